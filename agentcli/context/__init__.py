@@ -1,0 +1,1 @@
+"""The context engine: decides what the model sees. Pure, without I/O."""

@@ -1,0 +1,117 @@
+"""What can go wrong, each with the exit code that a script sees and words that say what to do."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Cause = Literal[
+    "auth",  # no or bad credentials
+    "billing",  # out of money or quota: waiting does not help
+    "rate_limit",
+    "overloaded",
+    "network",  # dropped, idle or cut connection
+    "server",  # any other 5xx
+    "too_long",  # the prompt does not fit the window
+    "too_large",  # the body does not fit the wire (413)
+    "pairing",  # calls and results do not match: repaired once
+    "signature",  # a thinking block or thought signature was refused: stripped once
+    "refusal",
+    "not_found",
+    "bad_request",
+    "bad_reply",  # the reply does not follow the wire format
+]
+RETRYABLE: frozenset[Cause] = frozenset({"rate_limit", "overloaded", "network", "server", "bad_reply"})
+
+
+class AgentError(Exception):
+    """A failure the user can understand and act on. Its text says what happened, then what to do."""
+
+    exit_code = 1
+
+
+class UsageError(AgentError):
+    """The command line does not make sense."""
+
+    exit_code = 2
+
+
+class CredentialsError(AgentError):
+    """No or bad credentials."""
+
+    exit_code = 41
+
+
+class InputError(AgentError):
+    """What was given to work on cannot be used: a prompt, a file, a session."""
+
+    exit_code = 42
+
+
+class ConfigError(AgentError):
+    """A configuration file or variable holds a value of the wrong kind."""
+
+    exit_code = 52
+
+
+class LimitReached(AgentError):
+    """A limit the user set was reached: turns, cost, tokens or time."""
+
+    exit_code = 53
+
+
+class ContextError(AgentError):
+    """The context cannot be made to fit the model's window."""
+
+    exit_code = 54
+
+
+class TrustError(AgentError):
+    """The folder must be trusted first."""
+
+    exit_code = 55
+
+
+class TransientError(AgentError):
+    """Try again later."""
+
+    exit_code = 75
+
+
+class StoreError(AgentError):
+    """A session cannot be opened or written."""
+
+
+class SessionBusy(StoreError):
+    """Another process has the session open for writing."""
+
+
+class ToolError(AgentError):
+    """A tool could not do what it was asked; the text goes to the model."""
+
+
+class ModelError(AgentError):
+    """A request to a model failed. Decide by `cause`, never by the words."""
+
+    def __init__(
+        self, message: str, cause: Cause, *, retry_after: float | None = None, status: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.cause: Cause = cause
+        self.retry_after = retry_after
+        self.status = status
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.cause in RETRYABLE
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """Credentials 41, context 54, what may pass 75, the rest 1."""
+        match self.cause:
+            case "auth":
+                return 41
+            case "too_long":
+                return 54
+            case _:
+                return 75 if self.retryable else 1

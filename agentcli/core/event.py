@@ -1,0 +1,174 @@
+"""What happens, as one closed union: front ends and the store match on it, the type checker proves they are complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agentcli.core.message import ToolCall, Usage
+from agentcli.core.record import CompactionStatus, Record, Trigger
+
+Ending = Literal["done", "interrupted", "limit", "refused", "failed", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A record stands on disk. Messages, tool results, prunes, titles: all that lasts is announced this way."""
+
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the reply's text, for show; the message that follows is the truth."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """A piece of the model's reasoning, for show."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """The model is writing a tool call; `text` is the next piece of its input's JSON, maybe empty."""
+
+    call_id: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRestarted:
+    """The reply broke off and is being asked for again: what was shown of it no longer counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """An allowed call begins to run. `title` says in a line what it does."""
+
+    call: ToolCall
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgress:
+    """A running tool printed something."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionDecided:
+    """Whether a call may run, and by which rule."""
+
+    call_id: str
+    name: str
+    decision: Literal["allow", "deny", "ask"]
+    rule: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """What one request used. `cost` is in USD or None where prices are unknown; `context` the tokens now in the window."""
+
+    usage: Usage
+    cost: float | None
+    context: int
+    kind: Literal["reply", "summary", "title"] = "reply"
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionStarted:
+    """A compaction begins; it may call a model."""
+
+    trigger: Trigger
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionEnded:
+    """How a compaction ended, whether or not it changed the view. `why` is a line for people."""
+
+    trigger: Trigger
+    status: CompactionStatus
+    policy: str
+    tokens_before: int
+    tokens_after: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """Old outputs were cleared from the view; `why` says why now."""
+
+    call_ids: tuple[str, ...]
+    tokens: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """A request failed in a way that may pass; it is made again in `delay` seconds."""
+
+    attempt: int
+    delay: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Backpressure: the next request is held for `delay` seconds because a budget runs low."""
+
+    delay: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something the user should know; the work goes on."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """An automatic act, in one line: what was done and why."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The turn is over and the history is valid. `text` is the final answer; `error` is set when it failed."""
+
+    ending: Ending
+    text: str = ""
+    error: Exception | None = None
+    steps: int = 0
+
+
+Event = (
+    Recorded
+    | TextDelta
+    | ThinkingDelta
+    | CallDelta
+    | ReplyRestarted
+    | ToolStarted
+    | ToolProgress
+    | PermissionDecided
+    | UsageReported
+    | CompactionStarted
+    | CompactionEnded
+    | Pruned
+    | Retrying
+    | Waiting
+    | Warned
+    | Noticed
+    | TurnEnded
+)

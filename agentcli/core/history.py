@@ -1,0 +1,201 @@
+"""State is a fold over records: what is in force now, the same live and on resume."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import assert_never
+
+from agentcli.core.message import Message, ToolResult, Usage
+from agentcli.core.record import (
+    Body,
+    Carry,
+    Checkpoint,
+    Compaction,
+    Failure,
+    Pin,
+    Prune,
+    Record,
+    Retry,
+    Settings,
+    Title,
+    Todo,
+    TodoItem,
+    Undo,
+    Unknown,
+    Unpin,
+)
+
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+
+
+class NeedsReplay(Exception):
+    """An undo reaches back behind what this history holds: fold the records again."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is in force: the records that the view is made of, and everything folded from the rest.
+
+    `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on (and what it kept from
+    before). `cleared` maps a call id to the seq of the prune that cleared it. `turn` counts the user's prompts.
+    """
+
+    entries: tuple[Record, ...] = ()
+    compaction: Record | None = None
+    cleared: Mapping[str, int] = _NOTHING
+    prunes: tuple[Record, ...] = ()
+    pins: frozenset[int] = frozenset()
+    model: str = ""
+    mode: str = ""
+    policy: str = ""
+    title: str = ""
+    name: str = ""
+    todo: tuple[TodoItem, ...] = ()
+    turn: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    last_seq: int = 0
+
+    @property
+    def carry(self) -> Carry:
+        """What the next compaction must remember of all this."""
+        return Carry(
+            self.usage, self.cost, self.turn, self.model, self.mode, self.policy, self.title, self.name, self.todo
+        )
+
+
+def evolve(history: History, record: Record) -> History:
+    """The history after one more record. Raises NeedsReplay on an undo, which reaches back further than a history can."""
+    history = replace(history, last_seq=max(history.last_seq, record.seq))
+    body: Body = record.body
+    match body:
+        case Message():
+            return replace(
+                history,
+                entries=(*history.entries, record),
+                turn=max(history.turn, body.turn),
+                usage=history.usage + (body.usage or Usage()),
+                cost=_add(history.cost, body.cost),
+            )
+        case ToolResult():
+            return replace(history, entries=(*history.entries, record))
+        case Compaction():
+            spent = replace(history, usage=history.usage + body.usage, cost=_add(history.cost, body.cost))
+            return _compacted(spent, record, body) if body.status == "compressed" else spent
+        case Prune():
+            cleared = {**history.cleared, **dict.fromkeys(body.call_ids, record.seq)}
+            return replace(history, cleared=MappingProxyType(cleared), prunes=(*history.prunes, record))
+        case Undo():
+            raise NeedsReplay
+        case Pin(seq):
+            return replace(history, pins=history.pins | {seq})
+        case Unpin(seq):
+            return replace(history, pins=history.pins - {seq})
+        case Title(title, name):
+            return replace(history, title=title or history.title, name=name or history.name)
+        case Todo(items):
+            return replace(history, todo=items)
+        case Settings(model, mode, policy):
+            return replace(
+                history, model=model or history.model, mode=mode or history.mode, policy=policy or history.policy
+            )
+        case Retry() | Checkpoint() | Failure() | Unknown():
+            return history
+        case _:
+            assert_never(body)
+
+
+def fold(records: Iterable[Record]) -> History:
+    """The history of a whole session, or of the tail that `tail` chose from it."""
+    kept = in_force(list(records))
+    start = next((n for n in range(len(kept) - 1, -1, -1) if _changes_view(kept[n])), None)
+    if start is None:
+        return _evolve_all(History(), kept)
+    return _evolve_all(_start(kept[:start], kept[start]), kept[start:])
+
+
+def in_force(records: list[Record]) -> list[Record]:
+    """The records that no undo took back, oldest first; undos themselves are gone."""
+    gone: set[int] = set()
+    floor: int | None = None  # everything above this seq was rewound, until we come down to it
+    kept: list[Record] = []
+    for record in reversed(records):
+        if floor is not None:
+            if record.seq > floor:
+                continue
+            floor = None
+        if record.seq in gone:
+            continue
+        body = record.body
+        if not isinstance(body, Undo):
+            kept.append(record)
+        elif body.target == "rewind":
+            floor = body.seq
+        else:
+            gone.add(body.seq)
+    kept.reverse()
+    return kept
+
+
+def _changes_view(record: Record) -> bool:
+    return isinstance(record.body, Compaction) and record.body.status == "compressed"
+
+
+def _start(before: list[Record], newest: Record) -> History:
+    """The history just before the newest compaction: its carry for the sums, the records before it for the rest."""
+    body = newest.body
+    assert isinstance(body, Compaction)
+    whole = _evolve_all(History(), before)
+    carry = body.carry
+    return replace(
+        whole,
+        pins=whole.pins | {words.seq for words in body.pins},
+        usage=carry.usage,
+        cost=carry.cost,
+        turn=carry.turn,
+        model=carry.model,
+        mode=carry.mode,
+        policy=carry.policy,
+        title=carry.title,
+        name=carry.name,
+        todo=carry.todo,
+    )
+
+
+def _compacted(history: History, record: Record, body: Compaction) -> History:
+    stays = set(body.kept)
+    entries = tuple(entry for entry in history.entries if entry.seq >= body.kept_from or entry.seq in stays)
+    alive = {entry.body.call_id for entry in entries if isinstance(entry.body, ToolResult)}
+    return replace(
+        history,
+        entries=entries,
+        compaction=record,
+        cleared=MappingProxyType({call: seq for call, seq in history.cleared.items() if call in alive}),
+        prunes=(),
+    )
+
+
+def _evolve_all(history: History, records: Iterable[Record]) -> History:
+    # Extending one list is what keeps folding 100,000 records linear.
+    entries = list(history.entries)
+    history = replace(history, entries=())
+    for record in records:
+        if isinstance(record.body, ToolResult):
+            entries.append(record)
+            continue
+        if isinstance(record.body, Compaction):
+            history = evolve(replace(history, entries=tuple(entries)), record)
+            entries, history = list(history.entries), replace(history, entries=())
+            continue
+        history = evolve(history, record)
+        if history.entries:
+            entries.extend(history.entries)
+            history = replace(history, entries=())
+    last = max((record.seq for record in entries), default=0)
+    return replace(history, entries=tuple(entries), last_seq=max(history.last_seq, last))
+
+
+def _add(total: float | None, more: float | None) -> float | None:
+    return total if more is None else (total or 0.0) + more

@@ -1,0 +1,65 @@
+"""The port to where a session is kept: on disk, or in memory for `--no-session`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from agentcli.core.history import History
+from agentcli.core.message import Part
+from agentcli.core.record import Body, Record
+
+
+class Journal(Protocol):
+    """One session, open for writing in this process."""
+
+    @property
+    def id(self) -> str:
+        """Its id, which sorts by time."""
+        ...
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it lies, or None when nothing is written."""
+        ...
+
+    @property
+    def history(self) -> History:
+        """What is in force now."""
+        ...
+
+    def append(self, body: Body) -> Record:
+        """Write a record and fold it in; it is durable when this returns.
+
+        Never raises for a failing disk: then the record is kept in memory and `trouble` says so.
+        """
+        ...
+
+    def stream(self, parts: Sequence[Part]) -> None:
+        """Remember a reply that is still arriving (`partial.json`); costs nothing when called more than once a second."""
+        ...
+
+    def keep_output(self, call_id: str, text: str) -> str:
+        """Save a whole tool output and return its path."""
+        ...
+
+    def output(self, path: str) -> str:
+        """A whole output that was kept, or an empty text if it is gone."""
+        ...
+
+    def records(self, newest_first: bool = False) -> Iterator[Record]:
+        """All records ever written, read from disk as they are asked for."""
+        ...
+
+    def record(self, seq: int) -> Record | None:
+        """One record by its number."""
+        ...
+
+    def trouble(self) -> str:
+        """Why the session is not being saved right now, or an empty text. Said once each time the reason changes."""
+        ...
+
+    def close(self) -> None:
+        """Let others write."""
+        ...

@@ -1,0 +1,162 @@
+"""What was said: immutable values without ids or storage, the same for every provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+Role = Literal["user", "assistant"]
+Status = Literal["success", "error", "denied", "interrupted"]
+Stop = Literal[
+    "end_turn",
+    "tool_use",
+    "max_tokens",
+    "stop_sequence",
+    "refusal",
+    "pause",
+    "context_exceeded",
+    "malformed_call",
+    "interrupted",
+    "error",
+]
+Source = Literal[
+    "", "reminder", "ide_selection", "ide_opened_file", "prompt_hook", "tool_hook", "file", "shell", "compactor"
+]
+"""Where a synthetic text came from; the empty source is the speaker's own words."""
+
+Meta = Mapping[str, Any]
+"""What a provider wants back unchanged, keyed by the provider's kind (`anthropic`, `google`); opaque to all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words. `synthetic` when agentcli wrote them on someone's behalf; then `source` names the wrapper they travel in."""
+
+    text: str
+    synthetic: bool = False
+    source: Source = ""
+    meta: Meta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """The model's reasoning. Without its signature (or meta) it is never sent back."""
+
+    text: str
+    signature: str = ""
+    meta: Meta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture, base64 encoded; `path` is where it came from, if from a file."""
+
+    mime: str
+    data: str
+    path: str = ""
+    meta: Meta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file or folder that the user attached with `@path`; its text as it was at that moment."""
+
+    mime: str
+    path: str
+    text: str = ""
+    meta: Meta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The model asks for a tool. `input` was parsed strictly; a call that was cut off never becomes one."""
+
+    call_id: str
+    name: str
+    input: Mapping[str, Any]
+    meta: Meta | None = None
+
+
+Part = Text | Thinking | Image | File | ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The one answer to a call. Times are seconds since the epoch; `output_file` holds the whole output when it was cut."""
+
+    call_id: str
+    name: str
+    status: Status
+    output: str
+    truncated: bool = False
+    output_file: str = ""
+    title: str = ""
+    started: float = 0.0
+    ended: float = 0.0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the model should be told that the call did not succeed."""
+        return self.status != "success"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one request. `input` is what was neither read from nor written to the cache; `output` includes `reasoning`."""
+
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    @property
+    def prompt(self) -> int:
+        """The real size of the prompt, however it was billed."""
+        return self.input + self.cache_read + self.cache_write
+
+    @property
+    def total(self) -> int:
+        """Everything that stood in the window once the reply was complete."""
+        return self.prompt + self.output
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One thing said by one side. The fields from `provider` on are set on an assistant's message only; `cost` is in USD."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    turn: int = 0
+    provider: str = ""
+    model: str = ""
+    usage: Usage | None = None
+    cost: float | None = None
+    stop: Stop | None = None
+    error: str = ""
+
+    @property
+    def text(self) -> str:
+        """The speaker's own words, without injections, thoughts or calls."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text) and not part.synthetic)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tools that this message asks for, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    def with_parts(self, parts: tuple[Part, ...]) -> Message:
+        """The same message saying something else."""
+        return replace(self, parts=parts)

@@ -1,0 +1,169 @@
+"""The port to a model: what is asked of it, what it answers, and what is known about it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from agentcli.core.event import CallDelta, ReplyRestarted, Retrying, TextDelta, ThinkingDelta
+from agentcli.core.message import Image, Part, Role, Stop, ToolResult, Usage
+
+ThinkingStyle = Literal["none", "budget", "adaptive", "level"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """USD per million tokens. Beyond `over` prompt tokens the `over_*` prices hold for the whole request."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+    cache_write_1h: float = 0.0
+    over: int = 0
+    over_input: float = 0.0
+    over_output: float = 0.0
+    over_cache_read: float = 0.0
+    over_cache_write: float = 0.0
+
+    def cost(self, usage: Usage) -> float:
+        """What a request with this usage costs, in USD."""
+        long = bool(self.over) and usage.prompt > self.over
+        fresh, out = (self.over_input, self.over_output) if long else (self.input, self.output)
+        read, write = (self.over_cache_read, self.over_cache_write) if long else (self.cache_read, self.cache_write)
+        return (usage.input * fresh + usage.output * out + usage.cache_read * read + usage.cache_write * write) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """What is known about a model: sizes in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
+
+    `known` is false for a model that is in no table: the numbers are then a stated default.
+    """
+
+    provider: str
+    id: str
+    kind: Literal["anthropic", "google", "demo", "scripted"] = "anthropic"
+    window: int = 200_000
+    max_output: int = 32_000
+    prices: Prices | None = None
+    cache_minimum: int = 1024
+    cache_lifetime: float = 300.0
+    cache_lookback: int = 20
+    cache_explicit: bool = True
+    thinking: ThinkingStyle = "none"
+    preserved_thinking: bool = False
+    system_messages: bool = False
+    images: bool = True
+    summary_model: str = ""
+    known: bool = True
+
+    @property
+    def name(self) -> str:
+        """`provider/id`, as a user would write it."""
+        return f"{self.provider}/{self.id}"
+
+    @property
+    def usable(self) -> int:
+        """Tokens that a prompt may fill: the window less what the reply may need, at most 32,000."""
+        return self.window - min(self.max_output, 32_000)
+
+    def cost(self, usage: Usage) -> float | None:
+        """USD, or None where the prices are unknown."""
+        return None if self.prices is None else self.prices.cost(usage)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSchema:
+    """A tool as the model sees it. `parameters` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a request: all that one side says before the other speaks.
+
+    In a user's turn, tool results come first, then injections (synthetic texts, already wrapped), then the user's words.
+    """
+
+    role: Role
+    parts: tuple[Part | ToolResult, ...]
+    provider: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """The provider's cache should end here: after the system blocks (`turn` -1) or after part `part` of turn `turn`."""
+
+    turn: int
+    part: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All that a model gets to see. Equal requests give equal bytes on the wire."""
+
+    model: ModelSpec
+    system: tuple[str, ...]
+    tools: tuple[ToolSchema, ...]
+    turns: tuple[Turn, ...]
+    breakpoints: tuple[Breakpoint, ...] = ()
+    max_output: int = 32_000
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PartDone:
+    """A part of the reply is complete; with its signature and opaque data it is the truth, the deltas were for show."""
+
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSeen:
+    """Usage so far; a later one replaces an earlier one."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The reply ended as the provider meant it to end. A stream without this was cut: none of its calls may run."""
+
+    stop: Stop
+    detail: str = ""
+
+
+Step = TextDelta | ThinkingDelta | CallDelta | PartDone | UsageSeen | Stopped | Retrying | ReplyRestarted
+
+
+class Model(Protocol):
+    """A language model. Retrying, recording, budgets and chaos are Models around a Model."""
+
+    @property
+    def spec(self) -> ModelSpec:
+        """What is known about it."""
+        ...
+
+    def stream(self, request: Request) -> AsyncIterator[Step]:
+        """Ask. Yields deltas for show, each finished part once, usage, and `Stopped` last.
+
+        Raises ModelError. Closing or cancelling the iterator closes the connection. A reply that was cut raises
+        ModelError(cause="network") after the parts that did arrive; it never ends silently.
+        """
+        ...
+
+    async def count(self, request: Request) -> int | None:
+        """The exact size of a prompt in tokens by the provider's own counting, or None where it has none."""
+        ...
+
+
+__all__ = [
+    "Breakpoint", "CallDelta", "Image", "Model", "ModelSpec", "PartDone", "Prices", "ReplyRestarted", "Request", "Retrying",
+    "Step", "Stopped", "TextDelta", "ThinkingDelta", "ThinkingStyle", "ToolSchema", "Turn", "UsageSeen",
+]  # fmt: skip

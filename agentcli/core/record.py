@@ -1,0 +1,225 @@
+"""What a session is made of: records, numbered, written once and never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agentcli.core.message import Message, ToolResult, Usage
+
+SCHEMA = 1
+"""The newest schema that this program writes; it reads every older one."""
+
+Trigger = Literal["manual", "auto", "overflow"]
+CompactionStatus = Literal["compressed", "failed_inflated", "failed_token_count", "failed_summary", "noop"]
+Mode = Literal["ask", "auto-edit", "plan", "yolo", "auto"]
+MODES: tuple[Mode, ...] = ("ask", "auto-edit", "plan", "yolo", "auto")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Something carried verbatim through a compaction: a pinned message, or what the user typed in turn `turn`."""
+
+    seq: int
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TodoItem:
+    """One step of the model's plan."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+    active_form: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """What a fold needs to know of everything before a compaction, so that resuming costs what the view costs."""
+
+    usage: Usage = Usage()
+    cost: float | None = None
+    turn: int = 0
+    model: str = ""
+    mode: str = ""
+    policy: str = ""
+    title: str = ""
+    name: str = ""
+    todo: tuple[TodoItem, ...] = ()
+    calibration: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A part of the view was replaced by a summary; everything it covered stays on disk.
+
+    `covers` are the first and last seq that were summarised, `kept_from` the seq of the first record that stays as it was.
+    `kept` are seqs before `kept_from` that stay verbatim all the same (primers of `sliding`), `replaced` maps call ids to
+    the summary that stands in place of their output (`regions`). Only status `compressed` changes the view.
+    """
+
+    trigger: Trigger
+    status: CompactionStatus
+    policy: str
+    covers: tuple[int, int] = (0, 0)
+    kept_from: int = 0
+    snapshot: str = ""
+    ledger: Mapping[str, Any] = field(default_factory=dict)
+    pins: tuple[Words, ...] = ()
+    user_words: tuple[Words, ...] = ()
+    tokens_before: int = 0
+    tokens_after: int = 0
+    model: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
+    kept: tuple[int, ...] = ()
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    drop_thinking_before: int = 0
+    continues: bool = False
+    note: str = ""
+    carry: Carry = Carry()
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """The outputs of these calls are shown to the model as a marker from now on. `tokens` is what that frees.
+
+    Thinking in assistant messages with a seq below `drop_thinking_before` is dropped with it: an edit before a preserved
+    thinking block invalidates the block.
+    """
+
+    call_ids: tuple[str, ...]
+    tokens: int
+    reason: str
+    drop_thinking_before: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Takes back the compaction, prune or undo at `seq`; or, for `rewind`, everything after `seq`."""
+
+    seq: int
+    target: Literal["compaction", "prune", "rewind", "undo"] = "compaction"
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The message at `seq` is never summarised or cleared."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unpin:
+    """The message at `seq` is an ordinary one again."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A request failed and was made again after `delay` seconds."""
+
+    attempt: int
+    delay: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What the session is called: `title` by us, `name` by the user. An empty field leaves the former value."""
+
+    title: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """The todo list from now on, whole."""
+
+    items: tuple[TodoItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Files as they were before a change, kept under `checkpoints/`; opaque to the context engine."""
+
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The model, mode or policy was switched. An empty field leaves the former value; `model` is `provider/id`."""
+
+    model: str = ""
+    mode: str = ""
+    policy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something went wrong that the reader of the session should know of (kind `error`)."""
+
+    message: str
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A record of a kind that this version does not know; kept on disk and skipped."""
+
+    kind: str
+    raw: Mapping[str, Any]
+
+
+Body = (
+    Message
+    | ToolResult
+    | Compaction
+    | Prune
+    | Undo
+    | Pin
+    | Unpin
+    | Retry
+    | Title
+    | Todo
+    | Checkpoint
+    | Settings
+    | Failure
+    | Unknown
+)
+
+KINDS: dict[type, str] = {
+    Message: "message",
+    ToolResult: "tool_result",
+    Compaction: "compaction",
+    Prune: "prune",
+    Undo: "undo",
+    Pin: "pin",
+    Unpin: "unpin",
+    Retry: "retry",
+    Title: "title",
+    Todo: "todo",
+    Checkpoint: "checkpoint",
+    Settings: "settings",
+    Failure: "error",
+}
+"""The name of each kind in files. `Unknown` carries its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A body with its place in the session. `time` is ISO 8601 in UTC; `prev` the SHA-256 of the record file before it."""
+
+    seq: int
+    id: str
+    time: str
+    prev: str
+    body: Body
+
+    @property
+    def kind(self) -> str:
+        """The kind as it stands in the file and its name."""
+        return self.body.kind if isinstance(self.body, Unknown) else KINDS[type(self.body)]

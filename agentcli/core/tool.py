@@ -1,0 +1,133 @@
+"""The port to a tool: a plain async function, described by its signature and a page of prompts/tools."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from agentcli.core.message import Image, Status, ToolResult
+from agentcli.core.model import ToolSchema
+from agentcli.core.record import TodoItem
+
+Effect = Literal["none", "read", "write", "run", "network", "ask"]
+"""What a call may do to the world: nothing (todo, recall), read files, write files, run programs, use the network, ask the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool did. `output` is already cut to what a model should see; the whole went to `Workplace.keep_output`.
+
+    `metadata` may hold `diff` (unified), `additions`, `deletions`, `exit_code`, `path`, `lines`, `created`, `matches`: the ledger and the
+    front ends read them.
+    """
+
+    output: str
+    title: str = ""
+    status: Status = "success"
+    truncated: bool = False
+    output_file: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer offered with a question."""
+
+    label: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What `ask_user` asks; free text is always allowed as well."""
+
+    question: str
+    header: str = ""
+    choices: tuple[Choice, ...] = ()
+    multiple: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLimits:
+    """How much of anything a tool shows or takes; every field can be set in config under `[tools]`. Sizes in bytes unless said."""
+
+    read_lines: int = 2_000
+    read_bytes: int = 50_000
+    line_characters: int = 2_000
+    bash_output: int = 30_000
+    bash_timeout: float = 120.0
+    bash_timeout_max: float = 600.0
+    bash_idle: float = 300.0
+    output_file: int = 100_000_000
+    matches: int = 100
+    entries: int = 1_000
+    file_bytes: int = 10_000_000
+    fetch_bytes: int = 10_000_000
+    fetch_seconds: float = 30.0
+
+
+class Workplace(Protocol):
+    """What a running call may use; made by the agent for each session, so that tools own no global state."""
+
+    cwd: Path
+    roots: tuple[Path, ...]
+    limits: ToolLimits
+    seen: dict[Path, str]
+    """SHA-256 of each file's content as the model last saw it in full or in part: an edit needs it to be current."""
+    options: Mapping[str, Any]
+    """Settings that only one tool reads, by tool name."""
+
+    def keep_output(self, call_id: str, text: str) -> str:
+        """Save a whole output and return the path that the cut notice names."""
+        ...
+
+    def progress(self, call_id: str, text: str) -> None:
+        """Show what a running call prints."""
+        ...
+
+    def todo(self) -> tuple[TodoItem, ...]:
+        """The list as it stands."""
+        ...
+
+    def set_todo(self, items: Sequence[TodoItem]) -> None:
+        """Replace and record the list."""
+        ...
+
+    def find_result(self, call_id: str) -> tuple[ToolResult, str] | None:
+        """A former result of this session with its whole output, also from before a compaction."""
+        ...
+
+    def search_results(self, pattern: str) -> Sequence[tuple[ToolResult, str]]:
+        """Former results, newest first, whose whole output has a line that matches the regular expression."""
+        ...
+
+    async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
+        """The user's answers in order, or None when nobody is there to answer."""
+        ...
+
+
+Run = Callable[..., Awaitable[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the model can call: `run(work, call_id, **input)`.
+
+    `subject` names the input field that permission rules match (`bash(git *)`, `edit(src/**)`); `title` makes one line
+    that says what a call does. Calls with effect `none` or `read` run together, all others one after the other.
+    """
+
+    name: str
+    effect: Effect
+    run: Run
+    schema: ToolSchema
+    subject: str = ""
+    title: Callable[[Mapping[str, Any]], str] = lambda _: ""
+
+    @property
+    def parallel(self) -> bool:
+        """Whether calls may run at the same time as others."""
+        return self.effect in ("none", "read")

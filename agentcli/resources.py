@@ -1,0 +1,18 @@
+"""Finds the texts that a model reads: in the installed package, or beside it in a checkout."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+
+@cache
+def prompt(name: str) -> str:
+    """The text of `prompts/<name>`, without the blank line at its end; FileNotFoundError if there is none."""
+    for folder in (_PACKAGE / "prompts", _PACKAGE.parent / "prompts"):
+        file = folder / name
+        if file.is_file():
+            return file.read_text(encoding="utf-8").rstrip("\n")
+    raise FileNotFoundError(f"prompts/{name} is neither in the package nor beside it.")
