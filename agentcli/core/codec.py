@@ -92,8 +92,11 @@ def body_to_json(body: Body) -> Json:
             return {"items": [_todo_to_json(item) for item in items]}
         case Checkpoint(data):
             return {"data": dict(data)}
-        case Settings(model, mode, policy):
-            return {"model": model, "mode": mode, "policy": policy}
+        case Settings(model, mode, policy, system, tools):
+            plain: Json = {"model": model, "mode": mode, "policy": policy}
+            return plain | (
+                {"system": list(system), "tools": [dict(tool) for tool in tools]} if system or tools else {}
+            )
         case Failure(message, where):
             return {"message": message, "where": where}
         case Unknown(_, raw):
@@ -300,6 +303,8 @@ def _carry_to_json(carry: Carry) -> Json:
         "title": carry.title,
         "name": carry.name,
         "todo": [_todo_to_json(item) for item in carry.todo],
+        "system": list(carry.system),
+        "tools": [dict(tool) for tool in carry.tools],
         "calibration": dict(carry.calibration),
     }
 
@@ -311,6 +316,8 @@ def _carry(raw: Mapping[str, Any]) -> Carry:
         cost=raw.get("cost"),
         turn=int(raw.get("turn") or 0),
         todo=tuple(map(_todo, raw.get("todo") or ())),
+        system=tuple(raw.get("system") or ()),
+        tools=tuple(raw.get("tools") or ()),
         calibration=raw.get("calibration") or {},
         **{name: raw.get(name) or "" for name in ("model", "mode", "policy", "title", "name")},
     )
@@ -349,7 +356,13 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Body]] = {
     "title": lambda raw: Title(raw.get("title") or "", raw.get("name") or ""),
     "todo": lambda raw: Todo(tuple(map(_todo, raw["items"]))),
     "checkpoint": lambda raw: Checkpoint(raw.get("data") or {}),
-    "settings": lambda raw: Settings(raw.get("model") or "", raw.get("mode") or "", raw.get("policy") or ""),
+    "settings": lambda raw: Settings(
+        raw.get("model") or "",
+        raw.get("mode") or "",
+        raw.get("policy") or "",
+        tuple(raw.get("system") or ()),
+        tuple(raw.get("tools") or ()),
+    ),
     "error": lambda raw: Failure(raw["message"], raw.get("where") or ""),
 }
 assert set(_READERS) == set(KINDS.values())

@@ -53,6 +53,8 @@ class History:
     title: str = ""
     name: str = ""
     todo: tuple[TodoItem, ...] = ()
+    system: tuple[str, ...] = ()
+    tools: tuple[Mapping[str, Any], ...] = ()
     turn: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
@@ -62,7 +64,17 @@ class History:
     def carry(self) -> Carry:
         """What the next compaction must remember of all this."""
         return Carry(
-            self.usage, self.cost, self.turn, self.model, self.mode, self.policy, self.title, self.name, self.todo
+            usage=self.usage,
+            cost=self.cost,
+            turn=self.turn,
+            model=self.model,
+            mode=self.mode,
+            policy=self.policy,
+            title=self.title,
+            name=self.name,
+            todo=self.todo,
+            system=self.system,
+            tools=self.tools,
         )
 
 
@@ -97,9 +109,14 @@ def evolve(history: History, record: Record) -> History:
             return replace(history, title=title or history.title, name=name or history.name)
         case Todo(items):
             return replace(history, todo=items)
-        case Settings(model, mode, policy):
+        case Settings():
             return replace(
-                history, model=model or history.model, mode=mode or history.mode, policy=policy or history.policy
+                history,
+                model=body.model or history.model,
+                mode=body.mode or history.mode,
+                policy=body.policy or history.policy,
+                system=body.system or history.system,
+                tools=body.tools or history.tools,
             )
         case Retry() | Checkpoint() | Failure() | Unknown():
             return history
@@ -161,6 +178,8 @@ def _start(before: list[Record], newest: Record) -> History:
         title=carry.title,
         name=carry.name,
         todo=carry.todo,
+        system=carry.system,
+        tools=carry.tools,
     )
 
 

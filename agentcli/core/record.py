@@ -48,6 +48,8 @@ class Carry:
     title: str = ""
     name: str = ""
     todo: tuple[TodoItem, ...] = ()
+    system: tuple[str, ...] = ()
+    tools: tuple[Mapping[str, Any], ...] = ()
     calibration: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -151,11 +153,17 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The model, mode or policy was switched. An empty field leaves the former value; `model` is `provider/id`."""
+    """The model, mode or policy was switched. An empty field leaves the former value; `model` is `provider/id`.
+
+    `system` and `tools` (as name, description, parameters) are what every request begins with: kept here so that a resumed
+    session sends the very same bytes, whatever has happened to instruction files and to this program in between.
+    """
 
     model: str = ""
     mode: str = ""
     policy: str = ""
+    system: tuple[str, ...] = ()
+    tools: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
