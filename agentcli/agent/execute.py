@@ -1,0 +1,186 @@
+"""Runs the calls of a reply: asked for in order, run together where that is safe, each answered exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentcli.core.errors import AgentError
+from agentcli.core.event import Event, PermissionDecided, Recorded, ToolProgress, ToolStarted
+from agentcli.core.message import Status, ToolCall, ToolResult
+from agentcli.core.record import Body
+from agentcli.core.tool import Outcome, Tool, Workplace
+
+INTERRUPTED = "Interrupted by the user: this call may or may not have taken effect."
+NOT_RUN = "Not run: the user interrupted before it began."
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What was decided about one call. `call` is what may run: the user may have edited it."""
+
+    call: ToolCall
+    event: PermissionDecided
+    denied: str = ""
+    """Why it may not run, for the model; empty when it may."""
+
+
+Permitting = Callable[[ToolCall, Tool], Awaitable[Permit]]
+Record = Callable[[Body], Recorded]
+RunTool = Callable[[Tool, Workplace, str, Mapping[str, Any]], Awaitable[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """All that running a reply's calls needs. `printed` receives what running tools print."""
+
+    tools: Mapping[str, Tool]
+    work: Workplace
+    run: RunTool
+    permit: Permitting
+    record: Record
+    printed: asyncio.Queue[ToolProgress]
+
+
+async def execute(calls: Sequence[ToolCall], kit: Kit, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    """Run the calls and record one result for each. An interrupt ends it early; it still ends normally."""
+    answered: set[str] = set()
+    allowed: list[tuple[ToolCall, Tool]] = []
+    for call in calls:
+        if interrupt.is_set():
+            break
+        tool = kit.tools.get(call.name)
+        if tool is None:
+            names = ", ".join(sorted(kit.tools))
+            answered.add(call.call_id)
+            yield kit.record(refusal(call, f"There is no tool {call.name!r}. There are: {names}.", "error"))
+            continue
+        permit = await _unless(interrupt, kit.permit(call, tool))
+        if permit is None:
+            break
+        yield permit.event
+        if permit.denied:
+            answered.add(call.call_id)
+            yield kit.record(refusal(call, permit.denied, "denied"))
+        else:
+            allowed.append((permit.call, tool))
+    for group in _groups(allowed):
+        if interrupt.is_set():
+            break
+        async for event in _together(group, kit, interrupt):
+            if isinstance(event, Recorded) and isinstance(event.record.body, ToolResult):
+                answered.add(event.record.body.call_id)
+            yield event
+    for call in calls:
+        if call.call_id not in answered:
+            yield kit.record(refusal(call, NOT_RUN, "interrupted"))
+
+
+def refusal(call: ToolCall, why: str, status: Status) -> ToolResult:
+    """The answer to a call that did not run."""
+    now = time.time()
+    return ToolResult(call.call_id, call.name, status, why, started=now, ended=now)
+
+
+def _groups(calls: Sequence[tuple[ToolCall, Tool]]) -> list[list[tuple[ToolCall, Tool]]]:
+    """Neighbours that only read go together; anything that changes the world goes alone, in its place."""
+    groups: list[list[tuple[ToolCall, Tool]]] = []
+    for call, tool in calls:
+        if groups and tool.parallel and groups[-1][-1][1].parallel:
+            groups[-1].append((call, tool))
+        else:
+            groups.append([(call, tool)])
+    return groups
+
+
+async def _together(group: Sequence[tuple[ToolCall, Tool]], kit: Kit, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    tasks = [asyncio.create_task(_run(call, tool, kit)) for call, tool in group]
+    stop = asyncio.create_task(interrupt.wait())
+    for call, tool in group:
+        yield ToolStarted(call, _title(tool, call))
+    waiting = set(tasks)
+    try:
+        while waiting and not stop.done():
+            printed = asyncio.create_task(kit.printed.get())
+            done, _ = await asyncio.wait({*waiting, stop, printed}, return_when=asyncio.FIRST_COMPLETED)
+            if printed in done:
+                yield printed.result()
+            else:
+                printed.cancel()
+            for task in [task for task in tasks if task in done]:  # in the order of the calls
+                waiting.discard(task)
+                for line in _drain(kit.printed):
+                    yield line
+                yield kit.record(task.result())
+        for task in waiting:
+            task.cancel()
+        for result in await asyncio.gather(*waiting, return_exceptions=True):
+            if isinstance(
+                result, ToolResult
+            ):  # a task cancelled before its first step has none: answered by the caller
+                yield kit.record(result)
+    finally:
+        for task in (*waiting, stop):
+            task.cancel()
+        await asyncio.gather(*waiting, stop, return_exceptions=True)
+
+
+async def _run(call: ToolCall, tool: Tool, kit: Kit) -> ToolResult:
+    """One call, its failures turned into an answer. A cancelled tool may still hand back what it had."""
+    started = time.time()
+    try:
+        outcome = await kit.run(tool, kit.work, call.call_id, call.input)
+    except asyncio.CancelledError:
+        outcome = Outcome(INTERRUPTED, status="interrupted")
+    except (AgentError, OSError) as error:
+        outcome = Outcome(str(error), status="error")
+    except Exception as error:  # noqa: BLE001 - a bug in one tool must not cost the conversation; the log has the traceback
+        _log.exception("tool %s failed", call.name)
+        outcome = Outcome(f"The tool failed: {type(error).__name__}: {error}", status="error")
+    return ToolResult(
+        call_id=call.call_id,
+        name=call.name,
+        status=outcome.status,
+        output=outcome.output,
+        truncated=outcome.truncated,
+        output_file=outcome.output_file,
+        title=outcome.title or _title(tool, call),
+        started=started,
+        ended=time.time(),
+        metadata=outcome.metadata,
+        images=outcome.images,
+    )
+
+
+def _title(tool: Tool, call: ToolCall) -> str:
+    # A model may send any JSON; a title is not worth failing over.
+    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+        return tool.title(call.input) or tool.name
+    return tool.name
+
+
+def _drain(queue: asyncio.Queue[ToolProgress]) -> list[ToolProgress]:
+    lines = []
+    while not queue.empty():
+        lines.append(queue.get_nowait())
+    return lines
+
+
+async def _unless(interrupt: asyncio.Event, permit: Awaitable[Permit]) -> Permit | None:
+    """The permit, or None if the interrupt comes first."""
+    asking = asyncio.ensure_future(permit)
+    stop = asyncio.create_task(interrupt.wait())
+    try:
+        await asyncio.wait((asking, stop), return_when=asyncio.FIRST_COMPLETED)
+        return asking.result() if asking.done() else None
+    finally:
+        for task in (asking, stop):
+            task.cancel()
+        await asyncio.gather(asking, stop, return_exceptions=True)
