@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import assert_never
+from typing import Any, assert_never
 
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import (
