@@ -1,0 +1,317 @@
+"""Configuration: one typed value merged from files, environment and flags, each setting knowing where it came from."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import tomllib
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from agentcli.context.settings import ContextSettings
+from agentcli.core.errors import ConfigError
+from agentcli.core.tool import ToolLimits
+from agentcli.providers.retrying import RetryPolicy
+
+PREFIX = "AGENTCLI_"
+
+
+@dataclass(frozen=True, slots=True)
+class General:
+    """Settings at the top level of config.toml."""
+
+    model: str = ""
+    mode: str = "ask"
+    sandbox: Literal["auto", "require", "off"] = "auto"
+    add_dirs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """`[agent]`: limits of one turn. Times in seconds; 0 means no limit where it says so."""
+
+    max_steps: int = 200
+    max_output: int = 32_000
+    repeat_limit: int = 3
+    """The same call with the same result this often in a row asks the user (or stops, headless)."""
+    titles: bool = True
+    thinking: bool = True
+    effort: str = ""
+    fallback_model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionSettings:
+    """`[permissions]`: rules such as `bash(git push *)`; deny wins over ask, ask over allow."""
+
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettings:
+    """`[hooks]`: commands that get a JSON object on stdin. Only the user's own config may set them."""
+
+    pre_compress: str = ""
+    timeout: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class UiSettings:
+    """`[ui]`: the terminal. `status` names the fields of the status line; `status_command` prints more for it."""
+
+    theme: Literal["auto", "light", "dark", "none"] = "auto"
+    editing: Literal["emacs", "vi"] = "emacs"
+    notify: bool = True
+    notify_after: float = 20.0
+    show_thinking: bool = True
+    status: tuple[str, ...] = ("model", "mode", "sandbox", "branch", "context", "cache", "cost", "jobs")
+    status_command: str = ""
+    history: int = 10_000
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings. `providers` and `models` are free tables; `origins` says where each set value came from."""
+
+    general: General = General()
+    agent: AgentSettings = AgentSettings()
+    context: ContextSettings = field(default_factory=ContextSettings)
+    tools: ToolLimits = ToolLimits()
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    permissions: PermissionSettings = PermissionSettings()
+    hooks: HookSettings = HookSettings()
+    ui: UiSettings = field(default_factory=UiSettings)
+    providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def get(self, key: str) -> Any:
+        """A value by its dotted key. Raises ConfigError, naming the near ones, for a key that does not exist."""
+        values = dict(self.items())
+        if key in values:
+            return values[key]
+        raise ConfigError(f"There is no setting {key!r}.{_near(key, values)}")
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Every key with its value in force, in the order of the sections."""
+        for section in SECTIONS:
+            value = getattr(self, section)
+            for item in dataclasses.fields(value):
+                yield _key(section, item.name), getattr(value, item.name)
+        for table in TABLES:
+            for name, values in getattr(self, table).items():
+                for inner, value in values.items():
+                    yield f"{table}.{name}.{inner}", value
+
+
+SECTIONS = ("general", "agent", "context", "tools", "retry", "permissions", "hooks", "ui")
+TABLES = ("providers", "models")
+PROJECT_MAY_NOT = ("providers", "hooks", "general.sandbox", "general.mode", "permissions.allow", "general.add_dirs")
+"""What a repository's own config must not decide: where keys go, what runs, and how much is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Settings from one place: dotted keys with raw values. `typed` is false where values are text to be parsed."""
+
+    origin: str
+    values: Mapping[str, Any]
+    typed: bool = True
+
+
+def load(
+    user: Path | None = None,
+    project: Path | None = None,
+    env: Mapping[str, str] = os.environ,
+    flags: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
+) -> Config:
+    """The configuration. `project` is a trusted folder's file or None; `flags` are `key=value`; `more` wins over all.
+
+    Raises ConfigError for a file that is not TOML or a value of the wrong type; unknown keys only warn.
+    """
+    warnings: list[str] = []
+    layers = [
+        *_file_layer(user),
+        *_project_layer(project, warnings),
+        Layer("environment", _from_env(env), typed=False),
+        Layer("--set", dict(map(_flag, flags)), typed=False),
+        Layer("flag", more or {}),
+    ]
+    return _merge(layers, warnings)
+
+
+def parse_value(text: str) -> Any:
+    """The value of `key=value`: TOML if it is TOML, else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
+    known = _types()
+    changes: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    tables: dict[str, dict[str, dict[str, Any]]] = {table: {} for table in TABLES}
+    origins: dict[str, str] = {}
+    for layer in layers:
+        for key, raw in layer.values.items():
+            section, name = _place(key)
+            if section in TABLES:
+                owner, _, inner = name.rpartition(".")
+                tables[section].setdefault(owner, {})[inner] = raw if layer.typed else parse_value(raw)
+            elif key in known:
+                changes[section][name] = _coerce(key, known[key], raw, layer)
+            else:
+                warnings.append(f"Unknown setting {key!r} in {layer.origin} is ignored.{_near(key, known)}")
+                continue
+            origins[key] = layer.origin
+    sections = {
+        section: dataclasses.replace(getattr(Config(), section), **values) for section, values in changes.items()
+    }
+    return Config(**sections, **tables, origins=origins, warnings=tuple(warnings))  # type: ignore[arg-type]
+
+
+def _file_layer(path: Path | None) -> Iterator[Layer]:
+    if path is None:
+        return
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}. Make it a readable UTF-8 file or remove it.") from error
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}. Correct that line.") from error
+    yield Layer(str(path), dict(_flatten(tables)))
+
+
+def _project_layer(path: Path | None, warnings: list[str]) -> Iterator[Layer]:
+    for layer in _file_layer(path):
+        refused = [key for key in layer.values if _belongs(key)]
+        warnings.extend(
+            f"{key!r} in {layer.origin} is ignored: a project may not set it. Put it into your own config."
+            for key in refused
+        )
+        yield Layer(layer.origin, {key: value for key, value in layer.values.items() if key not in refused})
+
+
+def _belongs(key: str) -> bool:
+    section, name = _place(key)
+    return section in PROJECT_MAY_NOT or f"{section}.{name}" in PROJECT_MAY_NOT
+
+
+def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tables.items():
+        key = prefix + name
+        free = key in _types()
+        if isinstance(value, Mapping) and not free:
+            yield from _flatten(value, key + ".")
+        else:
+            yield key, value
+
+
+def _from_env(env: Mapping[str, str]) -> dict[str, str]:
+    values = {}
+    top = {item.name for item in dataclasses.fields(General)}
+    for name, value in env.items():
+        if not name.startswith(PREFIX):
+            continue
+        key = name.removeprefix(PREFIX).lower()
+        if "__" in key:
+            values[key.replace("__", ".")] = value
+        elif key in top:
+            values[key] = value
+    switches = {"DISABLE_AUTOCOMPACT": "context.autocompact", "DISABLE_PRUNE": "context.prune"}
+    for switch, key in switches.items():
+        if env.get(PREFIX + switch, "").lower() not in ("", "0", "false", "no"):
+            values[key] = "false"
+    return values
+
+
+def _flag(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set takes key=value, not {text!r}.")
+    return key.strip(), value.strip()
+
+
+@cache
+def _types() -> Mapping[str, Any]:
+    found = {}
+    for section in SECTIONS:
+        kind = type(getattr(Config(), section))
+        hints = typing.get_type_hints(kind)
+        found |= {_key(section, item.name): hints[item.name] for item in dataclasses.fields(kind)}
+    return found
+
+
+def _key(section: str, name: str) -> str:
+    return name if section == "general" else f"{section}.{name}"
+
+
+def _place(key: str) -> tuple[str, str]:
+    section, dot, name = key.partition(".")
+    return (section, name) if dot else ("general", section)
+
+
+def _coerce(key: str, hint: Any, raw: Any, layer: Layer) -> Any:
+    value = raw if layer.typed else (raw if _accepts(hint, raw) and hint is str else parse_value(raw))
+    if not layer.typed and _is_list(hint) and isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not _accepts(hint, value):
+        raise ConfigError(f"{key} in {layer.origin} must be {_words(hint)}, not {value!r}.")
+    if _is_list(hint):
+        return tuple(value)
+    return float(value) if hint is float else value
+
+
+def _is_list(hint: Any) -> bool:
+    return get_origin(hint) in (tuple, list, frozenset)
+
+
+_CHECKS: dict[Any, Callable[[Any], bool]] = {
+    str: lambda value: isinstance(value, str),
+    bool: lambda value: isinstance(value, bool),
+    int: lambda value: isinstance(value, int) and not isinstance(value, bool),
+    float: lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+}
+
+
+def _accepts(hint: Any, value: Any) -> bool:
+    if hint in _CHECKS:
+        return _CHECKS[hint](value)
+    origin = get_origin(hint)
+    if origin is Literal:
+        return value in get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(_accepts(arm, value) for arm in get_args(hint) if arm is not type(None))
+    if _is_list(hint):
+        return isinstance(value, list | tuple) and all(_accepts(get_args(hint)[0], item) for item in value)
+    return isinstance(value, Mapping)
+
+
+def _words(hint: Any) -> str:
+    names = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
+    if hint in names:
+        return names[hint]
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(hint)))
+    return "a list" if _is_list(hint) else "a table"
+
+
+def _near(key: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(key, known, n=3, cutoff=0.5)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
