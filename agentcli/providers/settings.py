@@ -1,0 +1,95 @@
+"""How to reach a provider: its wire format, address and key, and what its server can and cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from agentcli.core.model import ThinkingStyle
+
+Kind = Literal["anthropic", "google", "demo", "scripted"]
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """One provider: a built-in one, or a `[providers.<name>]` table of the configuration.
+
+    Empty strings leave the SDK's default. `auth` is the header that carries the key, `version` the `anthropic-version` header
+    or the Gemini API version. `thinking` overrides the models' own style, for servers that speak the wire format but not all of it.
+    `caching` and `counting` switch off what a server lacks, `extra_body` is added to every request. Times in seconds: a reply that
+    sends nothing for `idle_timeout` counts as dropped.
+    """
+
+    name: str
+    kind: Kind = "anthropic"
+    base_url: str = ""
+    api_key_env: str = ""
+    auth: Literal["bearer", "x-api-key"] = "bearer"
+    version: str = ""
+    caching: bool = True
+    counting: bool = True
+    thinking: ThinkingStyle | Literal[""] = ""
+    beta_headers: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=lambda: _NONE)
+    extra_body: Mapping[str, Any] = field(default_factory=lambda: _NONE)
+    idle_timeout: float = 300.0
+    connect_timeout: float = 10.0
+
+
+BUILT_IN: Mapping[str, ProviderSettings] = MappingProxyType(
+    {
+        "anthropic": ProviderSettings("anthropic", "anthropic"),
+        "google": ProviderSettings("google", "google"),
+        "demo": ProviderSettings("demo", "demo"),
+        "script": ProviderSettings("script", "scripted"),
+    }
+)
+"""The providers that need no configuration."""
+
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+        "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    }
+)
+"""Where each built-in provider's key is looked for; the first that is set wins, as in the SDKs."""
+
+BASE_URL_VARIABLES: Mapping[str, str] = MappingProxyType(
+    {"anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
+)
+
+
+def key_variables(settings: ProviderSettings) -> tuple[str, ...]:
+    """The environment variables that may hold this provider's key.
+
+    A provider from the configuration has only the one that it names: a vendor's key is never sent to somebody else's server.
+    """
+    if settings.api_key_env:
+        return (settings.api_key_env,)
+    return KEY_VARIABLES.get(settings.name, ())
+
+
+def credentials(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:
+    """The key, or None where no variable holds one."""
+    values = (env.get(name, "").strip() for name in key_variables(settings))
+    return next((value for value in values if value), None)
+
+
+def base_url(settings: ProviderSettings, env: Mapping[str, str]) -> str:
+    """The address to talk to; empty for the vendor's own."""
+    return settings.base_url or env.get(BASE_URL_VARIABLES.get(settings.name, ""), "")
+
+
+def needs_key(settings: ProviderSettings, env: Mapping[str, str]) -> bool:
+    """Whether a request without a key is pointless: not for a server on this machine or the local network, nor for a script."""
+    if settings.kind in ("demo", "scripted"):
+        return False
+    host = urlsplit(base_url(settings, env)).hostname or ""
+    return not (host in ("localhost", "::1") or host.startswith(_LOCAL_NETS) or host.endswith((".local", ".internal")))
+
+
+_LOCAL_NETS = ("127.", "10.", "192.168.", *(f"172.{n}." for n in range(16, 32)))
