@@ -1,0 +1,78 @@
+"""Text from elsewhere travels in a wrapper named by its source, and nothing in it can close that wrapper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from agentcli.core.message import File, Image, Part, Source, Text
+
+TAGS: Mapping[Source, str] = MappingProxyType(
+    {
+        "": "system-reminder",
+        "reminder": "system-reminder",
+        "ide_selection": "ide_selection",
+        "ide_opened_file": "ide_opened_file",
+        "prompt_hook": "user-prompt-submit-hook",
+        "tool_hook": "pre-tool-use-hook",
+        "file": "file",
+        "shell": "shell-output",
+    }
+)
+"""The wrapper of each source. What the compactor writes brings its own form and has none."""
+
+
+def is_injection(part: Part) -> bool:
+    """Whether a part of a user's message is something other than what the user said or showed."""
+    match part:
+        case Text(synthetic=synthetic):
+            return synthetic
+        case File():
+            return True
+        case _:
+            return False
+
+
+def injections_first(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The parts of one user message in the order in which they are sent: injections, then the user's own words."""
+    return tuple(sorted(parts, key=lambda part: not is_injection(part)))
+
+
+def shown(part: Part) -> Part:
+    """The part as the model sees it: an injection or a file in its wrapper, anything else unchanged."""
+    match part:
+        case Text(text, True, source) if source in TAGS:
+            return Text(wrap(TAGS[source], text), True, source)
+        case File(_, path, text):
+            return Text(wrap("file", text, path=path), True, "file")
+        case _:
+            return part
+
+
+def shown_without_images(part: Part) -> Part:
+    """The same for a model that takes no pictures: each one becomes a line that says what is missing."""
+    match part:
+        case Image(mime, _, path):
+            return Text(f"[{mime} image {path}".rstrip() + " left out: this model takes no images]", True, "compactor")
+        case _:
+            return shown(part)
+
+
+def wrap(tag: str, text: str, **attributes: str | int) -> str:
+    """The text between an opening and a closing tag; closing tags of the same name inside it are made harmless."""
+    opening = "".join(f' {name}="{_attribute(str(value))}"' for name, value in attributes.items())
+    return f"<{tag}{opening}>\n{escape(tag, text)}\n</{tag}>"
+
+
+def escape(tag: str, text: str) -> str:
+    """The text with the `<` of every closing tag of that name (in any case, with any blanks) written as `&lt;`."""
+    if "</" not in text and "<" not in text:
+        return text
+    return re.sub(rf"<(?=\s*/\s*{re.escape(tag)}\b)", "&lt;", text, flags=re.IGNORECASE)
+
+
+def _attribute(value: str) -> str:
+    return (
+        value.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;").replace("\n", " ")
+    )

@@ -1,0 +1,60 @@
+"""How much fits into a model's window, and the marks at which something happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentcli.context.settings import ContextSettings
+from agentcli.core.model import ModelSpec, Prices
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A model's window in tokens under the settings in force.
+
+    A prompt may fill `usable`; at `soft` a turn boundary makes room, at `hard` also the pause between two tool steps.
+    `cache_minimum` is in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
+    """
+
+    model: str
+    window: int
+    max_output: int
+    usable: int
+    soft: int
+    hard: int
+    prices: Prices | None = None
+    cache_minimum: int = 1024
+    cache_lifetime: float = 300.0
+    cache_lookback: int = 20
+    preserved_thinking: bool = False
+
+    @property
+    def price_ratios(self) -> tuple[float, float]:
+        """What a cache write and a cache read cost in units of one fresh token; 1.25 and 0.1 where prices are unknown."""
+        return price_ratios(self.prices)
+
+
+def limits_of(model: ModelSpec, settings: ContextSettings) -> Limits:
+    """The limits of a model. A small window keeps at least half of itself for the prompt."""
+    reserve = min(model.max_output, settings.output_reserve, model.window // 2)
+    usable = model.window - reserve
+    return Limits(
+        model=model.id,
+        window=model.window,
+        max_output=model.max_output,
+        usable=usable,
+        soft=int(usable * settings.soft),
+        hard=int(usable * settings.hard),
+        prices=model.prices,
+        cache_minimum=model.cache_minimum,
+        cache_lifetime=model.cache_lifetime,
+        cache_lookback=model.cache_lookback,
+        preserved_thinking=model.preserved_thinking,
+    )
+
+
+def price_ratios(prices: Prices | None) -> tuple[float, float]:
+    """Cache write and cache read in units of one fresh token. A provider that caches by itself charges writes as fresh."""
+    if prices is None or not prices.input:
+        return 1.25, 0.1
+    return (prices.cache_write or prices.input) / prices.input, (prices.cache_read or prices.input) / prices.input

@@ -1,0 +1,129 @@
+"""Every number of the context engine by name, with its default: what `[context]` and `[budget]` in config set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding"]
+POLICIES: tuple[PolicyName, ...] = ("auto", "gemini", "opencode", "regions", "sliding")
+EstimatorName = Literal["calibrated", "gemini", "chars4", "shannon", "tiktoken"]
+ESTIMATORS: tuple[EstimatorName, ...] = ("calibrated", "gemini", "chars4", "shannon", "tiktoken")
+Preset = Literal["", "qa", "debugging", "long"]
+
+
+@dataclass(frozen=True, slots=True)
+class PruneSettings:
+    """`context.prune.*`: which old outputs are cleared. Sizes in tokens, `turns` in user messages, `horizon` in requests.
+
+    The newest `protect` tokens of outputs stay; less than `minimum` is not worth the trouble (opencode's rule). `auto` prunes
+    on a warm cache only if that pays within `horizon` requests, and never an output of fewer than `smallest` tokens.
+    """
+
+    enabled: bool = True
+    protect: int = 40_000
+    minimum: int = 20_000
+    turns: int = 2
+    horizon: float = 20.0
+    smallest: int = 100
+    protected_tools: tuple[str, ...] = ("todo", "skill")
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiSettings:
+    """`context.gemini.*`: shares of the model's limit; `pressure` of what is left when a new message comes in."""
+
+    threshold: float = 0.5
+    preserve: float = 0.3
+    pressure: float = 0.95
+    limit: int = 1_048_576
+    limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({"gemini-1.5-pro": 2_097_152}))
+
+
+@dataclass(frozen=True, slots=True)
+class OpencodeSettings:
+    """`context.opencode.*`: what is kept free for the reply, at most, in tokens."""
+
+    output_reserve: int = 32_000
+
+
+@dataclass(frozen=True, slots=True)
+class RegionSettings:
+    """`context.regions.*`: shares of the window; sizes of what stays in tokens and turns, of outputs in bytes.
+
+    A region is summarised to 1/`ratio` of its size; `slack` is what a summary may exceed that by, `buffer` what a request
+    at the hard mark must leave free, both in tokens.
+    """
+
+    soft: float = 0.70
+    hard: float = 0.90
+    aim: float = 0.50
+    keep_recent_tokens: int = 20_000
+    keep_recent_turns: int = 4
+    ratio: int = 5
+    slack: int = 200
+    buffer: int = 4_000
+    large_output: int = 10_000
+    small_output: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingSettings:
+    """`context.sliding.*`: messages kept in front and behind, and when: shares of `budget` tokens (0: what is usable).
+
+    `window` is how many messages are enough whatever their size (0: no such limit), `max_history` how many may ever be kept.
+    """
+
+    primers: int = 3
+    recents: int = 20
+    trigger: float = 0.75
+    aim: float = 0.375
+    window: int = 0
+    budget: int = 0
+    task_budget: int = 0
+    max_history: int = 0
+    summary_tokens: int = 400
+
+
+PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {
+        "qa": MappingProxyType({"primers": 2, "recents": 10, "window": 30, "budget": 25_000}),
+        "debugging": MappingProxyType({"primers": 5, "recents": 30, "window": 100, "budget": 75_000}),
+        "long": MappingProxyType({"window": 75, "task_budget": 300_000, "max_history": 1_000}),
+    }
+)
+"""What a preset sets of `sliding`; what a run asks for itself goes before it, environment and config come after."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """`context.*`. Shares are of what the model's window leaves usable, sizes in tokens unless said otherwise.
+
+    `keep_user_tokens` of the user's own words and all pins survive a compaction; pins above `pins_share` of the window are
+    reported. A compaction that frees less than `min_shrink` is dropped; two in a row stop the loop.
+    """
+
+    policy: PolicyName = "auto"
+    preset: Preset = ""
+    autocompact: bool = True
+    soft: float = 0.70
+    hard: float = 0.90
+    preserve: float = 0.3
+    min_shrink: float = 0.10
+    keep_user_tokens: int = 20_000
+    pins_share: float = 0.25
+    max_summary_calls: int = 3
+    output_reserve: int = 32_000
+    compression_model: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    estimator: EstimatorName = "calibrated"
+    large_input_tokens: int = 25_000
+    large_input_lines: int = 20
+    large_input_line: int = 500
+    exact_count_margin: float = 0.03
+    prune: PruneSettings = PruneSettings()
+    gemini: GeminiSettings = field(default_factory=GeminiSettings)
+    opencode: OpencodeSettings = OpencodeSettings()
+    regions: RegionSettings = RegionSettings()
+    sliding: SlidingSettings = SlidingSettings()

@@ -1,0 +1,265 @@
+"""What the model gets to see of a session: a pure function of its history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from agentcli.context.inject import injections_first, wrap
+from agentcli.core.history import History
+from agentcli.core.message import File, Message, Part, Role, Status, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.record import Compaction, Record
+
+CLEARED = "[Old tool result content cleared]"
+"""What the model sees in place of a pruned output; a line that names the call follows."""
+ACKNOWLEDGED = "Got it. Thanks for the additional context!"
+GO_ON = (
+    "The conversation up to here was summarised to make room. Go on with the task from where the summary leaves off: "
+    "do not repeat what is done, and do not ask whether to continue."
+)
+WHAT_WAS_DONE = "What did we do so far?"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of the view with what the engine knows of it.
+
+    `part` is what the model is shown (the marker of a cleared output, the summary of a replaced one; injections not yet
+    wrapped), `seq` the record it comes from. `tier` is trust: 0 agentcli, 1 the user's own words, 2 the assistant, 3 anything from
+    outside. `source` is one of system, user, assistant, tool, hook, reminder, file, compactor. `created_at` is ISO 8601 in UTC;
+    `token_count` 0 means not counted yet. `pinned` is never summarised or cleared; `compactable` may be summarised.
+    """
+
+    part: Part | ToolResult
+    seq: int
+    tier: int
+    source: str
+    created_at: str
+    tool_use_id: str = ""
+    token_count: int = 0
+    pinned: bool = False
+    compactable: bool = True
+    cleared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ViewMessage:
+    """All that one side says before the other speaks.
+
+    `seq` is that of its first record, so a split before it keeps it whole; `turn` counts the user's prompts. In a user's message
+    tool results come first, in the order of their calls, then record by record injections and the user's words. `usage` is
+    what the provider reported with an assistant's message.
+    """
+
+    role: Role
+    blocks: tuple[Block, ...]
+    seq: int
+    turn: int
+    provider: str = ""
+    model: str = ""
+    usage: Usage | None = None
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether the user says something here: own words or a picture, not only results and injections."""
+        return any(block.source == "user" for block in self.blocks)
+
+    @property
+    def has_results(self) -> bool:
+        """Whether it answers tool calls."""
+        return any(isinstance(block.part, ToolResult) for block in self.blocks)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tools that it asks for, in order."""
+        return tuple(block.part for block in self.blocks if isinstance(block.part, ToolCall))
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The messages in the order in which they are sent, and the compaction that they begin with.
+
+    `prunes` are those made since that compaction; `pins` the seqs of pinned messages.
+    """
+
+    messages: tuple[ViewMessage, ...]
+    compaction: Record | None = None
+    prunes: tuple[Record, ...] = ()
+    pins: frozenset[int] = frozenset()
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, oldest first."""
+        return (block for message in self.messages for block in message.blocks)
+
+
+def view(history: History) -> View:
+    """What the model sees now. Appending records to a session only ever appends to its view, but for compaction, prune and undo.
+
+    After a compaction: what it kept from before (primers), the snapshot with the user's kept words and the pins, a one-line
+    acknowledgement, what was kept, and all that came after. A compaction in the middle of work is followed by a message that
+    tells the model to go on.
+    """
+    lens = _Lens(history)
+    return View(tuple(_joined(lens.messages())), history.compaction, history.prunes, history.pins)
+
+
+@lru_cache(maxsize=4096)
+def cleared_result(call_id: str, name: str, status: Status) -> ToolResult:
+    """A pruned result as the model sees it: the marker, and how to get the output back."""
+    return ToolResult(call_id, name, status, f'{CLEARED}\n[recall(id="{call_id}") shows it again]')
+
+
+class _Lens:
+    """One history, looked at record by record."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.record = history.compaction
+        body = history.compaction.body if history.compaction else None
+        self.compaction = body if isinstance(body, Compaction) else None
+        edits = [self.compaction, *(prune.body for prune in history.prunes)]
+        self.thinking_from = max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
+
+    def messages(self) -> Iterator[ViewMessage]:
+        entries = self.history.entries
+        if self.compaction is None or self.record is None:
+            yield from map(self.message, entries)
+            return
+        kept_from, now = self.compaction.kept_from, self.record.seq
+        yield from (self.message(entry) for entry in entries if entry.seq < kept_from)
+        stayed = [self.message(entry) for entry in entries if kept_from <= entry.seq < now]
+        stayed = [message for message in stayed if message.blocks]
+        came = [self.message(entry) for entry in entries if entry.seq >= max(kept_from, now)]
+        yield from self.head(self.record, self.compaction, (stayed or came)[:1])
+        yield from stayed
+        if self.compaction.continues and stayed and stayed[0].role == "user":
+            yield self.go_on(self.record, self.compaction)
+        yield from came
+
+    def head(self, record: Record, body: Compaction, following: Sequence[ViewMessage]) -> Iterator[ViewMessage]:
+        """The snapshot, its acknowledgement and, where the assistant would speak twice in a row, the word to go on."""
+        asked = _asked(record, body)
+        if not asked:
+            return
+        yield ViewMessage("user", asked, record.seq, body.carry.turn)
+        speaks_next = bool(following) and following[0].role == "assistant"
+        if speaks_next and not body.continues and body.policy != "opencode":
+            return
+        yield ViewMessage("assistant", (_answered(record, body),), record.seq, body.carry.turn)
+        if speaks_next or (body.continues and not following):
+            yield self.go_on(record, body)
+
+    def go_on(self, record: Record, body: Compaction) -> ViewMessage:
+        block = Block(Text(GO_ON, True, "reminder"), record.seq, 0, "reminder", record.time, compactable=False)
+        return ViewMessage("user", (block,), record.seq, body.carry.turn)
+
+    def message(self, record: Record) -> ViewMessage:
+        match record.body:
+            case ToolResult() as result:
+                return ViewMessage("user", (self.result(record, result),), record.seq, 0)
+            case Message("user", parts, turn):
+                said = tuple(self.said(part, record) for part in injections_first(parts))
+                return ViewMessage("user", said, record.seq, turn)
+            case Message() as message:
+                return self.reply(record, message)
+            case _:
+                return ViewMessage("user", (), record.seq, 0)
+
+    def reply(self, record: Record, message: Message) -> ViewMessage:
+        pinned = record.seq in self.history.pins
+        blocks = tuple(
+            Block(part, record.seq, 2, "assistant", record.time, pinned=pinned)
+            for part in message.parts
+            if record.seq >= self.thinking_from or not isinstance(part, Thinking)
+        )
+        return ViewMessage(
+            "assistant", blocks, record.seq, message.turn, message.provider, message.model, message.usage
+        )
+
+    def said(self, part: Part, record: Record) -> Block:
+        tier, source = _origin(part)
+        pinned = record.seq in self.history.pins
+        return Block(part, record.seq, tier, source, record.time, pinned=pinned, compactable=source != "user")
+
+    def result(self, record: Record, result: ToolResult) -> Block:
+        block = Block(
+            result, record.seq, 3, "tool", record.time, result.call_id, pinned=record.seq in self.history.pins
+        )
+        summary = self.compaction.replaced.get(result.call_id) if self.compaction else None
+        if summary is not None:
+            part = ToolResult(result.call_id, result.name, result.status, summary)
+            return replace(block, part=part, source="compactor", compactable=False)
+        if result.call_id in self.history.cleared:
+            return replace(block, part=cleared_result(result.call_id, result.name, result.status), cleared=True)
+        return block
+
+
+def _joined(messages: Iterable[ViewMessage]) -> Iterator[ViewMessage]:
+    """Neighbouring messages of the user as one, without those that say nothing."""
+    reply: ViewMessage | None = None
+    group: list[ViewMessage] = []
+    for message in messages:
+        if not message.blocks:
+            continue
+        if message.role == "user":
+            group.append(message)
+            continue
+        if group:
+            yield _as_one(group, reply)
+        yield message
+        group, reply = [], message
+    if group:
+        yield _as_one(group, reply)
+
+
+def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMessage:
+    """What the user's side says after a reply: results in the order of its calls, then the rest as it came."""
+    turn = max(reply.turn if reply else 0, *(message.turn for message in group), 0)
+    blocks = [block for message in group for block in message.blocks]
+    results = [block for block in blocks if isinstance(block.part, ToolResult)]
+    if len(results) > 1 and reply:
+        order = {call.call_id: n for n, call in enumerate(reply.calls)}
+        results.sort(key=lambda block: order.get(block.tool_use_id, len(order)))
+    others = [block for block in blocks if not isinstance(block.part, ToolResult)]
+    return ViewMessage("user", (*results, *others), min(message.seq for message in group), turn)
+
+
+def _asked(record: Record, body: Compaction) -> tuple[Block, ...]:
+    """The user's side of a snapshot: the summary, then the user's kept words and the pins, byte for byte."""
+    opening = WHAT_WAS_DONE if body.policy == "opencode" and body.snapshot else body.snapshot
+    blocks = [_by_compactor(record, opening)] if opening else []
+    for tag, carried in (("user_message", body.user_words), ("pinned", body.pins)):
+        for words in carried:
+            block = _by_compactor(record, wrap(tag, words.text, turn=words.turn))
+            blocks.append(replace(block, tier=1 if tag == "user_message" else 3, pinned=True))
+    return tuple(blocks)
+
+
+def _answered(record: Record, body: Compaction) -> Block:
+    """The assistant's side: one line, or in opencode's form the summary itself."""
+    return _by_compactor(record, body.snapshot if body.policy == "opencode" and body.snapshot else ACKNOWLEDGED)
+
+
+def _by_compactor(record: Record, text: str) -> Block:
+    return Block(Text(text, True, "compactor"), record.seq, 3, "compactor", record.time, compactable=False)
+
+
+def _origin(part: Part) -> tuple[int, str]:
+    """Tier and source of a part of a user's message."""
+    match part:
+        case Text(source="" | "reminder", synthetic=True):
+            return 0, "reminder"
+        case Text(source="prompt_hook" | "tool_hook", synthetic=True):
+            return 3, "hook"
+        case Text(source="shell", synthetic=True):
+            return 3, "tool"
+        case Text(source="compactor", synthetic=True):
+            return 3, "compactor"
+        case Text(source="file" | "ide_opened_file", synthetic=True) | File():
+            return 3, "file"
+        case Text(synthetic=True):
+            return 3, "reminder"
+        case _:
+            return 1, "user"
