@@ -1,0 +1,117 @@
+"""Reads from the words of a shell command what it does to files, as far as the words say it for certain."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Deed = Literal["read", "created", "modified", "deleted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One thing that a command did to one file; the path is as written, behind any `cd` before it."""
+
+    deed: Deed
+    path: str
+
+
+def effects(command: str) -> tuple[Effect, ...]:
+    """What `rm`, `mv`, `cp`, `touch`, `cat`, redirections and their like do to files, in order.
+
+    Anything that the words leave open (globs, variables, substitutions, commands that cannot be parsed) is left out.
+    """
+    found: list[Effect] = []
+    folder = ""
+    for words in _simple_commands(command):
+        plain, written = _redirections(words)
+        found += [Effect(deed, _join(folder, path)) for deed, path in written if _certain(path)]
+        if plain[:1] == ["cd"] and len(plain) > 1:
+            folder = _join(folder, plain[1])
+            continue
+        found += [Effect(deed, _join(folder, path)) for deed, path in _deeds(plain) if _certain(path)]
+    return tuple(found)
+
+
+_HERE_DOCUMENT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n.*?^\s*\2\s*$", re.DOTALL | re.MULTILINE)
+_LONGEST = 20_000
+
+
+def _simple_commands(command: str) -> Iterator[list[str]]:
+    if len(command) > _LONGEST:
+        return
+    text = _HERE_DOCUMENT.sub(r"\3", command).replace("\n", " ; ")
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words: list[str] = []
+    try:
+        tokens = list(lexer)
+    except ValueError:
+        return
+    for token in tokens:
+        if token in (";", "&&", "||", "|", "&", "(", ")", ";;", "|&"):
+            yield words
+            words = []
+        else:
+            words.append(token)
+    yield words
+
+
+def _redirections(words: Sequence[str]) -> tuple[list[str], list[tuple[Deed, str]]]:
+    plain: list[str] = []
+    written: list[tuple[Deed, str]] = []
+    rest = iter(words)
+    for word in rest:
+        if word in (">", ">>", ">|", "&>"):
+            if plain and plain[-1] in ("1", "2"):
+                plain.pop()
+            written.append(("modified" if word == ">>" else "created", next(rest, "")))
+        elif word in (">&", "<", "<<", "<<<", "<&"):
+            next(rest, None)
+        else:
+            plain.append(word)
+    return plain, [(deed, path) for deed, path in written if not path.startswith(("/dev/", "&"))]
+
+
+def _deeds(words: Sequence[str]) -> Iterator[tuple[Deed, str]]:
+    if words[:1] == ["sudo"]:
+        words = words[1:]
+    if words[:2] in (["git", "rm"], ["git", "mv"]):
+        words = words[1:]
+    paths = [word for word in words[1:] if not word.startswith("-")]
+    match words[:1]:
+        case ["rm" | "unlink" | "rmdir"]:
+            yield from (("deleted", path) for path in paths)
+        case ["mv"] if len(paths) == 2:
+            yield "deleted", paths[0]
+            yield "created", _into(paths[1], paths[0])
+        case ["cp"] if len(paths) == 2:
+            yield "created", _into(paths[1], paths[0])
+        case ["touch"]:
+            yield from (("created", path) for path in paths)
+        case ["tee"]:
+            yield from (("modified" if "-a" in words else "created", path) for path in paths)
+        case ["cat" | "less" | "bat" | "nl"]:
+            yield from (("read", path) for path in paths)
+        case ["head" | "tail"]:
+            yield from (("read", path) for path in paths if not path.isdigit())
+        case ["sed"] if any(word.startswith("-i") for word in words):
+            yield from (("modified", path) for path in paths[1:])
+        case _:
+            return
+
+
+def _into(target: str, source: str) -> str:
+    return target + posixpath.basename(source) if target.endswith("/") else target
+
+
+def _certain(path: str) -> bool:
+    return bool(path) and path not in (".", "..") and not any(sign in path for sign in "*?[]{}$`<>|;&\n")
+
+
+def _join(folder: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, path)) if folder else path

@@ -1,0 +1,259 @@
+"""What certainly happened to files, commands, plan and tests: folded from the records, without any model."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from agentcli.context.effects import effects
+from agentcli.context.outcomes import is_test_run, outcome, read_tests
+from agentcli.context.rules import standing_rules
+from agentcli.core.message import Message, Status, ToolCall, ToolResult
+from agentcli.core.record import Record, Todo, TodoItem, Words
+
+FileState = Literal["READ", "MODIFIED", "CREATED", "DELETED"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileFact:
+    """What was done to one file. `lines` is its length where known, else 0; `last` the seq of the newest deed."""
+
+    path: str
+    reads: int = 0
+    edits: int = 0
+    created: bool = False
+    deleted: bool = False
+    additions: int = 0
+    deletions: int = 0
+    lines: int = 0
+    last: int = 0
+
+    @property
+    def state(self) -> FileState:
+        """The one word that a snapshot uses for it."""
+        if self.deleted:
+            return "DELETED"
+        if self.created:
+            return "CREATED"
+        return "MODIFIED" if self.edits else "READ"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFact:
+    """A command with how its newest run ended; `outcome` is the line of its output that says most."""
+
+    command: str
+    status: Status = "success"
+    exit_code: int | None = None
+    runs: int = 1
+    outcome: str = ""
+    last: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether the newest run did not succeed."""
+        return self.status != "success" or bool(self.exit_code)
+
+
+@dataclass(frozen=True, slots=True)
+class TestFact:
+    """The newest run of tests, in the words of the program that ran them."""
+
+    __test__ = False
+
+    command: str
+    failed: bool
+    summary: str = ""
+    failing: tuple[str, ...] = ()
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Everything up to record `through`. Files and commands stand in the order of their newest use, oldest first."""
+
+    files: tuple[FileFact, ...] = ()
+    commands: tuple[CommandFact, ...] = ()
+    todo: tuple[TodoItem, ...] = ()
+    tests: TestFact | None = None
+    rules: tuple[Words, ...] = ()
+    cwd: str = ""
+    through: int = 0
+
+    def file(self, path: str) -> FileFact | None:
+        """The fact about a file, named in full or by the end of its path where only one file ends so."""
+        exact = posixpath.normpath(path)
+        alike = [fact for fact in self.files if fact.path == exact or same_file(fact.path, exact)]
+        whole = [fact for fact in alike if fact.path == exact]
+        return whole[0] if whole else alike[0] if len(alike) == 1 else None
+
+
+def fold_ledger(start: Ledger, records: Iterable[Record], todo: tuple[TodoItem, ...] | None = None) -> Ledger:
+    """The ledger after more records; those that it knows already (seq up to `through`) change nothing.
+
+    A call and its result must come in one go. `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
+    """
+    records = [record for record in records if record.seq > start.through]
+    files = {fact.path: fact for fact in start.files}
+    commands = {fact.command: fact for fact in start.commands}
+    calls: dict[str, ToolCall] = {}
+    ledger = start
+    for record in records:
+        match record.body:
+            case Message():
+                calls |= {call.call_id: call for call in record.body.calls}
+            case ToolResult() as result if result.call_id in calls:
+                call = calls[result.call_id]
+                _note_files(files, call, result, record.seq)
+                ledger = _note_command(ledger, commands, call, result, record.seq)
+            case Todo(items):
+                ledger = replace(ledger, todo=items)
+            case _:
+                pass
+    return replace(
+        ledger,
+        files=tuple(files.values()),
+        commands=tuple(commands.values()),
+        todo=ledger.todo if todo is None else todo,
+        rules=standing_rules(records, start.rules),
+        through=max((record.seq for record in records), default=start.through),
+    )
+
+
+def to_json(ledger: Ledger) -> dict[str, Any]:
+    """The ledger as a compaction record keeps it."""
+    plain = asdict(ledger)
+    for name in ("files", "commands", "todo", "rules"):
+        plain[name] = list(plain[name])
+    if ledger.tests:
+        plain["tests"]["failing"] = list(ledger.tests.failing)
+    return plain
+
+
+def from_json(raw: Mapping[str, Any]) -> Ledger:
+    """The ledger of a compaction record; what is missing or unknown is left at its default."""
+    tests = raw.get("tests")
+    return Ledger(
+        files=tuple(FileFact(**_known(FileFact, fact)) for fact in raw.get("files") or ()),
+        commands=tuple(CommandFact(**_known(CommandFact, fact)) for fact in raw.get("commands") or ()),
+        todo=tuple(TodoItem(**_known(TodoItem, item)) for item in raw.get("todo") or ()),
+        tests=TestFact(**{**_known(TestFact, tests), "failing": tuple(tests.get("failing") or ())}) if tests else None,
+        rules=tuple(Words(**_known(Words, rule)) for rule in raw.get("rules") or ()),
+        cwd=str(raw.get("cwd") or ""),
+        through=int(raw.get("through") or 0),
+    )
+
+
+def same_file(path: str, other: str) -> bool:
+    """Whether one path is the end of the other, component by component."""
+    shorter, longer = sorted((path.removeprefix("./"), other.removeprefix("./")), key=len)
+    return bool(shorter) and (longer == shorter or longer.endswith("/" + shorter.lstrip("/")))
+
+
+def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in raw.items() if name in kind.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def _note_files(files: dict[str, FileFact], call: ToolCall, result: ToolResult, seq: int) -> None:
+    if call.name == "bash":
+        if not result.failed and not result.metadata.get("exit_code"):
+            for effect in effects(str(call.input.get("command") or "")):
+                _touch(files, effect.path, seq, _DEEDS[effect.deed])
+        return
+    path = result.metadata.get("path") or call.input.get("file_path") or call.input.get("path")
+    change = _CHANGES.get(call.name)
+    if change and not result.failed and isinstance(path, str) and path:
+        _touch(files, path, seq, lambda fact: change(fact, call, result))
+
+
+def _touch(files: dict[str, FileFact], path: str, seq: int, change: Callable[[FileFact], FileFact]) -> None:
+    path = posixpath.normpath(path)
+    # Taking it out first moves it to the end: the order is the order of use.
+    files[path] = replace(change(files.pop(path, FileFact(path))), last=seq)
+
+
+def _was_read(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
+    lines = _number(result, "lines") or (0 if result.truncated else _lines(result.output))
+    return replace(fact, reads=fact.reads + 1, lines=max(lines, fact.lines), deleted=False)
+
+
+def _was_written(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
+    lines = _lines(str(call.input.get("content") or ""))
+    known = bool(fact.reads or fact.edits) and not fact.deleted
+    return replace(
+        fact,
+        edits=fact.edits + 1,
+        created=fact.created or bool(result.metadata.get("created", not known)),
+        deleted=False,
+        additions=fact.additions + (_number(result, "additions") if "additions" in result.metadata else lines),
+        deletions=fact.deletions + _number(result, "deletions"),
+        lines=lines,
+    )
+
+
+def _was_edited(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
+    plus, minus = _edited_lines(call, result)
+    return replace(
+        fact,
+        edits=fact.edits + 1,
+        created=fact.created or bool(result.metadata.get("created")),
+        deleted=False,
+        additions=fact.additions + plus,
+        deletions=fact.deletions + minus,
+        lines=max(0, fact.lines + plus - minus) if fact.lines else 0,
+    )
+
+
+def _edited_lines(call: ToolCall, result: ToolResult) -> tuple[int, int]:
+    if "additions" in result.metadata:
+        return _number(result, "additions"), _number(result, "deletions")
+    edits = call.input.get("edits")
+    edits = edits if isinstance(edits, list) else [call.input]
+    pairs = [edit for edit in edits if isinstance(edit, Mapping)]
+    plus = sum(_lines(str(edit.get("new_string") or edit.get("newText") or "")) for edit in pairs)
+    return plus, sum(_lines(str(edit.get("old_string") or edit.get("oldText") or "")) for edit in pairs)
+
+
+_CHANGES: dict[str, Callable[[FileFact, ToolCall, ToolResult], FileFact]] = {
+    "read": _was_read,
+    "write": _was_written,
+    "edit": _was_edited,
+    "multi_edit": _was_edited,
+}
+_DEEDS: dict[str, Callable[[FileFact], FileFact]] = {
+    "read": lambda fact: replace(fact, reads=fact.reads + 1),
+    "modified": lambda fact: replace(fact, edits=fact.edits + 1, deleted=False, lines=0),
+    "created": lambda fact: replace(
+        fact, edits=fact.edits + 1, created=fact.created or not (fact.reads or fact.edits), deleted=False, lines=0
+    ),
+    "deleted": lambda fact: replace(fact, deleted=True),
+}
+
+
+def _note_command(
+    ledger: Ledger, commands: dict[str, CommandFact], call: ToolCall, result: ToolResult, seq: int
+) -> Ledger:
+    command = call.input.get("command")
+    if call.name != "bash" or not isinstance(command, str) or not command.strip():
+        return ledger
+    code = result.metadata.get("exit_code")
+    code = code if isinstance(code, int) else None
+    failed = result.failed or bool(code)
+    former = commands.pop(command, CommandFact(command, runs=0))
+    said = outcome(result.output, failed)
+    commands[command] = CommandFact(command, result.status, code, former.runs + 1, said, seq)
+    tests = read_tests(result.output) if is_test_run(command) else None
+    if tests is None:
+        return ledger
+    return replace(ledger, tests=TestFact(command, failed or bool(tests.failing), tests.summary, tests.failing, seq))
+
+
+def _number(result: ToolResult, name: str) -> int:
+    value = result.metadata.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + bool(text and not text.endswith("\n"))

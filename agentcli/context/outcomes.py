@@ -1,0 +1,82 @@
+"""Tells in a line or two how a command ended, and recognises the runs of tests among commands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_LINE = 200
+"""Longest line kept of an output, in characters."""
+_NAMES = 12
+"""Most failing tests kept by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """The summary lines of a test run as it printed them, and the tests that failed."""
+
+    summary: str
+    failing: tuple[str, ...] = ()
+
+
+def is_test_run(command: str) -> bool:
+    """Whether a command runs tests, by the names of the runners."""
+    return bool(_RUNNER.search(command))
+
+
+def read_tests(output: str) -> Tests | None:
+    """What a runner of tests reports (pytest, unittest, jest, vitest, mocha, node, cargo, go, …), or None where it reports nothing."""
+    lines = [_plain(line) for line in output.splitlines()]
+    summary = [line.strip(" =-")[:_LINE] for line in lines if _SUMMARY.search(line)]
+    failing = [_cut(found["name"]) for line in lines if (found := _FAILING.search(line))]
+    if not summary and not failing:
+        return None
+    return Tests("; ".join(dict.fromkeys(summary[-6:])), tuple(dict.fromkeys(failing))[:_NAMES])
+
+
+def outcome(output: str, failed: bool) -> str:
+    """The line of an output that says most: of a failure the error, otherwise the last line that holds words."""
+    lines = [line for line in (_plain(line).strip() for line in output.splitlines()) if re.search(r"\w", line)]
+    if failed:
+        errors = [line for line in lines if _ERROR.search(line)]
+        named = [line for line in errors if _NAMED_ERROR.search(line)]
+        lines = named[-1:] or errors[:1] or lines
+    return _cut(lines[-1]) if lines else ""
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
+
+
+def _plain(line: str) -> str:
+    return _COLOUR.sub("", line)
+
+
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_RUNNER = re.compile(
+    r"(?<![\w/.-])(?:\S*/)?(?:pytest|py\.test|unittest|nose2|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|"
+    r"(?:npm|yarn|pnpm|bun|deno|cargo|go|dotnet|mvn|gradle|gradlew|make|mix|swift|zig build|node --)\s*(?:-\S+\s+)*(?:run\s+)?(?:test|check|nextest)(?:[:_-][\w-]+)*(?!\w))"
+    r"(?![\w/.-]*\.(?:toml|ini|cfg|js|ts)\b)(?=$|[\s;&|:)'\"])"
+)
+_SUMMARY = re.compile(
+    r"^=*\s*(?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+m?s"  # pytest
+    r"|^=*\s*no tests ran in"
+    r"|^Ran \d+ tests? in|^(?:OK|FAILED)(?: \(.*\))?$"  # unittest
+    r"|^\s*Test(?:s| Suites| Files):?\s+.*\b\d+ (?:passed|failed|total)"  # jest, vitest
+    r"|^\s*\d+ (?:passing|failing|pending)\b"  # mocha
+    r"|^(?:#|ℹ) (?:tests|pass|fail) \d+"  # node
+    r"|^test result: "  # cargo
+    r"|^(?:ok|FAIL|---\s*FAIL:)\s+\S+.*(?:\d+\.\d+s|\(cached\)|\[build failed\])"  # go
+    r"|^\d+ examples?, \d+ failures?"  # rspec
+    r"|^Tests run: \d+, Failures: \d+"  # maven
+    r"|^(?:Passed!|Failed!)\s+-"  # dotnet
+    r"|^\d+% tests passed"  # ctest
+)
+_FAILING = re.compile(
+    r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|\s+(?:✕|✗|×)\s+|not ok \d+ - )(?P<name>\S.*?)\s*$"
+)
+_ERROR = re.compile(
+    r"\b(?:error|exception|fatal|failed|failure|panic|denied|not found|no such|cannot|undefined|invalid|refused)\b|\w(?:Error|Exception)\b",
+    re.IGNORECASE,
+)
+_NAMED_ERROR = re.compile(r"^(?:E\s+)?[\w.]*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")

@@ -1,0 +1,160 @@
+import json
+
+import pytest
+
+from agentcli.context.effects import Effect, effects
+from agentcli.context.ledger import Ledger, fold_ledger, from_json, same_file, to_json
+from agentcli.context.outcomes import is_test_run, outcome, read_tests
+from agentcli.core.record import Todo, TodoItem
+from tests.context.story import Story
+
+
+def busy() -> Story:
+    story = Story()
+    story.user("Fix the parser. Never touch vendor/.")
+    story.reads("/w/src/parse.py", "a\nb\nc\n")
+    story.edits("/w/src/parse.py", "b", "x\ny", additions=2, deletions=1)
+    story.does("write", "Wrote.", file_path="/w/tests/test_parse.py", content="1\n2\n", meta={"created": True})
+    story.runs(
+        "cd /w && pytest -q", "FAILED tests/test_parse.py::test_x - assert 1 == 2\n1 failed, 3 passed in 0.12s\n", 1
+    )
+    story.runs("rm /w/old.txt")
+    return story
+
+
+def test_each_deed_on_a_file_is_known_with_its_lines() -> None:
+    ledger = fold_ledger(Ledger(), busy().records)
+    states = {fact.path: fact.state for fact in ledger.files}
+    assert states == {"/w/src/parse.py": "MODIFIED", "/w/tests/test_parse.py": "CREATED", "/w/old.txt": "DELETED"}
+    parse = ledger.file("src/parse.py")
+    assert parse is not None
+    assert (parse.reads, parse.edits, parse.additions, parse.deletions, parse.lines) == (1, 1, 2, 1, 4)
+
+
+def test_each_command_is_known_with_its_exit_status_and_the_line_that_says_most() -> None:
+    ledger = fold_ledger(Ledger(), busy().records)
+    pytest_run, rm = ledger.commands
+    assert (pytest_run.command, pytest_run.exit_code, pytest_run.failed) == ("cd /w && pytest -q", 1, True)
+    assert (rm.exit_code, rm.failed) == (0, False)
+
+
+def test_the_last_test_run_is_known_by_its_own_summary() -> None:
+    tests = fold_ledger(Ledger(), busy().records).tests
+    assert tests is not None
+    assert tests.failed
+    assert tests.summary == "1 failed, 3 passed in 0.12s"
+    assert tests.failing == ("tests/test_parse.py::test_x - assert 1 == 2",)
+
+
+def test_folding_in_two_steps_is_folding_in_one() -> None:
+    records = busy().records
+    half = fold_ledger(Ledger(), records[:5])
+    assert fold_ledger(half, records[5:]) == fold_ledger(Ledger(), records)
+    assert fold_ledger(half, records) == fold_ledger(Ledger(), records)
+
+
+def test_a_ledger_survives_json() -> None:
+    story = busy()
+    story.add(Todo((TodoItem("write it", "in_progress", "writing it"),)))
+    ledger = fold_ledger(Ledger(cwd="/w"), story.records)
+    raw = to_json(ledger)
+    assert raw == json.loads(json.dumps(raw))
+    assert from_json(raw) == ledger
+    assert ledger.todo[0].content == "write it"
+
+
+def test_a_ledger_of_a_newer_version_is_read() -> None:
+    assert from_json({"files": [{"path": "a", "colour": "red"}], "novel": 1}).file("a") is not None
+
+
+def test_a_failed_edit_changes_nothing() -> None:
+    story = Story()
+    story.user("go")
+    story.does("edit", "no match", status="error", file_path="a.py", old_string="x", new_string="y")
+    assert fold_ledger(Ledger(), story.records).files == ()
+
+
+def test_a_file_written_again_after_its_deletion_exists() -> None:
+    story = Story()
+    story.user("go")
+    story.does("write", "ok", file_path="a.py", content="1\n", meta={"created": True})
+    story.runs("rm a.py")
+    assert fold_ledger(Ledger(), story.records).files[0].state == "DELETED"
+    story.does("write", "ok", file_path="a.py", content="1\n2\n", meta={"created": True})
+    assert fold_ledger(Ledger(), story.records).files[0].state == "CREATED"
+
+
+def test_a_multi_edit_without_metadata_is_counted_by_its_input() -> None:
+    story = Story()
+    story.user("go")
+    edits = [{"old_string": "a", "new_string": "b\nc"}, {"old_string": "d\ne", "new_string": ""}]
+    story.does("multi_edit", "ok", file_path="a.py", edits=edits)
+    fact = fold_ledger(Ledger(), story.records).files[0]
+    assert (fact.additions, fact.deletions) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("rm -rf build && touch x", [("deleted", "build"), ("created", "x")]),
+        ("cd src && git mv a.py b.py", [("deleted", "src/a.py"), ("created", "src/b.py")]),
+        ("echo hi > out.txt 2> /dev/null", [("created", "out.txt")]),
+        ("make 2>&1 | tee -a log.txt", [("modified", "log.txt")]),
+        ("cat <<'EOF' > conf.toml\nrm everything\nEOF", [("created", "conf.toml")]),
+        ("sed -i 's/a/b/' f.py", [("modified", "f.py")]),
+        ("rm *.pyc $X `y`", []),
+        ("echo 'rm a'", []),
+        ('echo "unclosed', []),
+    ],
+)
+def test_a_shell_command_changes_what_its_words_say(command: str, expected: list[tuple[str, str]]) -> None:
+    assert [(effect.deed, effect.path) for effect in effects(command)] == expected
+
+
+def test_effects_are_values() -> None:
+    assert effects("touch a") == (Effect("created", "a"),)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "summary"),
+    [
+        ("python -m pytest", "===== 2 passed, 1 warning in 1.50s =====", "2 passed, 1 warning in 1.50s"),
+        (
+            "python -m unittest",
+            "Ran 3 tests in 0.001s\n\nFAILED (failures=1)",
+            "Ran 3 tests in 0.001s; FAILED (failures=1)",
+        ),
+        ("npm test", "Tests:       1 failed, 5 passed, 6 total", "Tests:       1 failed, 5 passed, 6 total"),
+        (
+            "cargo test --all",
+            "test result: ok. 5 passed; 0 failed; 0 ignored",
+            "test result: ok. 5 passed; 0 failed; 0 ignored",
+        ),
+        ("go test ./...", "ok  \texample.com/x\t0.012s", "ok  \texample.com/x\t0.012s"),
+        ("npx mocha", "  12 passing (34ms)\n  1 failing", "12 passing (34ms); 1 failing"),
+    ],
+)
+def test_runs_of_tests_are_recognised(command: str, output: str, summary: str) -> None:
+    assert is_test_run(command)
+    tests = read_tests(output)
+    assert tests is not None
+    assert tests.summary == summary
+
+
+@pytest.mark.parametrize(
+    "command", ["cat pytest.ini", "ls tests", "pip install pytest-cov", "git commit -m 'go testing'"]
+)
+def test_other_commands_are_no_runs_of_tests(command: str) -> None:
+    assert not is_test_run(command)
+
+
+def test_the_outcome_of_a_failure_is_its_error() -> None:
+    output = "starting\nTraceback (most recent call last):\n  File x\nValueError: no such key 'a'\n"
+    assert outcome(output, failed=True) == "ValueError: no such key 'a'"
+    assert outcome("one\ntwo\n\n", failed=False) == "two"
+    assert outcome("", failed=True) == ""
+
+
+def test_files_are_compared_by_whole_components() -> None:
+    assert same_file("src/a.py", "/w/src/a.py")
+    assert not same_file("rc/a.py", "/w/src/a.py")
