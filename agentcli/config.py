@@ -98,16 +98,14 @@ class Config:
     def get(self, key: str) -> Any:
         """A value by its dotted key. Raises ConfigError, naming the near ones, for a key that does not exist."""
         values = dict(self.items())
-        if key in values:
-            return values[key]
+        if _full(key) in values:
+            return values[_full(key)]
         raise ConfigError(f"There is no setting {key!r}.{_near(key, values)}")
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Every key with its value in force, in the order of the sections."""
-        for section in SECTIONS:
-            value = getattr(self, section)
-            for item in dataclasses.fields(value):
-                yield _key(section, item.name), getattr(value, item.name)
+        for key in _types():
+            yield key, _reach(self, _path(key))
         for table in TABLES:
             for name, values in getattr(self, table).items():
                 for inner, value in values.items():
@@ -116,6 +114,8 @@ class Config:
 
 SECTIONS = ("general", "agent", "context", "tools", "retry", "permissions", "hooks", "ui")
 TABLES = ("providers", "models")
+SHORT = {"prune": "context.prune"}
+"""Tables that may be written without the name of the section they belong to."""
 PROJECT_MAY_NOT = ("providers", "hooks", "general.sandbox", "general.mode", "permissions.allow", "general.add_dirs")
 """What a repository's own config must not decide: where keys go, what runs, and how much is allowed."""
 
@@ -161,25 +161,35 @@ def parse_value(text: str) -> Any:
 
 def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
     known = _types()
-    changes: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    config = Config()
     tables: dict[str, dict[str, dict[str, Any]]] = {table: {} for table in TABLES}
     origins: dict[str, str] = {}
     for layer in layers:
-        for key, raw in layer.values.items():
-            section, name = _place(key)
-            if section in TABLES:
+        for given, raw in layer.values.items():
+            key = _full(given)
+            table, _, name = key.partition(".")
+            if table in TABLES and name:
                 owner, _, inner = name.rpartition(".")
-                tables[section].setdefault(owner, {})[inner] = raw if layer.typed else parse_value(raw)
+                tables[table].setdefault(owner, {})[inner] = raw if layer.typed else parse_value(raw)
             elif key in known:
-                changes[section][name] = _coerce(key, known[key], raw, layer)
+                config = _changed(config, _path(key), _coerce(key, known[key], raw, layer))
             else:
-                warnings.append(f"Unknown setting {key!r} in {layer.origin} is ignored.{_near(key, known)}")
+                warnings.append(f"Unknown setting {given!r} in {layer.origin} is ignored.{_near(given, known)}")
                 continue
             origins[key] = layer.origin
-    sections = {
-        section: dataclasses.replace(getattr(Config(), section), **values) for section, values in changes.items()
-    }
-    return Config(**sections, **tables, origins=origins, warnings=tuple(warnings))  # type: ignore[arg-type]
+    return dataclasses.replace(
+        config, providers=tables["providers"], models=tables["models"], origins=origins, warnings=tuple(warnings)
+    )
+
+
+def _changed(value: Any, path: Sequence[str], new: Any) -> Any:
+    """The dataclass with one field, maybe of an inner one, set anew."""
+    first, *rest = path
+    return dataclasses.replace(value, **{first: _changed(getattr(value, first), rest, new) if rest else new})
+
+
+def _reach(value: Any, path: Sequence[str]) -> Any:
+    return _reach(getattr(value, path[0]), path[1:]) if path else value
 
 
 def _file_layer(path: Path | None) -> Iterator[Layer]:
@@ -209,15 +219,14 @@ def _project_layer(path: Path | None, warnings: list[str]) -> Iterator[Layer]:
 
 
 def _belongs(key: str) -> bool:
-    section, name = _place(key)
-    return section in PROJECT_MAY_NOT or f"{section}.{name}" in PROJECT_MAY_NOT
+    path = _path(_full(key))
+    return any(".".join(path[:depth]) in PROJECT_MAY_NOT for depth in range(1, len(path) + 1))
 
 
 def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in tables.items():
         key = prefix + name
-        free = key in _types()
-        if isinstance(value, Mapping) and not free:
+        if isinstance(value, Mapping) and _full(key) not in _types():
             yield from _flatten(value, key + ".")
         else:
             yield key, value
@@ -234,7 +243,7 @@ def _from_env(env: Mapping[str, str]) -> dict[str, str]:
             values[key.replace("__", ".")] = value
         elif key in top:
             values[key] = value
-    switches = {"DISABLE_AUTOCOMPACT": "context.autocompact", "DISABLE_PRUNE": "context.prune"}
+    switches = {"DISABLE_AUTOCOMPACT": "context.autocompact", "DISABLE_PRUNE": "context.prune.enabled"}
     for switch, key in switches.items():
         if env.get(PREFIX + switch, "").lower() not in ("", "0", "false", "no"):
             values[key] = "false"
@@ -250,21 +259,31 @@ def _flag(text: str) -> tuple[str, str]:
 
 @cache
 def _types() -> Mapping[str, Any]:
-    found = {}
-    for section in SECTIONS:
-        kind = type(getattr(Config(), section))
-        hints = typing.get_type_hints(kind)
-        found |= {_key(section, item.name): hints[item.name] for item in dataclasses.fields(kind)}
-    return found
+    return {_key(path): hint for section in SECTIONS for path, hint in _fields((section,), getattr(Config(), section))}
 
 
-def _key(section: str, name: str) -> str:
-    return name if section == "general" else f"{section}.{name}"
+def _fields(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    hints = typing.get_type_hints(type(value))
+    for item in dataclasses.fields(value):
+        inner = getattr(value, item.name)
+        if dataclasses.is_dataclass(inner):
+            yield from _fields((*path, item.name), inner)
+        else:
+            yield (*path, item.name), hints[item.name]
 
 
-def _place(key: str) -> tuple[str, str]:
-    section, dot, name = key.partition(".")
-    return (section, name) if dot else ("general", section)
+def _key(path: Sequence[str]) -> str:
+    return ".".join(path[1:] if path[0] == "general" else path)
+
+
+def _path(key: str) -> list[str]:
+    return key.split(".") if key.partition(".")[0] in (*SECTIONS, *TABLES) else ["general", *key.split(".")]
+
+
+def _full(key: str) -> str:
+    """The key with its short beginning, such as `prune.` for `context.prune.`, written out."""
+    short = next((short for short in SHORT if key.startswith(short + ".")), "")
+    return SHORT[short] + key.removeprefix(short) if short else key
 
 
 def _coerce(key: str, hint: Any, raw: Any, layer: Layer) -> Any:

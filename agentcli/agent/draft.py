@@ -41,6 +41,11 @@ class Draft:
         return (*self.parts, Text(unfinished)) if unfinished else self.parts
 
     @property
+    def text(self) -> str:
+        """The words of the reply so far."""
+        return "".join(part.text for part in self.so_far() if isinstance(part, Text))
+
+    @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls that may run: none of a reply that was cut, and not the last one of a reply that ran out of tokens."""
         calls = tuple(part for part in self.parts if isinstance(part, ToolCall))

@@ -97,8 +97,9 @@ def body_to_json(body: Body) -> Json:
             return plain | (
                 {"system": list(system), "tools": [dict(tool) for tool in tools]} if system or tools else {}
             )
-        case Failure(message, where):
-            return {"message": message, "where": where}
+        case Failure(message, where, usage, cost):
+            said: Json = {"message": message, "where": where}
+            return said | ({"usage": usage_to_json(usage), "cost": cost} if usage.total else {})
         case Unknown(_, raw):
             return {key: value for key, value in raw.items() if key not in _HEAD}
 
@@ -363,6 +364,8 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Body]] = {
         tuple(raw.get("system") or ()),
         tuple(raw.get("tools") or ()),
     ),
-    "error": lambda raw: Failure(raw["message"], raw.get("where") or ""),
+    "error": lambda raw: Failure(
+        raw["message"], raw.get("where") or "", usage_from_json(raw.get("usage")), raw.get("cost")
+    ),
 }
 assert set(_READERS) == set(KINDS.values())

@@ -118,7 +118,9 @@ def evolve(history: History, record: Record) -> History:
                 system=body.system or history.system,
                 tools=body.tools or history.tools,
             )
-        case Retry() | Checkpoint() | Failure() | Unknown():
+        case Failure():
+            return replace(history, usage=history.usage + body.usage, cost=_add(history.cost, body.cost))
+        case Retry() | Checkpoint() | Unknown():
             return history
         case _:
             assert_never(body)

@@ -168,10 +168,12 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something went wrong that the reader of the session should know of (kind `error`)."""
+    """Something went wrong that the reader of the session should know of (kind `error`). A useless reply has its usage here."""
 
     message: str
     where: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
