@@ -44,7 +44,7 @@ class History:
 
     entries: tuple[Record, ...] = ()
     compaction: Record | None = None
-    cleared: Mapping[str, int] = _NOTHING
+    cleared: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
     prunes: tuple[Record, ...] = ()
     pins: frozenset[int] = frozenset()
     model: str = ""
