@@ -49,7 +49,7 @@ class ViewMessage:
 
     `seq` is that of its first record, so a split before it keeps it whole; `turn` counts the user's prompts. In a user's message
     tool results come first, in the order of their calls, then record by record injections and the user's words. `usage` is
-    what the provider reported with an assistant's message.
+    what the provider reported with an assistant's message; after a reply that was `cut` its output is not to be relied on.
     """
 
     role: Role
@@ -59,6 +59,7 @@ class ViewMessage:
     provider: str = ""
     model: str = ""
     usage: Usage | None = None
+    cut: bool = False
 
     @property
     def is_prompt(self) -> bool:
@@ -174,8 +175,9 @@ class _Lens:
             for part in message.parts
             if record.seq >= self.thinking_from or not isinstance(part, Thinking)
         )
+        cut = message.stop in ("interrupted", "error", None)
         return ViewMessage(
-            "assistant", blocks, record.seq, message.turn, message.provider, message.model, message.usage
+            "assistant", blocks, record.seq, message.turn, message.provider, message.model, message.usage, cut
         )
 
     def said(self, part: Part, record: Record) -> Block:

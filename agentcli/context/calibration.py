@@ -1,0 +1,122 @@
+"""How many tokens a character is worth to each model, learned from the usage that it reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentcli.core.history import History
+from agentcli.core.message import Message, ToolResult, Usage
+from agentcli.core.record import Compaction
+
+Size = Callable[[Message | ToolResult], tuple[float, int]]
+"""Size and number of blocks of what a record adds to a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What was seen of one model: `tokens` for `size`, and the tokens of a prompt before its first message (`head`)."""
+
+    tokens: float = 0.0
+    size: float = 0.0
+    head: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Rates by model. `start` and `weight` are what is believed before anything was seen, and how firmly (in characters).
+
+    A reply's share is learned only from additions of at least `least` characters with a believable rate.
+    """
+
+    rates: Mapping[str, Rate]
+    start: float = 0.34
+    weight: float = 5_000.0
+    per_block: float = 8.0
+    least: float = 200.0
+
+    def rate(self, model: str) -> float:
+        """Tokens per unit of size for a model."""
+        seen = self.rates.get(model, Rate())
+        return (self.start * self.weight + seen.tokens) / (self.weight + seen.size)
+
+    def head(self, model: str) -> float:
+        """Tokens of system and tools as far as they were seen, or 0."""
+        return self.rates.get(model, Rate()).head
+
+    def learn(self, model: str, tokens: float, size: float, blocks: int) -> Calibration:
+        """After one more addition of known size; one that cannot be right (a changed prefix, a picture) teaches nothing."""
+        tokens -= blocks * self.per_block
+        if size < self.least or not 0.1 < tokens / size < 1.5:
+            return self
+        seen = self.rates.get(model, Rate())
+        seen = replace(seen, tokens=seen.tokens + tokens, size=seen.size + size)
+        return replace(self, rates={**self.rates, model: seen})
+
+    def to_json(self) -> dict[str, Any]:
+        """What `Carry.calibration` keeps across a compaction."""
+        return {model: [rate.tokens, rate.size, rate.head] for model, rate in self.rates.items()}
+
+
+def from_json(raw: Mapping[str, Any]) -> Calibration:
+    """The calibration that a compaction carried; what does not look like one is left out."""
+    rates = {}
+    for model, values in raw.items():
+        if isinstance(values, list | tuple) and len(values) == 3:
+            rates[model] = Rate(*(float(value) for value in values))
+    return Calibration(rates)
+
+
+def calibrate(history: History, size: Size) -> Calibration:
+    """What the replies of a history teach: a pure fold, the same live and after a resume."""
+    carried, since = _carried(history)
+    edits = [record.seq for record in history.prunes]
+    calibration, last, added, blocks = carried, None, 0.0, 0
+    for record in history.entries:
+        if record.seq < since:
+            continue
+        body = record.body
+        if isinstance(body, Message) and body.role == "assistant" and body.usage and body.usage.prompt:
+            if last and _same_prefix(last[0], record.seq, edits):
+                calibration = calibration.learn(body.model, body.usage.prompt - last[1], added, blocks)
+            elif last is None and not since and added:
+                calibration = _with_head(calibration, body.model, body.usage, added, blocks)
+            last, added, blocks = _base(record.seq, body, size)
+        elif isinstance(body, Message | ToolResult):
+            more, count = size(body)
+            added, blocks = added + more, blocks + count
+    return calibration
+
+
+def is_whole(message: Message) -> bool:
+    """Whether a reply's reported output tells what it holds: not so when it broke off."""
+    return message.stop not in ("interrupted", "error", None)
+
+
+def _carried(history: History) -> tuple[Calibration, int]:
+    body = history.compaction.body if history.compaction else None
+    if isinstance(body, Compaction) and history.compaction:
+        carried = from_json(body.carry.calibration)
+        return carried, history.compaction.seq if carried.rates else body.kept_from
+    return from_json({}), 0
+
+
+def _same_prefix(earlier: int, later: int, edits: list[int]) -> bool:
+    return not any(earlier < edit < later for edit in edits)
+
+
+def _base(seq: int, message: Message, size: Size) -> tuple[tuple[int, int], float, int]:
+    """Where the next addition starts: after the reply if it is whole, else after its prompt with what arrived added."""
+    usage = message.usage or Usage()
+    if is_whole(message):
+        return (seq, usage.total), 0.0, 0
+    more, count = size(message)
+    return (seq, usage.prompt), more, count
+
+
+def _with_head(calibration: Calibration, model: str, usage: Usage, size: float, blocks: int) -> Calibration:
+    """What the first prompt held besides its messages."""
+    head = usage.prompt - size * calibration.rate(model) - blocks * calibration.per_block
+    seen = replace(calibration.rates.get(model, Rate()), head=max(0.0, head))
+    return replace(calibration, rates={**calibration.rates, model: seen})

@@ -1,0 +1,192 @@
+"""Ways to guess how many tokens a text has: five small classes, each with a rule of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Estimator(Protocol):
+    """A rule in two steps: `size` measures a text in the rule's own unit, once; a size times `rate` gives tokens."""
+
+    @property
+    def name(self) -> str:
+        """As it is named in config."""
+        ...
+
+    @property
+    def note(self) -> str:
+        """Something to show with the name, for example what it stands in for."""
+        ...
+
+    @property
+    def rate(self) -> float:
+        """Tokens per unit of size."""
+        ...
+
+    @property
+    def per_block(self) -> float:
+        """Tokens that a block costs beyond its text."""
+        ...
+
+    @property
+    def per_message(self) -> float:
+        """Tokens that a message costs beyond its blocks."""
+        ...
+
+    def size(self, text: str, code: bool = False) -> float:
+        """How large a text is. `code` tells tool input, tool output and files from prose."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gemini:
+    """Gemini CLI's rule: 0.25 tokens for an ASCII character, 1.3 for any other."""
+
+    name: str = "gemini"
+    note: str = ""
+    rate: float = 1.0
+    per_block: float = 0.0
+    per_message: float = 0.0
+
+    def size(self, text: str, code: bool = False) -> float:
+        other = beyond_ascii(text)
+        return (len(text) - other) * 0.25 + other * 1.3
+
+
+@dataclass(frozen=True, slots=True)
+class Chars4:
+    """opencode's rule: a quarter of the length, rounded up, where the length is counted in UTF-16 units."""
+
+    name: str = "chars4"
+    note: str = ""
+    rate: float = 1.0
+    per_block: float = 0.0
+    per_message: float = 0.0
+
+    def size(self, text: str, code: bool = False) -> float:
+        return math.ceil(utf16_length(text) / 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Shannon:
+    """Shannon's rule: a quarter of the characters (a third for code), 5 for each message, and a tenth on top of all."""
+
+    name: str = "shannon"
+    note: str = ""
+    rate: float = 1.1
+    per_block: float = 0.0
+    per_message: float = 5.5
+
+    def size(self, text: str, code: bool = False) -> float:
+        return len(text) // (3 if code else 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """Tokens per character as learned from what a model reported; the default before anything was learned is what was
+    measured on a recorded coding session. Characters beyond ASCII weigh as much as four.
+    """
+
+    name: str = "calibrated"
+    note: str = ""
+    rate: float = 0.34
+    per_block: float = 8.0
+    per_message: float = 0.0
+
+    def size(self, text: str, code: bool = False) -> float:
+        return len(text) + 3 * beyond_ascii(text)
+
+
+class Tiktoken:
+    """OpenAI's tokenizer times a factor for the model at hand. Never uses the network: see `vocabulary`."""
+
+    name = "tiktoken"
+    note = ""
+    per_block = 0.0
+    per_message = 4.0
+
+    def __init__(self, folder: Path, encoding: str = "o200k_base", rate: float = 1.0) -> None:
+        self.rate = rate
+        self._encoding = _load(folder, encoding)
+
+    def size(self, text: str, code: bool = False) -> float:
+        return len(self._encoding.encode_ordinary(text.encode("utf-8", "replace").decode("utf-8")))
+
+
+def estimator(name: str, folders: Iterable[Path] = ()) -> Estimator:
+    """The estimator of that name. Without its vocabulary on disk `tiktoken` is stood in for by `calibrated`, which notes it."""
+    match name:
+        case "gemini":
+            return Gemini()
+        case "chars4":
+            return Chars4()
+        case "shannon":
+            return Shannon()
+        case "tiktoken":
+            folder = vocabulary("o200k_base", folders)
+            return Tiktoken(folder) if folder else Calibrated(note="tiktoken has no vocabulary on disk")
+        case _:
+            return Calibrated()
+
+
+def vocabulary(encoding: str, folders: Iterable[Path] = ()) -> Path | None:
+    """The first folder that holds tiktoken's vocabulary whole and unchanged: the given ones, then tiktoken's own cache."""
+    name, digest = VOCABULARIES[encoding]
+    for folder in (*folders, *_cache_folders()):
+        file = folder / name
+        if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == digest:
+            return folder
+    return None
+
+
+VOCABULARIES: Mapping[str, tuple[str, str]] = {
+    "cl100k_base": (
+        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
+    "o200k_base": (
+        "fb374d419588a4632f3f557e76b4b70aebbca790",
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    ),
+}
+"""File name in tiktoken's cache (SHA-1 of the address it comes from) and SHA-256 of the content."""
+
+
+def beyond_ascii(text: str) -> int:
+    """How many characters are not ASCII."""
+    return 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
+
+
+def utf16_length(text: str) -> int:
+    """The length as JavaScript counts it: characters beyond the basic plane count twice."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _cache_folders() -> list[Path]:
+    # The order in which tiktoken itself looks; an empty variable switches its cache off.
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            return [Path(os.environ[variable])] if os.environ[variable] else []
+    return [Path(tempfile.gettempdir()) / "data-gym-cache"]
+
+
+def _load(folder: Path, encoding: str) -> Any:
+    import tiktoken
+
+    # tiktoken is only ever pointed at a folder whose file was checked just now, so it has nothing to fetch.
+    before = os.environ.get("TIKTOKEN_CACHE_DIR")
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
+    try:
+        return tiktoken.get_encoding(encoding)
+    finally:
+        if before is None:
+            del os.environ["TIKTOKEN_CACHE_DIR"]
+        else:
+            os.environ["TIKTOKEN_CACHE_DIR"] = before

@@ -1,0 +1,59 @@
+"""How large a picture is, read from its first bytes, and what it costs in tokens."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+
+from agentcli.core.message import Image
+
+PATCH = 28
+"""Side of the square of pixels that is one token (Anthropic's rule)."""
+MOST = 1_568
+"""Larger pictures are scaled down to this many tokens; newer models take up to 4,784."""
+UNKNOWN = 1_500
+"""What a picture of unreadable size is taken for."""
+
+
+def image_tokens(image: Image, most: int = MOST) -> int:
+    """Tokens of a picture, at most `most`."""
+    size = dimensions(image)
+    if size is None:
+        return min(UNKNOWN, most)
+    width, height = size
+    return min(most, max(1, -(-width // PATCH) * -(-height // PATCH)))
+
+
+def dimensions(image: Image) -> tuple[int, int] | None:
+    """Width and height in pixels of a PNG, GIF, WebP or JPEG, or None where they cannot be read."""
+    try:
+        head = base64.b64decode(image.data[:65_536], validate=False)
+        return _read(head)
+    except (binascii.Error, ValueError, struct.error):
+        return None
+
+
+def _read(head: bytes) -> tuple[int, int] | None:
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        width, height = struct.unpack(">II", head[16:24])
+        return int(width), int(height)
+    if head[:6] in (b"GIF87a", b"GIF89a"):
+        width, height = struct.unpack("<HH", head[6:10])
+        return int(width), int(height)
+    if head[:4] == b"RIFF" and head[12:16] == b"VP8X":
+        return 1 + int.from_bytes(head[24:27], "little"), 1 + int.from_bytes(head[27:30], "little")
+    if head.startswith(b"\xff\xd8"):
+        return _jpeg(head)
+    return None
+
+
+def _jpeg(head: bytes) -> tuple[int, int] | None:
+    at = 2
+    while at + 9 < len(head) and head[at] == 0xFF:
+        marker, length = head[at + 1], int.from_bytes(head[at + 2 : at + 4], "big")
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack(">HH", head[at + 5 : at + 9])
+            return int(width), int(height)
+        at += 2 + length
+    return None
