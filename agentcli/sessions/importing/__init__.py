@@ -1,0 +1,24 @@
+"""Sessions of other programs, and our own exports, read into records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from agentcli.core.errors import InputError
+from agentcli.sessions.importing import pi
+from agentcli.sessions.importing.imported import Format, Imported, Timed
+from agentcli.sessions.importing.recognise import load, recognise
+
+__all__ = ["Format", "Imported", "Timed", "read", "recognise"]
+
+_READERS: Mapping[Format, Callable[[Iterable[str]], Imported]] = {"pi": pi.read}
+
+
+def read(path: Path) -> Imported:
+    """The session in a file. Raises InputError with the file, the line and the reason when it cannot be taken over."""
+    reader = _READERS[recognise(path)]
+    try:
+        return reader(load(path).split("\n"))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error

@@ -1,0 +1,143 @@
+"""Puts what a foreign file says into records that obey our rules: turns counted, calls answered, compactions by seq."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from agentcli.core.history import History, evolve
+from agentcli.core.message import Message, Text, ToolResult
+from agentcli.core.record import Body, Compaction, Record, Title
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, Timed
+
+TITLE_LENGTH = 80
+UNANSWERED = "The call was interrupted before it was answered."
+
+
+def settle(foreign: Foreign) -> Imported:
+    """The session as it can be stored. Nothing that was said is lost but results that answer no call, and those are noted."""
+    items, orphans = _paired(foreign.items)
+    title = foreign.title or _title_from(items)
+    first = foreign.time or next((item.time for item in items if item.time), "")
+    if title or foreign.name:
+        items = [Item(first, Title(title, foreign.name)), *items]
+    ledger = _Numbering()
+    for item in _joined(items):
+        ledger.add(item, first)
+    notes = (*foreign.notes, *orphans)
+    model = ledger.state.model
+    return Imported(
+        foreign.format, title, foreign.cwd, model, first, tuple(ledger.bodies), ledger.state.name or foreign.name, notes
+    )
+
+
+def _paired(items: Sequence[Item]) -> tuple[list[Item], list[str]]:
+    """Each result right behind the message that asked for it, in the order of the calls; a call without one gets one."""
+    results: dict[str, Item] = {}
+    notes: list[str] = []
+    asked = {call.call_id for item in items if isinstance(item.said, Message) for call in item.said.calls}
+    for item in items:
+        if isinstance(item.said, ToolResult):
+            if item.said.call_id not in asked:
+                notes.append(f"a result of {item.said.name or 'a tool'} answers no call and was left out")
+            else:
+                results.setdefault(item.said.call_id, item)
+    paired: list[Item] = []
+    for item in items:
+        if isinstance(item.said, ToolResult):
+            continue
+        paired.append(item)
+        if isinstance(item.said, Message):
+            paired.extend(_answers(item, item.said, results))
+    return paired, notes
+
+
+def _answers(item: Item, message: Message, results: dict[str, Item]) -> Iterable[Item]:
+    for call in message.calls:
+        answer = results.get(call.call_id)
+        if answer is None:
+            yield Item(item.time, ToolResult(call.call_id, call.name, "interrupted", UNANSWERED))
+        elif isinstance(answer.said, ToolResult):
+            yield replace(answer, said=replace(answer.said, name=call.name))
+
+
+def _joined(items: Sequence[Item]) -> Iterable[Item]:
+    """What was put beside the user's words (shell output, reminders) travels in the user's next message, as injections do."""
+    waiting: list[Item] = []
+    for item in items:
+        said = item.said
+        if isinstance(said, Message) and said.role == "user" and not _speaks(said):
+            waiting.append(item)
+        elif isinstance(said, Message) and said.role == "user" and waiting:
+            parts = tuple(part for former in waiting for part in _parts(former))
+            key = waiting[0].key or item.key
+            waiting = []
+            yield replace(item, said=said.with_parts((*parts, *said.parts)), key=key)
+        else:
+            yield from waiting
+            waiting = []
+            yield item
+    yield from waiting
+
+
+def _parts(item: Item) -> tuple[Text, ...]:
+    return tuple(part for part in item.said.parts if isinstance(part, Text)) if isinstance(item.said, Message) else ()
+
+
+def _speaks(message: Message) -> bool:
+    return any(not (isinstance(part, Text) and part.synthetic) for part in message.parts)
+
+
+class _Numbering:
+    """Gives each item its place, and follows the session's state for what a compaction must carry."""
+
+    def __init__(self) -> None:
+        self.bodies: list[Timed] = []
+        self.state = History()
+        self.places: dict[str, int] = {}
+        self.start = 0
+
+    def add(self, item: Item, first: str) -> None:
+        seq = len(self.bodies) + 1
+        if item.key:
+            self.places.setdefault(item.key, seq)
+        body = self._body(item, seq)
+        if not self.start and isinstance(body, Message):
+            self.start = seq
+        time = item.time or (self.bodies[-1][0] if self.bodies else first)
+        self.bodies.append((time, body))
+        # The entries themselves are not needed here, and carrying them would make this quadratic.
+        self.state = replace(evolve(self.state, Record(seq, "", time, "", body)), entries=())
+
+    def _body(self, item: Item, seq: int) -> Body:
+        said = item.said
+        if isinstance(said, Summary):
+            return self._compaction(said, seq)
+        if isinstance(said, Message):
+            begins = said.role == "user" and _speaks(said)
+            return replace(said, turn=self.state.turn + begins)
+        return said
+
+    def _compaction(self, summary: Summary, seq: int) -> Compaction:
+        kept = max(self.places.get(summary.kept, seq), self.start)
+        covers = (self.start, kept - 1)
+        self.start = kept
+        return Compaction(
+            trigger=summary.trigger,
+            status="compressed",
+            policy="imported",
+            covers=covers,
+            kept_from=kept,
+            snapshot=summary.text,
+            tokens_before=summary.tokens_before,
+            carry=self.state.carry,
+        )
+
+
+def _title_from(items: Iterable[Item]) -> str:
+    """The first line of the first prompt."""
+    for item in items:
+        if isinstance(item.said, Message) and item.said.role == "user" and item.said.text.strip():
+            line = item.said.text.strip().splitlines()[0].strip()
+            return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+    return ""
