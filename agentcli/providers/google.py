@@ -1,0 +1,107 @@
+"""Google's Gemini API through the official SDK."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentcli.core.errors import ModelError
+from agentcli.core.model import ModelSpec, Request, Step
+from agentcli.providers.google_errors import from_api_error
+from agentcli.providers.google_reply import Reply
+from agentcli.providers.google_request import contents, prelude, to_wire
+from agentcli.providers.http import connection_error, http_client, opened, quiet_sdk
+from agentcli.providers.settings import ProviderSettings
+
+
+class GoogleModel:
+    """A model behind generateContent."""
+
+    def __init__(self, spec: ModelSpec, settings: ProviderSettings, key: str | None, base_url: str = "") -> None:
+        self._spec = spec
+        self._settings = settings
+        self._key = key
+        self._base_url = base_url
+
+    @property
+    def spec(self) -> ModelSpec:
+        """What is known about it."""
+        return self._spec
+
+    async def stream(self, request: Request) -> AsyncIterator[Step]:
+        """See `Model.stream`."""
+        wire = to_wire(request, self._settings)
+        reply = Reply()
+        responses: list[Any] = []
+        opened.set(responses)
+        try:
+            with self._translated(reply):
+                async for chunk in await self._client.aio.models.generate_content_stream(**wire):
+                    for step in reply.read(chunk):
+                        yield step
+        finally:
+            # Closing the SDK's generator leaves the connection open until garbage collection; closing the response does not.
+            for response in responses:
+                await response.aclose()
+        for step in reply.end():
+            yield step
+
+    async def count(self, request: Request) -> int | None:
+        """See `Model.count`. This API counts contents only, so system text and tools are counted as if they were one."""
+        if not self._settings.counting:
+            return None
+        everything = [*prelude(request), *contents(request)]
+        try:
+            with self._translated(Reply()):
+                counted = await self._client.aio.models.count_tokens(model=request.model.id, contents=everything)
+        except (ModelError, TypeError, ValueError):
+            return None
+        return counted.total_tokens if isinstance(counted.total_tokens, int) else None
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        if "_http" in self.__dict__:
+            await self._http.aclose()
+
+    @contextmanager
+    def _translated(self, reply: Reply) -> Iterator[None]:
+        """Foreign errors become ModelErrors; one that strikes after the reply's finish reason is of no interest."""
+        import httpx2
+        import pydantic
+        from google.genai import errors
+
+        try:
+            yield
+        except errors.APIError as error:
+            raise from_api_error(error, self._key) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            if not reply.stopped:
+                raise connection_error(error, self._settings, self._host) from None
+        except (errors.UnknownApiResponseError, UnicodeDecodeError, pydantic.ValidationError) as error:
+            if not reply.stopped:
+                raise ModelError(
+                    f"The reply does not follow the wire format ({type(error).__name__}).", "bad_reply"
+                ) from None
+
+    @property
+    def _host(self) -> str:
+        return urlsplit(self._base_url).hostname or "generativelanguage.googleapis.com"
+
+    @cached_property
+    def _http(self) -> Any:
+        return http_client(self._settings)
+
+    @cached_property
+    def _client(self) -> Any:
+        from google import genai
+
+        quiet_sdk(r"google\.genai")
+        options: dict[str, Any] = {"httpx_async_client": self._http, "headers": dict(self._settings.headers)}
+        if self._base_url:
+            options["base_url"] = self._base_url
+        if self._settings.version:
+            options["api_version"] = self._settings.version
+        return genai.Client(api_key=self._key or "none", vertexai=False, http_options=options)

@@ -1,0 +1,173 @@
+"""A request as Gemini's generateContent wants it, in the SDK's own field names: pure, so that equal requests give equal bytes."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
+from agentcli.providers.anthropic_request import attachment, sendable
+from agentcli.providers.settings import ProviderSettings
+
+Json = dict[str, Any]
+
+KIND = "google"
+SIGNATURE = "thought_signature"
+FOREIGN_CALL = b"skip_thought_signature_validator"
+"""Stands in for the signature of a call that this provider did not make; documented for histories from elsewhere."""
+
+_PLAIN_SCHEMA = frozenset(
+    {"type", "description", "properties", "required", "items", "enum", "nullable", "minimum", "maximum", "min_items"}
+)
+
+
+def to_wire(request: Request, settings: ProviderSettings) -> Json:
+    """The arguments of `generate_content_stream`.
+
+    `request.options` may hold `thinking` (bool, default true), `effort` (minimal … xhigh, for models of style "level") and
+    `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget").
+    """
+    config: Json = {
+        "max_output_tokens": min(request.max_output, request.model.max_output),
+        "automatic_function_calling": {"disable": True},
+        "automatic_continuation": False,
+    }
+    system = [{"text": sendable(text)} for text in request.system if text.strip()]
+    if system:
+        config["system_instruction"] = {"parts": system}
+    if request.tools:
+        config["tools"] = [{"function_declarations": [_tool(tool) for tool in request.tools]}]
+    config |= _thinking(request)
+    if settings.extra_body:
+        config["http_options"] = {"extra_body": dict(settings.extra_body)}
+    return {"model": request.model.id, "contents": contents(request), "config": config}
+
+
+def contents(request: Request) -> list[Json]:
+    """The turns alone; neighbours of one role are joined."""
+    joined: list[Json] = []
+    for turn in request.turns:
+        role = "model" if turn.role == "assistant" else "user"
+        parts = [*_parts(turn, request.model)]
+        if parts and joined and joined[-1]["role"] == role:
+            joined[-1]["parts"] += parts
+        elif parts:
+            joined.append({"role": role, "parts": parts})
+    return joined
+
+
+def _tool(tool: ToolSchema) -> Json:
+    """The plain form of a schema where it can say all, as every version of the API takes it; else JSON Schema as it is."""
+    form = "parameters" if _is_plain(tool.parameters) else "parameters_json_schema"
+    declared: Json = {"name": tool.name, "description": tool.description}
+    return declared | ({form: dict(tool.parameters)} if tool.parameters.get("properties") else {})
+
+
+def _is_plain(schema: Any) -> bool:
+    if (
+        not isinstance(schema, Mapping)
+        or not isinstance(schema.get("type"), str)
+        or not _PLAIN_SCHEMA.issuperset(schema)
+    ):
+        return False
+    if schema["type"] == "object" and not schema.get("properties"):
+        return False
+    if not all(isinstance(value, str) for value in schema.get("enum", ())):
+        return False
+    return all(
+        map(_is_plain, [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])])
+    )
+
+
+def _parts(turn: Turn, model: ModelSpec) -> Iterator[Json]:
+    own = turn.provider == model.provider
+    first_call = True
+    for part in turn.parts:
+        sent = _part(part, model)
+        if sent is None:
+            continue
+        signature = _signature(part) if own else None
+        if signature is None and first_call and isinstance(part, ToolCall) and model.thinking != "budget":
+            signature = FOREIGN_CALL
+        first_call = first_call and not isinstance(part, ToolCall)
+        if signature is not None:
+            sent[SIGNATURE] = signature
+        if _says_something(part, signature, own):
+            yield sent
+        if isinstance(part, ToolResult) and part.images and model.thinking == "budget":
+            yield from map(_image, part.images)
+
+
+def _signature(part: Part | ToolResult) -> bytes | None:
+    meta = None if isinstance(part, ToolResult) else part.meta
+    text = meta[KIND].get(SIGNATURE) if meta and KIND in meta else None
+    return base64.b64decode(text) if text else None
+
+
+def _says_something(part: Part | ToolResult, signature: bytes | None, own: bool) -> bool:
+    match part:
+        case Text(text):
+            return bool(text.strip()) or signature is not None
+        case Thinking():
+            return own and signature is not None
+        case _:
+            return True
+
+
+def _part(part: Part | ToolResult, model: ModelSpec) -> Json | None:
+    match part:
+        case Text(text):
+            return {"text": sendable(text)}
+        case Thinking(text):
+            return {"text": sendable(text), "thought": True}
+        case Image():
+            return _image(part)
+        case File():
+            return {"text": sendable(attachment(part))}
+        case ToolCall(call_id, name, arguments):
+            return {"function_call": {"id": call_id, "name": name, "args": dict(arguments)}}
+        case ToolResult():
+            return {"function_response": _response(part, model)}
+
+
+def _image(image: Image) -> Json:
+    return {"inline_data": {"mime_type": image.mime, "data": base64.b64decode(image.data)}}
+
+
+def _response(result: ToolResult, model: ModelSpec) -> Json:
+    key = "error" if result.failed else "output"
+    response: Json = {"id": result.call_id, "name": result.name, "response": {key: sendable(result.output)}}
+    # Media inside a response came with the third generation; before it they follow as parts of their own.
+    if result.images and model.thinking != "budget":
+        response["parts"] = [_image(image) for image in result.images]
+    return response
+
+
+def _thinking(request: Request) -> Json:
+    options = request.options
+    wanted = options.get("thinking", True)
+    match request.model.thinking:
+        case "level":
+            config: Json = {"include_thoughts": bool(wanted)}
+            if options.get("effort"):
+                config["thinking_level"] = "high" if options["effort"] == "max" else options["effort"]
+            elif not wanted:
+                config["thinking_level"] = "low"
+            return {"thinking_config": config}
+        case "budget":
+            config = {"include_thoughts": bool(wanted)}
+            if "thinking_budget" in options:
+                config["thinking_budget"] = int(options["thinking_budget"])
+            return {"thinking_config": config}
+        case _:
+            return {}
+
+
+def prelude(request: Request) -> Sequence[Json]:
+    """System text and tools as a content of their own, for the counting endpoint, which takes neither."""
+    text = "\n".join(
+        [*request.system, *(f"{tool.name}\n{tool.description}\n{dict(tool.parameters)}" for tool in request.tools)]
+    )
+    return [{"role": "user", "parts": [{"text": sendable(text)}]}] if text.strip() else []

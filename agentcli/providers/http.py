@@ -1,0 +1,72 @@
+"""The HTTP client under both SDKs: patient with a slow reply, impatient with a silent one, and closed the moment nobody reads on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from agentcli.core.errors import ModelError
+from agentcli.providers.settings import ProviderSettings
+
+if TYPE_CHECKING:
+    import httpx2
+
+opened: ContextVar[list[httpx2.Response] | None] = ContextVar("opened", default=None)
+"""The responses that the running stream has opened, for a reader that must close them itself."""
+
+
+def http_client(settings: ProviderSettings) -> httpx2.AsyncClient:
+    """A client whose requests all wait `idle_timeout` for the next byte, whatever an SDK asks for."""
+    import httpx2
+
+    limits = httpx2.Timeout(settings.idle_timeout, connect=settings.connect_timeout)
+
+    async def be_patient(request: httpx2.Request) -> None:
+        request.extensions = {**request.extensions, "timeout": limits.as_dict()}
+
+    async def remember(response: httpx2.Response) -> None:
+        responses = opened.get()
+        if responses is not None:
+            responses.append(response)
+
+    hooks: dict[str, list[Callable[..., Any]]] = {"request": [be_patient], "response": [remember]}
+    return httpx2.AsyncClient(timeout=limits, follow_redirects=True, event_hooks=hooks)
+
+
+def connection_error(error: Exception, settings: ProviderSettings, host: str) -> ModelError:
+    """What a failure of the transport means to the user. Names the host, never the request."""
+    import httpx2
+
+    match error:
+        case httpx2.ReadTimeout():
+            return ModelError(
+                f"{host} sent nothing for {settings.idle_timeout:g} s; the reply counts as dropped.", "network"
+            )
+        case httpx2.ConnectError() | httpx2.ConnectTimeout():
+            return ModelError(f"{host} cannot be reached. Check the network, the proxy and the base URL.", "network")
+        case (
+            httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | httpx2.LocalProtocolError() | httpx2.TooManyRedirects()
+        ):
+            return ModelError(
+                f"{host} cannot be asked this way ({type(error).__name__}). Check the base URL.", "bad_request"
+            )
+        case httpx2.DecodingError():
+            return ModelError(f"The reply of {host} is garbled.", "bad_reply")
+        case _:
+            return ModelError(f"The connection to {host} broke off ({type(error).__name__}).", "network")
+
+
+def quiet_sdk(package: str) -> None:
+    """Keep an SDK's warnings about old models and new enum values off the user's screen."""
+    warnings.filterwarnings("ignore", module=rf"{package}(\.|$)")
+    warnings.filterwarnings("ignore", category=DeprecationWarning, message=r"The model '.*' is deprecated")
+
+
+def scrubbed(text: str, secret: str | None, longest: int = 300) -> str:
+    """What a server said, fit for an error message: one line, not too long, and without the key should it have been echoed."""
+    if secret:
+        text = text.replace(secret, "…")
+    text = " ".join(text.split())
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,0 +1,71 @@
+"""What providers' refusals have in common: wordings that no code tells apart, waits they ask for, and what a user can do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from agentcli.core.errors import Cause
+
+CURES: Mapping[Cause, str] = {
+    "auth": " Check the API key.",
+    "billing": " Check the plan and the spending limit; waiting does not help.",
+    "rate_limit": " Wait a little and try again.",
+    "overloaded": " Wait a little and try again.",
+    "network": "",
+    "server": " Try again later.",
+    "too_long": " Compact the conversation (/compress) or start a new one.",
+    "too_large": " Attach less: images, files or tool output.",
+    "pairing": "",
+    "signature": "",
+    "refusal": "",
+    "not_found": " Check the model's name and the base URL; `agentcli models` lists the models.",
+    "bad_request": "",
+    "bad_reply": "",
+}
+"""A sentence for the end of a message, or nothing where the user can do nothing."""
+
+_WORDINGS: tuple[tuple[Cause, str], ...] = (
+    (
+        "too_long",
+        r"prompt is too long|exceeds? (the )?(maximum number of tokens|(maximum |available )?context|model'?s? (maximum )?context)"
+        r"|exceed context limit|context[_ ](length|window|size)\b.*exceed|maximum context length|too many (input )?tokens|input is too long",
+    ),
+    ("signature", r"`?signature`?.*`?thinking`?|`?thinking`? blocks?.*cannot be modified|thought[_ ]?signature"),
+    ("signature", r"expected `?(redacted_)?thinking"),
+    ("pairing", r"`?tool_use`?.*`?tool_result`?|`?tool_result`?.*`?tool_use`?|unexpected `?tool_use_id"),
+    ("pairing", r"function (call|response).*(turn|parts)|function_?response.*function_?call"),
+    ("billing", r"credit balance is too low|spend(ing)? limit|usage limits?\b"),
+    ("auth", r"api key (not valid|not found|expired|invalid)|invalid api key"),
+)
+
+
+def bad_request_cause(words: str) -> Cause:
+    """What a 400 is about. Vendors give these cases no code of their own, so the wording decides; unknown words are a plain 400."""
+    lowered = words.lower()
+    for cause, wording in _WORDINGS:
+        if re.search(wording, lowered, re.DOTALL):
+            return cause
+    return "bad_request"
+
+
+def seconds(header: str | None) -> float | None:
+    """The wait that a Retry-After header asks for, in seconds; None where it asks for none or is unreadable."""
+    if not header:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        return _until(header)
+
+
+def _until(date: str) -> float | None:
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        when = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
