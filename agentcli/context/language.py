@@ -1,0 +1,59 @@
+"""Guesses the language of a text from its script and its small words, well enough to see that two differ."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+_SCRIPTS = (
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("ko", re.compile(r"[\uac00-\ud7af\u1100-\u11ff]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]")),
+    ("el", re.compile(r"[\u0370-\u03ff]")),
+    ("ar", re.compile(r"[\u0600-\u06ff]")),
+    ("he", re.compile(r"[\u0590-\u05ff]")),
+    ("th", re.compile(r"[\u0e00-\u0e7f]")),
+    ("hi", re.compile(r"[\u0900-\u097f]")),
+)
+_SMALL_WORDS = {
+    "en": "the and of to in is that it for was with on as are be this have from not by at or you which were been has will",
+    "de": "der die das und ist nicht ein eine zu mit auf für von den dem sich des auch wird sind bei wurde noch nach aus",
+    "fr": "le la les et est une des du pas que pour dans sur avec ce il au aux sont été par plus mais ont cette",
+    "es": "el los las y es una del que para por con se no en lo al ha han está son más pero como fue este",
+    "pt": "o os as e é uma do da que para por com se não em no na ao foi são mais mas como está este",
+    "it": "il lo gli e è una del della che per con si non in nel al sono stato più ma come questo anche di",
+    "nl": "de het een en is niet van te met op voor dat die zijn wordt ook bij aan naar er maar om werd",
+    "pl": "i w na z do jest nie się że to o dla po od jak ale przez przy są został",
+}
+_WORDS = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
+_NOT_PROSE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|<[^<>\n]{1,80}>|\S*[/\\_@]\S*|\S+\.\w+\b|https?://\S+", re.DOTALL)
+
+
+def language(text: str) -> str:
+    """The language of the prose in a text as two letters, or an empty text where there is too little to tell.
+
+    Code in backticks, paths, names and tags are not prose.
+    """
+    prose = _NOT_PROSE.sub(" ", text[:_ENOUGH])
+    foreign = {name: len(pattern.findall(prose)) for name, pattern in _SCRIPTS}
+    latin = len(re.findall(r"[A-Za-zÀ-ſ]", prose))
+    # One character of these scripts says as much as several Latin letters; kana among Han characters is Japanese.
+    if sum(foreign.values()) * 3 > latin and sum(foreign.values()) >= _FEWEST_CHARACTERS:
+        if foreign["ja"] * 10 > foreign["zh"]:
+            foreign["ja"] += foreign["zh"]
+        return max(foreign, key=lambda name: foreign[name])
+    return _latin_language(prose)
+
+
+def _latin_language(prose: str) -> str:
+    words = Counter(re.findall(r"[^\W\d_]+", prose.lower()))
+    hits = {name: sum(words[word] for word in known) for name, known in _WORDS.items()}
+    (best, most), (_, second) = sorted(hits.items(), key=lambda hit: -hit[1])[:2]
+    # Neighbouring languages share many small words: a clear lead is needed.
+    return best if most >= _FEWEST_WORDS and most >= 1.3 * second else ""
+
+
+_ENOUGH = 40_000
+_FEWEST_CHARACTERS = 4
+_FEWEST_WORDS = 4
