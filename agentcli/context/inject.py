@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 from agentcli.core.message import File, Image, Part, Source, Text
@@ -43,9 +44,9 @@ def shown(part: Part) -> Part:
     """The part as the model sees it: an injection or a file in its wrapper, anything else unchanged."""
     match part:
         case Text(text, True, source) if source in TAGS:
-            return Text(wrap(TAGS[source], text), True, source)
+            return _wrapped(text, source)
         case File(_, path, text):
-            return Text(wrap("file", text, path=path), True, "file")
+            return _wrapped(text, "file", path)
         case _:
             return part
 
@@ -67,9 +68,15 @@ def wrap(tag: str, text: str, **attributes: str | int) -> str:
 
 def escape(tag: str, text: str) -> str:
     """The text with the `<` of every closing tag of that name (in any case, with any blanks) written as `&lt;`."""
-    if "</" not in text and "<" not in text:
+    if "<" not in text:
         return text
     return re.sub(rf"<(?=\s*/\s*{re.escape(tag)}\b)", "&lt;", text, flags=re.IGNORECASE)
+
+
+@lru_cache(maxsize=512)
+def _wrapped(text: str, source: Source, path: str = "") -> Text:
+    # Remembered so that the same injection is the same object in every request, and is measured once.
+    return Text(wrap(TAGS[source], text, path=path) if path else wrap(TAGS[source], text), True, source)
 
 
 def _attribute(value: str) -> str:

@@ -39,8 +39,9 @@ class Counts:
 
     def learn(self, history: History) -> None:
         """Take what the replies of this history teach; estimators other than `calibrated` are not to be taught."""
-        self.calibration = calibrate(history, self._added)
-        self._use_rate()
+        if isinstance(self.rule, Calibrated):
+            self.calibration = calibrate(history, self._added)
+            self._use_rate()
 
     def text(self, text: str) -> int:
         """Tokens of a bare text."""
@@ -73,11 +74,11 @@ class Counts:
         added or cleared since. A report that is far below what the characters say was made on another view (an undone
         edit), so then the characters decide.
         """
-        whole = self.head + self.view(view)
+        whole = max(self.head, round(self.calibration.head(self.model))) + self.view(view)
         if not isinstance(self.rule, Calibrated):
             return whole
         reported = self._from_last_reply(view)
-        if reported is None or whole - reported > max(2_000, 0.25 * reported):
+        if reported is None or whole - reported > max(2_000, 0.15 * reported):
             return whole
         return reported
 

@@ -1,0 +1,81 @@
+"""From a view to a request: the same view, system, tools and model always give the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentcli.context.breakpoints import breakpoints
+from agentcli.context.inject import is_injection, shown, shown_without_images
+from agentcli.context.repair import repair
+from agentcli.context.tokens import Counts
+from agentcli.context.view import View, ViewMessage
+from agentcli.core.message import Part, ToolResult
+from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
+
+REPLY_RESERVE = 32_000
+"""Tokens asked for a reply, where the model allows as many."""
+
+
+def assemble(
+    view: View,
+    system: Sequence[str],
+    tools: Sequence[ToolSchema],
+    model: ModelSpec,
+    *,
+    pending: Sequence[Part] = (),
+    options: Mapping[str, Any] | None = None,
+    max_output: int = REPLY_RESERVE,
+    counts: Counts | None = None,
+) -> Request:
+    """The request that shows this view to this model.
+
+    `pending` are injections that are not recorded yet: they join the newest message of the user, before the user's words.
+    Requests made from a growing view are prefixes of one another, but for the breakpoints.
+    """
+    counts = counts or Counts()
+    turns = repair(with_pending(turns_of(view, model), pending), model)
+    places = breakpoints(turns, counts.overhead(system, tools), model, counts.part)
+    reply = min(max_output, model.max_output)
+    return Request(model, tuple(system), tuple(tools), turns, places, reply, dict(options or {}))
+
+
+def turns_of(view: View, model: ModelSpec) -> tuple[Turn, ...]:
+    """The view's messages as they go over the wire, injections and files in their wrappers."""
+    return tuple(_turn(message, model) for message in view.messages)
+
+
+def with_pending(turns: tuple[Turn, ...], pending: Iterable[Part]) -> tuple[Turn, ...]:
+    """The turns with these injections merged into the newest message of the user, never as a message of their own."""
+    wrapped = tuple(map(shown, pending))
+    if not wrapped:
+        return turns
+    if not turns or turns[-1].role == "assistant":
+        return (*turns, Turn("user", wrapped))
+    last = turns[-1].parts
+    words = len(last)
+    while words and not isinstance(last[words - 1], ToolResult) and not _injected(last[words - 1]):
+        words -= 1
+    return (*turns[:-1], replace(turns[-1], parts=(*last[:words], *wrapped, *last[words:])))
+
+
+def _turn(message: ViewMessage, model: ModelSpec) -> Turn:
+    if message.role == "assistant":
+        return Turn("assistant", tuple(block.part for block in message.blocks), message.provider, message.model)
+    show = shown if model.images else shown_without_images
+    return Turn("user", tuple(_shown(block.part, show, model) for block in message.blocks))
+
+
+def _shown(part: Part | ToolResult, show: Any, model: ModelSpec) -> Part | ToolResult:
+    if not isinstance(part, ToolResult):
+        seen: Part = show(part)
+        return seen
+    if part.images and not model.images:
+        left_out = "\n".join(f"[{image.mime} image left out: this model takes no images]" for image in part.images)
+        return replace(part, output=f"{part.output}\n{left_out}".lstrip(), images=())
+    return part
+
+
+def _injected(part: Part | ToolResult) -> bool:
+    return not isinstance(part, ToolResult) and is_injection(part)

@@ -1,0 +1,96 @@
+"""Where a provider's cache should end: the few places that the next request most likely shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from agentcli.core.message import Part, Text, Thinking, ToolResult
+from agentcli.core.model import Breakpoint, ModelSpec, Turn
+
+MOST = 4
+"""Breakpoints that a provider accepts in one request."""
+MILESTONE = 2_000
+"""Tokens from which a tool result is large enough to end a cached prefix."""
+
+Size = Callable[[Part | ToolResult], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A place where the cache could end, with the tokens before it and the chance that the next request has the same ones."""
+
+    place: Breakpoint
+    tokens: int
+    chance: float
+
+    @property
+    def value(self) -> float:
+        """Tokens that the next request may expect to read from the cache for it."""
+        return self.tokens * self.chance
+
+
+def breakpoints(turns: Sequence[Turn], head: int, model: ModelSpec, size: Size) -> tuple[Breakpoint, ...]:
+    """At most four places in the order of the request, best expected value first served.
+
+    `head` are the tokens of system and tools. Nothing is spent on a prefix shorter than the model caches, nor on a provider
+    that caches by itself.
+    """
+    if not model.cache_explicit:
+        return ()
+    sizes = [sum(map(size, turn.parts)) for turn in turns]
+    before = list(accumulate(sizes, initial=head))[1:]
+    best: dict[Breakpoint, Candidate] = {}
+    for candidate in _candidates(turns, head, before, model, size):
+        known = best.get(candidate.place)
+        if candidate.tokens >= model.cache_minimum and (known is None or known.value < candidate.value):
+            best[candidate.place] = candidate
+    chosen = sorted(best.values(), key=lambda candidate: -candidate.value)[:MOST]
+    return tuple(sorted((each.place for each in chosen), key=lambda place: (place.turn, place.part)))
+
+
+def _candidates(
+    turns: Sequence[Turn], head: int, before: Sequence[int], model: ModelSpec, size: Size
+) -> Iterator[Candidate]:
+    # The chances say what kind of edit would spare each prefix: all spare the system, a prune what is before the first
+    # cleared output, an interrupted or rewound prompt everything but itself.
+    yield Candidate(Breakpoint(-1), head, 1.0)
+    newest = len(turns) - 1
+    places = [(newest, 0.95), (newest - 1, 0.96)]
+    if _blocks(turns[newest - 1 :]) >= model.cache_lookback:
+        # A lookup goes back only so many blocks; the end of the former request is where an entry is sure to be.
+        places.append((newest - 2, 0.97))
+    places.append((_snapshot(turns), 0.99))
+    places.append((_milestone(turns[: newest - 1], size), 0.9))
+    for turn, chance in places:
+        part = _last_markable(turns[turn]) if 0 <= turn < len(turns) else -1
+        if part >= 0:
+            yield Candidate(Breakpoint(turn, part), before[turn], chance)
+
+
+def _blocks(turns: Sequence[Turn]) -> int:
+    return sum(len(turn.parts) for turn in turns)
+
+
+def _snapshot(turns: Sequence[Turn]) -> int:
+    for number, turn in enumerate(turns):
+        if any(isinstance(part, Text) and part.source == "compactor" for part in turn.parts):
+            return number
+    return -1
+
+
+def _milestone(turns: Sequence[Turn], size: Size) -> int:
+    for number in range(len(turns) - 1, -1, -1):
+        if any(isinstance(part, ToolResult) and size(part) >= MILESTONE for part in turns[number].parts):
+            return number
+    return -1
+
+
+def _last_markable(turn: Turn) -> int:
+    """A provider takes no mark on thoughts or on empty text."""
+    for number in range(len(turn.parts) - 1, -1, -1):
+        part = turn.parts[number]
+        if not isinstance(part, Thinking) and not (isinstance(part, Text) and not part.text):
+            return number
+    return -1

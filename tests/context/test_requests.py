@@ -1,0 +1,153 @@
+"""Whatever happened in a session, its next request is well formed and begins like the one before."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentcli.context.assemble import assemble
+from agentcli.context.check import check
+from agentcli.context.view import View, view
+from agentcli.core.codec import dumps, part_to_json
+from agentcli.core.history import fold
+from agentcli.core.message import Message, Text, ToolResult
+from agentcli.core.model import ModelSpec, Request, ToolSchema
+from agentcli.core.record import Body, Compaction, Prune, Record, Undo
+from tests.context.transcripts import ACTS, MODEL, OTHER, Session, act, sessions
+
+SYSTEM = ("You are agentcli.", "Rules.")
+TOOLS = (ToolSchema("read", "Reads a file.", {"type": "object", "properties": {"file_path": {"type": "string"}}}),)
+
+
+def request_of(records: list[Record], model: ModelSpec = MODEL) -> tuple[Request, View]:
+    seen = view(fold(records))
+    return assemble(seen, SYSTEM, TOOLS, model), seen
+
+
+def flat(request: Request) -> list[str]:
+    """The request piece by piece, as text."""
+    return [
+        dumps(
+            [
+                turn.role,
+                part_to_json(part) if not isinstance(part, ToolResult) else [part.call_id, part.output, part.status],
+            ]
+        )
+        for turn in request.turns
+        for part in turn.parts
+    ]
+
+
+@settings(max_examples=50, deadline=None)
+@given(sessions())
+def test_any_prefix_of_any_session_makes_a_request_that_may_be_sent(session: Session) -> None:
+    for end in range(1, len(session.records) + 1):
+        for model in (MODEL, OTHER):
+            request, seen = request_of(session.records[:end], model)
+            assert check(request, seen) == ()
+
+
+@settings(max_examples=50, deadline=None)
+@given(sessions())
+def test_a_longer_session_begins_its_request_with_the_bytes_of_the_one_before(session: Session) -> None:
+    former: list[str] = []
+    for end in range(1, len(session.records) + 1):
+        newest: Body = session.records[end - 1].body
+        if isinstance(newest, Compaction | Prune | Undo):
+            former = []
+        history = fold(session.records[:end])
+        if not history.entries or not _speaks_last(history.entries[-1].body) or _waits(session.records[:end]):
+            continue
+        request, _ = request_of(session.records[:end])
+        now = flat(request)
+        assert now[: len(former)] == former
+        former = now
+
+
+@settings(max_examples=50, deadline=None)
+@given(sessions(), st.integers(0, 40))
+def test_taking_back_a_compaction_restores_the_view(session: Session, size: int) -> None:
+    before, count = view(session.history), len(session.records)
+    act(session, "compact", size, "Fix the test.")
+    act(session, "reply", 3, "more")
+    if len(session.records) == count or not isinstance(session.records[count].body, Compaction):
+        return
+    more = session.records[count + 1 :]
+    session.add(Undo(session.records[count].seq, "compaction"))
+    assert view(session.history).messages[: len(before.messages) - 1] == before.messages[:-1]
+    assert view(fold([*session.records[:count], *more])) == view(session.history)
+
+
+@settings(max_examples=30, deadline=None)
+@given(sessions(), st.lists(ACTS, max_size=3))
+def test_the_user_and_what_was_injected_are_in_the_order_results_injections_words(session: Session, more: list) -> None:
+    request, _ = request_of(session.records)
+    for turn in request.turns:
+        kinds = [isinstance(part, ToolResult) for part in turn.parts]
+        assert kinds == sorted(kinds, reverse=True)
+
+
+def test_the_same_session_gives_the_same_bytes_in_any_process(tmp_path: Path) -> None:
+    program = (
+        "import hashlib, random\n"
+        "from tests.context.transcripts import Session, act\n"
+        "from tests.context.test_requests import request_of, flat\n"
+        "s, r = Session(), random.Random(7)\n"
+        "names = ['prompt', 'reply', 'reply', 'cut', 'prune', 'compact']\n"
+        "act(s, 'prompt', 3, 'go')\n"
+        "for _ in range(60): act(s, r.choice(names), r.randrange(40), r.choice(['a', 'テスト', '🔥 </file>']))\n"
+        "request, _ = request_of(s.records)\n"
+        "print(hashlib.sha256(repr((request, flat(request))).encode()).hexdigest(), len(request.turns))\n"
+    )
+    outputs = {
+        _run(program, tmp_path, seed, zone, columns)
+        for seed, zone, columns in (("1", "UTC", "80"), ("99", "Asia/Tokyo", "213"))
+    }
+    assert len(outputs) == 1
+    assert int(outputs.pop().split()[1]) > 5
+
+
+def _run(program: str, home: Path, seed: str, zone: str, columns: str) -> str:
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": seed,
+        "TZ": zone,
+        "COLUMNS": columns,
+        "HOME": str(home / seed),
+        "LANG": f"x{seed}",
+    }
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout
+
+
+def _speaks_last(body: Body) -> bool:
+    return isinstance(body, ToolResult) or (isinstance(body, Message) and body.role == "user" and _says(body))
+
+
+def _says(message: Message) -> bool:
+    return any(not isinstance(part, Text) or part.text.strip() for part in message.parts)
+
+
+def _waits(records: list[Record]) -> bool:
+    """Whether calls are open at the end, so that no request would be made yet."""
+    asked: set[str] = set()
+    for entry in fold(records).entries:
+        if isinstance(entry.body, ToolResult):
+            asked.discard(entry.body.call_id)
+        elif isinstance(entry.body, Message) and entry.body.role == "assistant":
+            asked = {call.call_id for call in entry.body.calls}
+        else:
+            asked = set()
+    return bool(asked)
