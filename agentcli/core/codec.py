@@ -57,15 +57,19 @@ def encode(record: Record) -> bytes:
         "kind": record.kind,
         "prev": record.prev,
     }
-    return (dumps({**head, **body_to_json(record.body)}) + "\n").encode("utf-8")
+    body = body_to_json(record.body)
+    if isinstance(record.body, ToolResult):
+        # Both the record and the span of its call are called `time` in the file: there the span holds the record's.
+        body["time"] = {**body["time"], "recorded": record.time}
+    return (dumps({**head, **body}) + "\n").encode("utf-8")
 
 
 def decode(data: bytes) -> Record:
     """A record from the bytes of its file. Raises Damaged when they are not one."""
     try:
         raw = json.loads(data)
-        return Record(int(raw["seq"]), str(raw["id"]), str(raw["time"]), str(raw["prev"]), body_from_json(raw))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return Record(int(raw["seq"]), str(raw["id"]), _time(raw["time"]), str(raw["prev"]), _body(raw))
+    except _UNREADABLE as error:
         raise Damaged(f"not a record: {type(error).__name__}: {error}") from error
 
 
@@ -160,6 +164,23 @@ def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
     raw = raw or {}
     names = ("input", "output", "reasoning", "cache_read", "cache_write")
     return Usage(*(int(raw.get(name) or 0) for name in names))
+
+
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
+
+
+def _body(raw: Mapping[str, Any]) -> Body:
+    try:
+        return body_from_json(raw)
+    except _UNREADABLE:
+        if int(raw.get("schema") or 0) > SCHEMA:
+            return Unknown(str(raw["kind"]), dict(raw))  # a newer program may say the same kind in other words
+        raise
+
+
+def _time(value: Any) -> str:
+    """When a record was written; a tool result keeps it in its span."""
+    return str(value.get("recorded") or "") if isinstance(value, Mapping) else str(value)
 
 
 _HEAD = ("schema", "seq", "id", "time", "kind", "prev")

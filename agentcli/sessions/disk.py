@@ -1,0 +1,127 @@
+"""Writing so that it lasts: every system call of the write path passes through here, where a test can fail or record it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+from pathlib import Path
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class Disk:
+    """The system calls that change files, one method each. Every one of them may raise OSError."""
+
+    def create(self, path: Path) -> int:
+        """A new file, for its owner alone, open for writing."""
+        return os.open(path, _NEW, 0o600)
+
+    def write(self, file: int, data: memoryview) -> int:
+        """How many bytes were taken, which may be fewer than were given."""
+        return os.write(file, data)
+
+    def fsync(self, file: int) -> None:
+        """Until the bytes lie on the medium. On macOS only F_FULLFSYNC promises that."""
+        full = getattr(fcntl, "F_FULLFSYNC", None)
+        if full is None:
+            os.fsync(file)
+        else:
+            fcntl.fcntl(file, full)
+
+    def close(self, file: int) -> None:
+        os.close(file)
+
+    def rename(self, old: Path, new: Path) -> None:
+        os.replace(old, new)
+
+    def link(self, old: Path, new: Path) -> None:
+        os.link(old, new)
+
+    def unlink(self, path: Path) -> None:
+        os.unlink(path)
+
+    def mkdir(self, path: Path) -> None:
+        """A folder for its owner alone; no error when it is there already."""
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+
+    def open_folder(self, path: Path) -> int:
+        """A folder, to be synced."""
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+DISK = Disk()
+
+
+def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
+    """The whole file or nothing: a temporary file in the same folder, fsync, rename, fsync of the folder.
+
+    Not `durable` leaves out both fsyncs: whoever reads sees old or new, but a power cut may bring back the old.
+    Raises OSError; a temporary file that cannot be trusted is then removed, and whatever stood there before stands still.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        _fill(disk, temporary, data, durable)
+        disk.rename(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            disk.unlink(temporary)
+        raise
+    if durable:
+        sync_folder(disk, path.parent)
+
+
+def sync_folder(disk: Disk, folder: Path) -> None:
+    """Until the names in a folder lie on the medium."""
+    file = disk.open_folder(folder)
+    try:
+        disk.fsync(file)
+    finally:
+        disk.close(file)
+
+
+def make_folder(disk: Disk, path: Path) -> None:
+    """A folder with its missing parents, each for its owner alone and each on the medium when this returns."""
+    if path.is_dir():
+        return
+    make_folder(disk, path.parent)
+    disk.mkdir(path)
+    try:
+        sync_folder(disk, path.parent)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.rmdir(path)  # so that the next try syncs it again
+        raise
+
+
+def is_temporary(name: str) -> bool:
+    """Whether `write_file` left this behind when it was killed."""
+    return name.startswith(".") and name.endswith(".tmp")
+
+
+def reason(error: OSError) -> str:
+    """What the system says, for people."""
+    return error.strerror or str(error)
+
+
+def _fill(disk: Disk, path: Path, data: bytes, durable: bool) -> None:
+    file = disk.create(path)
+    try:
+        _write_all(disk, file, memoryview(data))
+        if durable:
+            disk.fsync(file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            disk.close(file)
+        raise
+    disk.close(file)
+
+
+def _write_all(disk: Disk, file: int, data: memoryview) -> None:
+    while data:
+        taken = disk.write(file, data)
+        if taken == 0:
+            raise OSError(5, "Nothing was written")
+        data = data[taken:]

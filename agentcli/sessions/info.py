@@ -1,0 +1,221 @@
+"""`session.json`: what a session is at a glance, folded from its records and rebuilt from them when lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from agentcli.core.codec import usage_from_json, usage_to_json
+from agentcli.core.message import File, Message, ToolResult, Usage
+from agentcli.core.record import SCHEMA, Compaction, Failure, Record, Settings, Title
+
+TITLE_LENGTH = 60
+"""Characters of the first prompt that make a title."""
+FILES_REMEMBERED = 1_000
+"""Paths of changed files that are remembered so that each is counted once; beyond that the count stands still."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """Where a fork or a subagent's session comes from: the session and its `seq` at that moment."""
+
+    session: str
+    seq: int
+    kind: Literal["fork", "subagent"] = "fork"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """ISO 8601 in UTC; `compacting` is when it was last compacted, or None."""
+
+    created: str = ""
+    updated: str = ""
+    compacting: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Lines added and deleted, and how many different files were changed, by the session's tools."""
+
+    additions: int = 0
+    deletions: int = 0
+    files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """A session at a glance. `records` is the number of its newest record, `head` that file's SHA-256.
+
+    `usage` and `cost` (USD, None where no price is known) count everything ever spent, also on what was rewound since.
+    `shelf` is the modification time of the records folder in nanoseconds: while it is unchanged, `records` needs no proof.
+    """
+
+    id: str
+    project_id: str
+    directory: str
+    parent: Parent | None = None
+    title: str = ""
+    name: str = ""
+    version: str = ""
+    model: str = ""
+    mode: str = ""
+    time: Times = Times()
+    summary: Summary = Summary()
+    usage: Usage = Usage()
+    cost: float | None = None
+    records: int = 0
+    schema: int = SCHEMA
+    head: str = ""
+    shelf: int = 0
+    touched: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that this version does not know; they are written back as they were."""
+
+
+def note(info: Info, record: Record, head: str) -> Info:
+    """What is known after one more record, whose file has the SHA-256 `head`."""
+    times = replace(info.time, created=info.time.created or record.time, updated=record.time)
+    info = replace(info, time=times, records=record.seq, head=head)
+    match record.body:
+        case Message(role="user") as message if not info.title:
+            return replace(info, title=first_title(message))
+        case Message(role="assistant") as message:
+            model = info.model or _full_name(message)
+            return _spent(replace(info, model=model), message.usage or Usage(), message.cost)
+        case ToolResult(metadata=metadata):
+            return _changed(info, metadata)
+        case Compaction(usage=usage, cost=cost):
+            return _spent(replace(info, time=replace(times, compacting=record.time)), usage, cost)
+        case Failure(usage=usage, cost=cost):
+            return _spent(info, usage, cost)
+        case Title(title, name):
+            return replace(info, title=title or info.title, name=name or info.name)
+        case Settings(model, mode):
+            return replace(info, model=model or info.model, mode=mode or info.mode)
+        case _:
+            return info
+
+
+def first_title(message: Message) -> str:
+    """A title from the words of a prompt: its first line, cut at a word."""
+    words = message.text or " ".join(part.path for part in message.parts if isinstance(part, File))
+    line = next((line for line in words.splitlines() if line.strip()), "")
+    title = " ".join("".join(letter if letter.isprintable() else " " for letter in line).split())
+    if len(title) <= TITLE_LENGTH:
+        return title
+    cut = title[:TITLE_LENGTH]
+    return (cut.rsplit(" ", 1)[0] if " " in cut else cut) + "…"
+
+
+def info_to_json(info: Info) -> dict[str, Any]:
+    """The fields of `session.json` as the contract names them, then our own."""
+    parent = info.parent
+    return {
+        "schema": info.schema,
+        "id": info.id,
+        "project_id": info.project_id,
+        "directory": info.directory,
+        "parent": parent and {"session": parent.session, "seq": parent.seq, "kind": parent.kind},
+        "title": info.title,
+        "name": info.name,
+        "version": info.version,
+        "model": info.model,
+        "mode": info.mode,
+        "time": {"created": info.time.created, "updated": info.time.updated, "compacting": info.time.compacting},
+        "summary": {
+            "additions": info.summary.additions,
+            "deletions": info.summary.deletions,
+            "files": info.summary.files,
+        },
+        "usage": usage_to_json(info.usage),
+        "cost": info.cost,
+        "records": info.records,
+        "head": info.head,
+        "shelf": info.shelf,
+        "touched": list(info.touched),
+        **info.extra,
+    }
+
+
+def encode_info(info: Info) -> bytes:
+    """The bytes of `session.json`."""
+    return (json.dumps(info_to_json(info), indent=1) + "\n").encode("ascii")
+
+
+def decode_info(data: bytes) -> Info:
+    """What `session.json` says. Raises ValueError when the bytes are not one."""
+    try:
+        raw = json.loads(data)
+        return _info(raw)
+    except (KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+        raise ValueError(f"not a session.json: {error}") from error
+
+
+def _info(raw: Mapping[str, Any]) -> Info:
+    summary = raw.get("summary") or {}
+    time = raw.get("time") or {}
+    return Info(
+        id=_text(raw["id"]),
+        project_id=_text(raw["project_id"]),
+        directory=_text(raw["directory"]),
+        parent=_parent(raw.get("parent")),
+        title=_text(raw.get("title")),
+        name=_text(raw.get("name")),
+        version=_text(raw.get("version")),
+        model=_text(raw.get("model")),
+        mode=_text(raw.get("mode")),
+        time=Times(_text(time.get("created")), _text(time.get("updated")), time.get("compacting")),
+        summary=Summary(*(int(summary.get(name) or 0) for name in ("additions", "deletions", "files"))),
+        usage=usage_from_json(raw.get("usage")),
+        cost=raw.get("cost"),
+        records=int(raw.get("records") or 0),
+        schema=int(raw.get("schema") or 0),
+        head=_text(raw.get("head")),
+        shelf=int(raw.get("shelf") or 0),
+        touched=tuple(raw.get("touched") or ()),
+        extra={key: value for key, value in raw.items() if key not in _KNOWN},
+    )
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _parent(raw: Any) -> Parent | None:
+    return Parent(str(raw["session"]), int(raw["seq"]), raw.get("kind") or "fork") if raw else None
+
+
+def _full_name(message: Message) -> str:
+    return f"{message.provider}/{message.model}" if message.provider and message.model else message.model
+
+
+def _spent(info: Info, usage: Usage, cost: float | None) -> Info:
+    total = info.cost if cost is None else (info.cost or 0.0) + cost
+    return replace(info, usage=info.usage + usage, cost=total)
+
+
+def _changed(info: Info, metadata: Mapping[str, Any]) -> Info:
+    additions, deletions = (_count(metadata.get(name)) for name in ("additions", "deletions"))
+    path = metadata.get("path")
+    if not (additions or deletions or metadata.get("created")):
+        return info
+    summary = info.summary
+    new = isinstance(path, str) and path not in info.touched and len(info.touched) < FILES_REMEMBERED
+    return replace(
+        info,
+        summary=Summary(summary.additions + additions, summary.deletions + deletions, summary.files + new),
+        touched=(*info.touched, str(path)) if new else info.touched,
+    )
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+_KNOWN = frozenset(info_to_json(Info("", "", "")))

@@ -1,0 +1,74 @@
+"""A journal that lives and dies with its process: `--no-session` writes nothing anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentcli.core.history import History, NeedsReplay, evolve, fold
+from agentcli.core.message import Part
+from agentcli.core.record import Body, Record
+from agentcli.sessions.ids import new_id, stamp
+
+
+class MemorySession:
+    """A session without a disk. It keeps every record, since nothing else does."""
+
+    def __init__(self) -> None:
+        self._id = new_id()
+        self._records: list[Record] = []
+        self._outputs: dict[str, str] = {}
+        self._history = History()
+
+    @property
+    def id(self) -> str:
+        """Its id; no other process can find it by it."""
+        return self._id
+
+    @property
+    def folder(self) -> Path | None:
+        """Nothing is written."""
+        return None
+
+    @property
+    def history(self) -> History:
+        """What is in force now."""
+        return self._history
+
+    def append(self, body: Body) -> Record:
+        """Fold a record in."""
+        record = Record(len(self._records) + 1, new_id(), stamp(), "", body)
+        self._records.append(record)
+        try:
+            self._history = evolve(self._history, record)
+        except NeedsReplay:
+            self._history = fold(self._records)
+        return record
+
+    def stream(self, parts: Sequence[Part]) -> None:
+        """A reply that is still arriving need not survive this process."""
+
+    def keep_output(self, call_id: str, text: str) -> str:
+        """Remember a whole tool output; the path is a name for `output` only."""
+        path = f"memory:{call_id}"
+        self._outputs[path] = text
+        return path
+
+    def output(self, path: str) -> str:
+        """A whole output that was kept, or an empty text."""
+        return self._outputs.get(path, "")
+
+    def records(self, newest_first: bool = False) -> Iterator[Record]:
+        """All records of this session."""
+        return reversed(self._records) if newest_first else iter(self._records)
+
+    def record(self, seq: int) -> Record | None:
+        """One record by its number."""
+        return self._records[seq - 1] if 0 < seq <= len(self._records) else None
+
+    def trouble(self) -> str:
+        """Nothing is saved, and that is what was asked for."""
+        return ""
+
+    def close(self) -> None:
+        """Nothing to let go of."""

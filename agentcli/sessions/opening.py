@@ -1,0 +1,213 @@
+"""Opening a session from any state that a crash, a power cut or a damaged disk may leave it in."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.errors import StoreError
+from agentcli.core.history import History, fold
+from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.sessions.disk import Disk, is_temporary, make_folder, write_file
+from agentcli.sessions.info import Info, Parent, decode_info, encode_info, note
+from agentcli.sessions.lock import Lock
+from agentcli.sessions.partial import INTERVAL, read_partial
+from agentcli.sessions.records import Found, Loss, Reader, Shelf, digest, judge, tail
+from agentcli.sessions.session import Session
+from agentcli.sessions.writer import Writer
+
+RAN = "interrupted, may or may not have taken effect: the program ended while this call was open. Look before repeating it."
+CUT_OFF = "interrupted, did not run: the reply that asked for it was cut off."
+
+
+def open_session(folder: Path, disk: Disk, *, read_only: bool = False, interval: float = INTERVAL) -> Session:
+    """The session in a folder, with what is in force; open for writing it is mended first.
+
+    Raises SessionBusy when another process writes to it, StoreError when there is no session.
+    """
+    if not (folder / "records").is_dir() and not (folder / "session.json").is_file():
+        raise StoreError(f"There is no session in {folder}.")
+    lock = None if read_only else _lock(folder)
+    info = read_info(folder) or retrace(folder)
+    shelf = Shelf(folder / "records")
+    stale = shelf.mark() != info.shelf
+    newest = shelf.newest(info.records, info.shelf)
+    reader = Reader(shelf, info.head if newest == info.records else "")
+    history = fold(tail(reader, newest))
+    losses = [*reader.losses, *_vanished(newest, info)]
+    notes = [loss.why for loss in losses if not _known(folder, loss)]
+    info = replace(_caught_up(info, shelf, newest), shelf=shelf.mark())
+    if read_only:
+        return Session(folder, info, disk, None, history=history, notes=notes, interval=interval)
+    set_aside(folder, losses, disk)
+    if stale:
+        remove_leftovers(folder, disk)
+    writer = Writer(folder, disk, encode_origin(info), lock)
+    session = Session(folder, info, disk, writer, history=history, notes=notes, interval=interval)
+    repair_on_open(session)
+    if stale:
+        session.save_glance()
+    return session
+
+
+def repair_on_open(session: Session) -> None:
+    """End what a dead process left open: a reply that was streaming becomes a record, each open call gets its answer."""
+    folder = session.folder
+    if folder is None:
+        return
+    leftover = folder / "partial.json"
+    cut_off = False
+    reply = read_partial(leftover)
+    if reply and reply.parts and not _superseded(session.history, reply.after):
+        provider, _, model = session.history.model.partition("/")
+        turn = session.history.turn
+        session.append(Message("assistant", reply.parts, turn, provider, model, stop="interrupted"))
+        cut_off = True
+    for call in open_calls(session.history):
+        session.append(ToolResult(call.call_id, call.name, "interrupted", CUT_OFF if cut_off else RAN))
+    if not session.unsaved:
+        with contextlib.suppress(OSError):
+            leftover.unlink()
+
+
+def open_calls(history: History) -> Sequence[ToolCall]:
+    """The calls of the newest message that have no result yet."""
+    answered = {entry.body.call_id for entry in history.entries if isinstance(entry.body, ToolResult)}
+    for entry in reversed(history.entries):
+        if isinstance(entry.body, Message):
+            return [call for call in entry.body.calls if call.call_id not in answered]
+    return ()
+
+
+def read_info(folder: Path) -> Info | None:
+    """What `session.json` says, or None when it is lost or damaged."""
+    try:
+        return decode_info((folder / "session.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def retrace(folder: Path) -> Info:
+    """`session.json` again from all records; costs what the session is long."""
+    shelf = Shelf(folder / "records")
+    info = _origin(folder)
+    for seq in shelf.numbers():
+        info = _noted(info, shelf, seq)
+    return info
+
+
+def save_info(folder: Path, info: Info, disk: Disk) -> None:
+    """Replace `session.json`; for sessions that nobody writes to."""
+    write_file(disk, folder / "session.json", encode_info(info))
+
+
+def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
+    """Move damaged files to `damaged/` and leave a mark there for missing ones, so that each is told once."""
+    for loss in losses:
+        if loss.cause == "unreadable" or _known(folder, loss):
+            continue
+        # A disk that refuses changes nothing: the loss is told again next time.
+        with contextlib.suppress(OSError):
+            make_folder(disk, folder / "damaged")
+            if loss.file is None:
+                disk.close(disk.create(folder / "damaged" / f"{loss.seq:06d}-missing"))
+            else:
+                disk.rename(loss.file, _free(folder / "damaged" / loss.file.name))
+
+
+def remove_leftovers(folder: Path, disk: Disk) -> Sequence[Path]:
+    """Remove the temporary files of killed writers; which ones. Only for the holder of the lock."""
+    removed = []
+    for place in (folder, folder / "records", folder / "outputs"):
+        for path in leftovers(place):
+            with contextlib.suppress(OSError):
+                disk.unlink(path)
+                removed.append(path)
+    return removed
+
+
+def leftovers(place: Path) -> Sequence[Path]:
+    """Temporary files that a killed writer left in a folder."""
+    try:
+        return [place / name for name in os.listdir(place) if is_temporary(name)]
+    except OSError:
+        return ()
+
+
+def encode_origin(info: Info) -> bytes:
+    """The bytes of `origin.json`: what no record says, written once, for when `session.json` is lost."""
+    parent = info.parent
+    raw = {
+        "id": info.id,
+        "project_id": info.project_id,
+        "directory": info.directory,
+        "parent": parent and {"session": parent.session, "seq": parent.seq, "kind": parent.kind},
+        "version": info.version,
+        "created": info.time.created,
+    }
+    return (json.dumps(raw) + "\n").encode("ascii")
+
+
+def _lock(folder: Path) -> Lock | None:
+    try:
+        return Lock(folder / "lock")
+    except OSError:
+        return None  # a store that cannot be written: the session goes on in memory, and its trouble says so
+
+
+def _origin(folder: Path) -> Info:
+    raw: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError):
+        raw = dict(json.loads((folder / "origin.json").read_bytes()))
+    parent = raw.get("parent")
+    info = Info(folder.name, folder.parent.name, str(raw.get("directory") or ""), version=str(raw.get("version") or ""))
+    if parent:
+        info = replace(info, parent=Parent(parent["session"], parent["seq"], parent.get("kind") or "fork"))
+    return replace(info, time=replace(info.time, created=str(raw.get("created") or "")))
+
+
+def _caught_up(info: Info, shelf: Shelf, newest: int) -> Info:
+    """With the records that were written after `session.json` was."""
+    if newest < info.records:
+        data = shelf.read(newest) if newest else None
+        return replace(info, records=newest, head=digest(data) if data else "")
+    for seq in range(info.records + 1, newest + 1):
+        info = _noted(info, shelf, seq)
+    return info
+
+
+def _noted(info: Info, shelf: Shelf, seq: int) -> Info:
+    try:
+        data = shelf.read(seq)
+    except OSError:
+        data = None
+    if data is None:
+        return replace(info, records=seq, head="")
+    verdict = judge(seq, data)
+    if isinstance(verdict, Found):
+        return note(info, verdict.record, verdict.digest)
+    return replace(info, records=seq, head=digest(data))
+
+
+def _vanished(newest: int, info: Info) -> Sequence[Loss]:
+    gone = range(newest + 1, info.records + 1)
+    return [Loss(seq, f"record {seq} is missing", None, "missing") for seq in gone]
+
+
+def _known(folder: Path, loss: Loss) -> bool:
+    """Whether a missing record was told and kept aside before."""
+    return loss.file is None and any((folder / "damaged").glob(f"{loss.seq:06d}-*"))
+
+
+def _free(path: Path) -> Path:
+    numbered = (path.with_name(f"{path.name}.{n}") for n in range(1, 1_000))
+    return path if not path.exists() else next(other for other in numbered if not other.exists())
+
+
+def _superseded(history: History, after: int) -> bool:
+    return any(entry.seq > after for entry in history.entries if isinstance(entry.body, Message))

@@ -1,0 +1,176 @@
+"""One session on disk, open for writing or only for reading: the journal that loses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentcli.core.codec import encode
+from agentcli.core.errors import StoreError
+from agentcli.core.history import History, NeedsReplay, evolve, fold
+from agentcli.core.message import Part
+from agentcli.core.record import Body, Record, Settings
+from agentcli.sessions.disk import Disk
+from agentcli.sessions.ids import new_id, stamp
+from agentcli.sessions.info import Info, encode_info, note
+from agentcli.sessions.outputs import Outputs
+from agentcli.sessions.partial import INTERVAL, Partial, Reply
+from agentcli.sessions.records import Reader, Shelf, digest, tail
+from agentcli.sessions.writer import Writer
+
+
+class Session:
+    """A session, made by `Store`. Without a `writer` it is read-only."""
+
+    def __init__(
+        self,
+        folder: Path,
+        info: Info,
+        disk: Disk,
+        writer: Writer | None,
+        *,
+        history: History | None = None,
+        notes: Sequence[str] = (),
+        interval: float = INTERVAL,
+    ) -> None:
+        self._folder, self._info, self._writer = folder, info, writer
+        self._history = history or History()
+        self._notes = list(notes)
+        self._shelf = Shelf(folder / "records")
+        self._outputs = writer.outputs if writer else Outputs(folder / "outputs", disk)
+        self._partial = Partial(folder / "partial.json", disk, interval)
+
+    @property
+    def id(self) -> str:
+        """Its id, which sorts by time."""
+        return self._info.id
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it lies, or will lie once something is said."""
+        return self._folder
+
+    @property
+    def history(self) -> History:
+        """What is in force now."""
+        return self._history
+
+    @property
+    def info(self) -> Info:
+        """The session at a glance, with everything that was appended."""
+        return self._info
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be appended."""
+        return self._writer is None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found and mended when it was opened, in words for people."""
+        return tuple(self._notes)
+
+    @property
+    def unsaved(self) -> int:
+        """How many records are only in memory."""
+        return len(self._waiting())
+
+    def append(self, body: Body) -> Record:
+        """Write a record and fold it in; it is durable when this returns, or `trouble` says why not.
+
+        Settings wait for the first thing that is said, so that a session in which nothing was said leaves
+        nothing behind. Raises StoreError on a read-only session, never for a failing disk.
+        """
+        writer = self._writing()
+        record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, body)
+        data = encode(record)
+        self._info = note(self._info, record, digest(data))
+        writer.add(record, data)
+        if (writer.made or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
+            self._partial.clear()
+        self._fold_in(record)
+        return record
+
+    def stream(self, parts: Sequence[Part]) -> None:
+        """Remember a reply that is still arriving; written at most once a second, the last piece included."""
+        if self._writing().made:
+            self._partial.keep(Reply(self._info.records, tuple(parts)))
+
+    def keep_output(self, call_id: str, text: str) -> str:
+        """Save a whole tool output and return its path. When the disk refuses, it stays in memory and `trouble` says so."""
+        writer = self._writing()
+        path = self._outputs.add(call_id, text)
+        writer.save()
+        return path
+
+    def output(self, path: str) -> str:
+        """A whole output that was kept, or an empty text if it is gone."""
+        return self._outputs.text(path)
+
+    def records(self, newest_first: bool = False) -> Iterator[Record]:
+        """All records ever written that can be read, read from disk as they are asked for."""
+        numbers = range(1, self._info.records + 1)
+        for seq in reversed(numbers) if newest_first else numbers:
+            record = self.record(seq)
+            if record is not None:
+                yield record
+
+    def record(self, seq: int) -> Record | None:
+        """One record by its number."""
+        waiting = self._waiting().get(seq)
+        return waiting or Reader(self._shelf).read(seq)
+
+    def trouble(self) -> str:
+        """Why the session is not being saved right now, or an empty text. Said once each time the reason changes."""
+        return self._writer.trouble() if self._writer else ""
+
+    def save_glance(self, durable: bool = False) -> None:
+        """Replace `session.json`; when the disk refuses, the old one stands and is caught up with at the next opening."""
+        self._info = replace(self._info, shelf=self._shelf.mark())
+        self._writing().replace(self._folder / "session.json", encode_info(self._info), durable=durable)
+
+    def close(self) -> None:
+        """Save what still waits and let others write. Harmless when called twice."""
+        writer = self._writer
+        if writer is None:
+            return
+        if writer.made or any(not isinstance(record.body, Settings) for record in writer.waiting):
+            self._partial.flush()
+            self._save(writer, durable=True)
+        writer.release()
+        self._writer = None
+
+    def _writing(self) -> Writer:
+        if self._writer is None:
+            raise StoreError(f"Session {self.id} is open read-only: nothing can be added to it. Fork it to go on.")
+        return self._writer
+
+    def _save(self, writer: Writer, durable: bool = False) -> bool:
+        if not writer.save():
+            return False
+        self.save_glance(durable)
+        return True
+
+    def _fold_in(self, record: Record) -> None:
+        try:
+            self._history = evolve(self._history, record)
+        except NeedsReplay:
+            self._history = fold(self._tail())
+
+    def _tail(self) -> list[Record]:
+        return tail(_WithWaiting(self._shelf, waiting=self._waiting()), self._info.records)
+
+    def _waiting(self) -> dict[int, Record]:
+        return {record.seq: record for record in self._writer.waiting} if self._writer else {}
+
+
+class _WithWaiting(Reader):
+    """Reads what the disk has not taken yet from memory."""
+
+    def __init__(self, shelf: Shelf, waiting: dict[int, Record]) -> None:
+        super().__init__(shelf)
+        self._memory = waiting
+
+    def read(self, seq: int, head: str = "") -> Record | None:
+        return self._memory.get(seq) or super().read(seq, head)

@@ -1,0 +1,177 @@
+"""All sessions of a user: made, found, listed, renamed, thrown away and fetched back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentcli import __version__
+from agentcli.core.errors import InputError, StoreError
+from agentcli.core.record import Settings, Title
+from agentcli.sessions.disk import DISK, Disk
+from agentcli.sessions.ids import new_id, stamp
+from agentcli.sessions.info import Info, Parent, Times
+from agentcli.sessions.opening import encode_origin, open_session, read_info, retrace
+from agentcli.sessions.partial import INTERVAL
+from agentcli.sessions.project import project_id
+from agentcli.sessions.session import Session
+from agentcli.sessions.trash import Trash
+from agentcli.sessions.writer import Writer
+
+_TICK = 2.0  # seconds within which file times do not tell which file is newer, on the coarsest file systems
+_CANDIDATES = 8  # names shown when a selector fits several sessions
+
+
+class Store:
+    """The sessions under `root` (`$XDG_DATA_HOME/agentcli/sessions`), a folder a project, a folder a session in it."""
+
+    def __init__(self, root: Path, *, disk: Disk = DISK, interval: float = INTERVAL) -> None:
+        """`interval` is how often a streaming reply is saved, in seconds."""
+        self.root = root
+        self.trash = Trash(root, disk)
+        self._disk, self._interval = disk, interval
+
+    def project_id(self, directory: Path) -> str:
+        """The project that a folder belongs to: its repository, or the folder itself."""
+        return project_id(directory)
+
+    def folder(self, info: Info) -> Path:
+        """Where a session lies."""
+        return self.root / info.project_id / info.id
+
+    def create(
+        self,
+        directory: Path,
+        *,
+        model: str = "",
+        mode: str = "",
+        parent: Parent | None = None,
+        version: str = __version__,
+    ) -> Session:
+        """A new session, open for writing. Nothing is on disk until something is said in it."""
+        here = str(Path(os.path.realpath(directory)))
+        info = Info(new_id(), project_id(directory), here, parent, version=version, time=Times(created=stamp()))
+        folder = self.folder(info)
+        writer = Writer(folder, self._disk, encode_origin(info))
+        session = Session(folder, info, self._disk, writer, interval=self._interval)
+        if model or mode:
+            session.append(Settings(model, mode))
+        return session
+
+    def open(self, project_id: str, session_id: str, read_only: bool = False) -> Session:
+        """A session as it was left, mended where its last process died.
+
+        Raises SessionBusy when another process has it open for writing, StoreError when it does not exist.
+        """
+        folder = self.root / _plain(project_id) / _plain(session_id)
+        return open_session(folder, self._disk, read_only=read_only, interval=self._interval)
+
+    def find(self, selector: str, project_id: str | None = None) -> Info:
+        """The session with this id, name or unique beginning of an id; in all projects where none is given.
+
+        A whole id is found in any project. Raises InputError when none fits, or several do.
+        """
+        fitting = self._fitting(selector, project_id) if selector else []
+        match fitting:
+            case [info]:
+                return info
+            case []:
+                raise InputError(f"There is no session {selector!r}. See `agentcli sessions list`.")
+            case _:
+                shown = ", ".join(f"{info.id} ({info.name or info.title})" for info in fitting[:_CANDIDATES])
+                raise InputError(f"{selector!r} fits {len(fitting)} sessions: {shown}. Give more of the id.")
+
+    def newest(self, project_id: str) -> Info | None:
+        """The session of this project that was written to last, subagents' aside."""
+        by_time = sorted(((_written(folder), folder) for folder in self._folders(project_id)), reverse=True)
+        best: Info | None = None
+        until = 0.0
+        for written, folder in by_time:
+            if best and written < until:
+                break
+            info = _info(folder)
+            if info and not is_subagent(info) and (best is None or _order(info) > _order(best)):
+                best, until = info, written - _TICK
+        return best
+
+    def list(self, project_id: str | None = None) -> Sequence[Info]:
+        """The sessions of a project, or of all, last written first."""
+        infos = [info for folder in self._folders(project_id) if (info := _info(folder)) is not None]
+        return sorted(infos, key=_order, reverse=True)
+
+    def rename(self, info: Info, name: str) -> Info:
+        """Call a session that is not open here by a name of the user's. Raises SessionBusy when it is open elsewhere."""
+        if not name.strip():
+            raise InputError("A session's name needs at least one letter.")
+        session = self.open(info.project_id, info.id)
+        try:
+            session.append(Title(name=name.strip()))
+            return session.info
+        finally:
+            session.close()
+
+    def delete(self, info: Info) -> None:
+        """Move a session to the trash; `restore` undoes it. Raises SessionBusy when it is open."""
+        self.trash.put(info.project_id, info.id)
+
+    def restore(self, session_id: str) -> Info:
+        """Fetch a session back from the trash. Raises InputError when it is not there."""
+        folder = self.trash.take_back(session_id)
+        info = _info(folder)
+        if info is None:
+            raise StoreError(f"{folder} was restored but holds no session.")
+        return info
+
+    def _fitting(self, selector: str, project_id: str | None) -> Sequence[Info]:
+        whole = [folder for folder in self._folders(None) if folder.name == selector]
+        if whole:
+            return [info for folder in whole if (info := _info(folder)) is not None]
+        infos = self.list(project_id)
+        named = [info for info in infos if info.name == selector]
+        return named or [info for info in infos if info.id.startswith(selector)]
+
+    def _folders(self, project_id: str | None) -> Iterator[Path]:
+        projects = [self.root / _plain(project_id)] if project_id else _subfolders(self.root)
+        for project in projects:
+            yield from _subfolders(project)
+
+
+def is_subagent(info: Info) -> bool:
+    """Whether a session was a subagent's: it is shown under its parent and never resumed as the newest."""
+    return info.parent is not None and info.parent.kind == "subagent"
+
+
+def _plain(name: str) -> str:
+    if not name or name.startswith(".") or "/" in name:
+        raise InputError(f"{name!r} is not the id of a project or session.")
+    return name
+
+
+def _subfolders(folder: Path) -> Sequence[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [folder / entry.name for entry in entries if entry.name[0] != "." and entry.is_dir()]
+    except OSError:
+        return ()
+
+
+def _info(folder: Path) -> Info | None:
+    """A session at a glance. A lost `session.json` is read from the records; a folder without any is no session."""
+    info = read_info(folder) or retrace(folder)
+    # Where a folder lies counts, not what a file copied into it says.
+    return replace(info, id=folder.name, project_id=folder.parent.name) if info.records else None
+
+
+def _order(info: Info) -> tuple[str, str]:
+    return info.time.updated, info.id
+
+
+def _written(folder: Path) -> float:
+    for name in ("session.json", "records"):
+        try:
+            return (folder / name).stat().st_mtime
+        except OSError:
+            continue
+    return 0.0

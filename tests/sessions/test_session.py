@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import hashlib
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import SessionBusy, StoreError
+from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.record import Prune, Settings, Title, Undo
+from agentcli.sessions.session import Session
+from agentcli.sessions.store import Store
+from tests.sessions.said import compaction, files, read, reply, result, user
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "sessions")
+
+
+@pytest.fixture
+def session(store: Store, tmp_path: Path):
+    opened = store.create(tmp_path, model="demo/scripted", mode="ask")
+    yield opened
+    opened.close()
+
+
+def again(store: Store, session: Session, read_only: bool = False) -> Session:
+    session.close()
+    return store.open(session.info.project_id, session.id, read_only)
+
+
+def test_a_session_in_which_nothing_was_said_leaves_nothing_behind(store: Store, session: Session) -> None:
+    session.append(Settings(mode="plan"))
+    session.close()
+    assert not store.root.exists()
+
+
+def test_records_are_numbered_files_whose_hashes_form_a_chain(session: Session) -> None:
+    session.append(user("hello"))
+    session.append(reply("hi"))
+    assert files(session.folder) == ["000001-settings.json", "000002-message.json", "000003-message.json"]
+    before = ""
+    for name in files(session.folder):
+        path = session.folder / "records" / name
+        assert read(path)["prev"] == before
+        before = hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_everything_belongs_to_its_owner_alone(session: Session) -> None:
+    session.append(user("hello"))
+    session.stream([Text("wor")])
+    session.keep_output("call", "much")
+    for path in [session.folder, *session.folder.rglob("*"), *session.folder.parents[:2]]:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_living_and_resuming_agree(store: Store, session: Session) -> None:
+    for body in (user("fix it"), reply("looking", "a"), result("a"), Title(name="fixing"), reply("done")):
+        session.append(body)
+    lived = session.history
+    assert again(store, session).history == lived
+
+
+def test_session_json_says_what_the_contract_says(session: Session, tmp_path: Path) -> None:
+    session.append(user("make the tests pass\nplease"))
+    session.append(reply("editing", "a", "b", "c"))
+    session.append(result("a", additions=3, deletions=1, path="/x/a.py"))
+    session.append(result("b", additions=2, deletions=0, path="/x/a.py"))
+    session.append(result("c", additions=1, deletions=1, path="/x/b.py"))
+    glance = read(session.folder / "session.json")
+    contract = "schema id project_id directory parent title name version model mode time summary usage cost records"
+    assert set(contract.split()) <= set(glance)
+    assert glance["summary"] == {"additions": 6, "deletions": 2, "files": 2}
+    assert glance["title"] == "make the tests pass"
+    assert glance["directory"] == str(tmp_path)
+    assert glance["records"] == 6
+    assert glance["usage"]["input"] == 10
+    assert glance["cost"] == 0.01
+    assert set(glance["time"]) == {"created", "updated", "compacting"}
+
+
+def test_a_lost_session_json_comes_back_from_the_records(store: Store, session: Session) -> None:
+    session.append(user("hello"))
+    session.append(reply("hi"))
+    session.append(Title(name="mine"))
+    session.close()
+    before = session.info
+    (session.folder / "session.json").unlink()
+    assert [info.name for info in store.list()] == ["mine"]
+    opened = again(store, session)
+    assert opened.info == before
+    opened.append(user("more"))
+    assert read(opened.folder / "session.json")["title"] == "hello"
+    opened.close()
+
+
+def test_a_streaming_reply_is_kept_and_gone_once_its_record_stands(session: Session) -> None:
+    session.append(user("hello"))
+    session.stream([Text("wor")])
+    assert read(session.folder / "partial.json")["parts"] == [{"type": "text", "text": "wor"}]
+    session.append(reply("world"))
+    assert not (session.folder / "partial.json").exists()
+
+
+def test_a_streaming_reply_is_written_at_most_once_an_interval_and_its_last_piece_too(tmp_path: Path) -> None:
+    session = Store(tmp_path / "sessions", interval=0.2).create(tmp_path)
+    session.append(user("hello"))
+    partial = session.folder / "partial.json"
+    session.stream([Text("a")])
+    first = partial.stat().st_ino
+    session.stream([Text("ab")])
+    session.stream([Text("abc")])
+    assert partial.stat().st_ino == first
+    until = time.monotonic() + 10
+    while read(partial)["parts"][0]["text"] != "abc" and time.monotonic() < until:
+        time.sleep(0.01)
+    assert read(partial)["parts"][0]["text"] == "abc"
+    session.close()
+
+
+def test_a_reply_cut_off_by_a_crash_is_kept_and_its_calls_are_answered(store: Store, session: Session) -> None:
+    session.append(user("hello", turn=1))
+    session.stream([Thinking("hm"), Text("I will"), ToolCall("a", "bash", {"command": "rm x"})])
+    session.close()
+    opened = again(store, session)
+    *_, message, answer = (entry.body for entry in opened.history.entries)
+    assert isinstance(message, Message)
+    assert message.stop == "interrupted"
+    assert message.parts[:2] == (Thinking("hm"), Text("I will"))
+    assert (message.provider, message.model, message.turn) == ("demo", "scripted", 1)
+    assert isinstance(answer, ToolResult)
+    assert (answer.call_id, answer.status) == ("a", "interrupted")
+    assert not (opened.folder / "partial.json").exists()
+    opened.close()
+
+
+def test_an_open_call_is_answered_as_interrupted_and_only_once(store: Store, session: Session) -> None:
+    session.append(user("hello"))
+    session.append(reply("running", "a", "b"))
+    session.append(result("a"))
+    opened = again(store, session)
+    answers = [entry.body for entry in opened.history.entries if isinstance(entry.body, ToolResult)]
+    assert [(answer.call_id, answer.status) for answer in answers] == [("a", "success"), ("b", "interrupted")]
+    assert "may or may not have taken effect" in answers[1].output
+    count = opened.info.records
+    opened = again(store, opened)
+    assert opened.info.records == count
+    opened.close()
+
+
+def test_a_partial_reply_whose_record_stands_is_not_said_twice(store: Store, session: Session) -> None:
+    session.append(user("hello"))
+    session.stream([Text("wor")])
+    leftover = (session.folder / "partial.json").read_bytes()
+    session.append(reply("world"))
+    (session.folder / "partial.json").write_bytes(leftover)
+    opened = again(store, session)
+    assert [entry.body.text for entry in opened.history.entries] == ["hello", "world"]
+    assert not (opened.folder / "partial.json").exists()
+    opened.close()
+
+
+def test_a_second_writer_is_told_who_writes_and_what_to_do(store: Store, session: Session) -> None:
+    import os
+
+    session.append(user("hello"))
+    with pytest.raises(SessionBusy, match=rf"process {os.getpid()}\).*sessions show.*--fork"):
+        store.open(session.info.project_id, session.id)
+    watching = store.open(session.info.project_id, session.id, read_only=True)
+    assert watching.history == session.history
+    with pytest.raises(StoreError, match="read-only"):
+        watching.append(user("me too"))
+
+
+def test_reading_only_changes_nothing(store: Store, session: Session) -> None:
+    session.append(user("hello"))
+    session.append(reply("running", "a"))
+    session.stream([Text("x")])
+    session.close()
+    before = {path: path.stat().st_mtime_ns for path in session.folder.rglob("*")}
+    again(store, session, read_only=True).close()
+    assert {path: path.stat().st_mtime_ns for path in session.folder.rglob("*")} == before
+
+
+def test_a_kept_output_comes_back_by_its_path_or_name(session: Session) -> None:
+    session.append(user("hello"))
+    path = session.keep_output("toolu_1", "all of it\n")
+    assert Path(path).read_text() == "all of it\n"
+    assert Path(path).parent == session.folder / "outputs"
+    assert session.output(path) == session.output("outputs/toolu_1.txt") == "all of it\n"
+    assert session.output("outputs/other.txt") == ""
+
+
+def test_no_call_id_leads_out_of_the_outputs(session: Session) -> None:
+    session.append(user("hello"))
+    hostile = ["../../x", "/etc/passwd", "", ".", "a" * 5000, "a/b", "a_b", "\x00", "\ud800"]
+    paths = {session.keep_output(call, call[:3]) for call in hostile}
+    assert len(paths) == len(hostile)
+    assert {Path(path).parent for path in paths} == {session.folder / "outputs"}
+
+
+def test_an_undone_compaction_gives_the_view_back_from_disk(session: Session) -> None:
+    for n in range(4):
+        session.append(user(f"question {n}", n + 1))
+        session.append(reply(f"answer {n}", turn=n + 1))
+    before = session.history.entries
+    squeezed = session.append(compaction(2, 8, carry=session.history.carry))
+    assert len(session.history.entries) == 2
+    session.append(Undo(squeezed.seq))
+    assert session.history.entries == before
+
+
+def test_a_rewind_and_its_undo(store: Store, session: Session) -> None:
+    first = session.append(user("one"))
+    session.append(reply("1"))
+    session.append(user("two", 2))
+    session.append(Prune((), 0, "test"))
+    rewind = session.append(Undo(first.seq, "rewind"))
+    assert [entry.body.text for entry in session.history.entries] == ["one"]
+    assert again(store, session, read_only=True).history.entries == session.history.entries
+    session = store.open(session.info.project_id, session.id)
+    session.append(Undo(rewind.seq, "undo"))
+    assert [entry.body.text for entry in session.history.entries] == ["one", "1", "two"]
+    session.close()
+
+
+def test_records_are_read_both_ways_and_one_by_one(session: Session) -> None:
+    written = [session.append(user(str(n))) for n in range(3)]
+    assert list(session.records())[1:] == written
+    assert list(session.records(newest_first=True))[:-1] == written[::-1]
+    assert session.record(3) == written[1]
+    assert session.record(99) is None
+
+
+def test_resuming_reads_nothing_before_what_the_newest_compaction_kept(store: Store, session: Session) -> None:
+    for n in range(1, 20):
+        session.append(user(f"question {n}", n))
+    session.append(compaction(3, 18, kept=(2,), carry=session.history.carry))
+    session.append(user("and now", 20))
+    lived = session.history
+    session.close()
+    for path in sorted((session.folder / "records").iterdir())[2:16]:
+        path.write_bytes(b"unreadable, and nobody looks")
+    opened = again(store, session)
+    assert opened.notes == ()
+    assert opened.history == lived
+    opened.close()
+
+
+def test_a_record_of_a_kind_that_nobody_knows_yet_is_kept_and_skipped(store: Store, session: Session) -> None:
+    import json
+
+    last = session.append(user("hello"))
+    session.close()
+    head = session.info.head
+    raw = {"schema": 9, "seq": 3, "id": "x", "time": last.time, "kind": "hologram", "prev": head, "depth": 3}
+    strange = session.folder / "records" / "000003-hologram.json"
+    strange.write_text(json.dumps(raw))
+    opened = again(store, session)
+    assert opened.notes == ()
+    assert opened.append(user("more")).seq == 4
+    assert json.loads(strange.read_text()) == raw
+    assert [entry.body.text for entry in again(store, opened, read_only=True).history.entries] == ["hello", "more"]

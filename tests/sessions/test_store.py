@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import InputError, SessionBusy
+from agentcli.core.record import Title
+from agentcli.sessions.ids import new_id
+from agentcli.sessions.info import Parent
+from agentcli.sessions.store import Store
+from tests.sessions.said import read, user
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "sessions")
+
+
+def started(store: Store, directory: Path, prompt: str = "hello", name: str = "", parent: Parent | None = None):
+    session = store.create(directory, parent=parent)
+    session.append(user(prompt))
+    if name:
+        session.append(Title(name=name))
+    session.close()
+    return session.info
+
+
+def test_subfolders_of_one_repository_are_one_project(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "code" / "src" / "deep").mkdir(parents=True)
+    (tmp_path / "code" / ".git").mkdir()
+    one = store.project_id(tmp_path / "code")
+    assert one == store.project_id(tmp_path / "code" / "src" / "deep")
+    assert one.startswith("code-")
+
+
+def test_folders_with_the_same_name_are_different_projects(store: Store, tmp_path: Path) -> None:
+    for parent in ("a", "b"):
+        (tmp_path / parent / "same name").mkdir(parents=True)
+    ids = {store.project_id(tmp_path / parent / "same name") for parent in ("a", "b")}
+    assert len(ids) == 2
+    assert all(name.startswith("same-name-") for name in ids)
+
+
+def test_ids_sort_by_time() -> None:
+    ids = [new_id() for _ in range(200)]
+    by_microsecond = [text[:-3] for text in ids]
+    assert by_microsecond == sorted(by_microsecond)
+
+
+def test_a_session_is_found_by_id_by_a_unique_beginning_and_by_name(store: Store, tmp_path: Path) -> None:
+    first, second = started(store, tmp_path), started(store, tmp_path, name="second one")
+    project = first.project_id
+    assert store.find(first.id, project).id == first.id
+    assert store.find(second.id[:-2], project).id == second.id
+    assert store.find("second one", project).id == second.id
+
+
+def test_a_whole_id_is_found_from_any_project(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    info = started(store, tmp_path)
+    assert store.find(info.id, store.project_id(tmp_path / "elsewhere")).id == info.id
+
+
+def test_what_fits_several_sessions_names_them(store: Store, tmp_path: Path) -> None:
+    first, second = started(store, tmp_path, "one"), started(store, tmp_path, "two")
+    with pytest.raises(InputError) as raised:
+        store.find(first.id[:4], first.project_id)
+    assert all(word in str(raised.value) for word in (first.id, second.id, "one", "two"))
+
+
+@pytest.mark.parametrize("selector", ["nobody", "", "../x", "*", "2"])
+def test_what_fits_no_session_is_an_error_and_makes_none(store: Store, tmp_path: Path, selector: str) -> None:
+    with pytest.raises(InputError):
+        store.find(selector, store.project_id(tmp_path))
+    assert store.list() == []
+
+
+def test_the_newest_session_is_the_one_last_written_to(store: Store, tmp_path: Path) -> None:
+    first = started(store, tmp_path)
+    started(store, tmp_path)
+    with_more = store.open(first.project_id, first.id)
+    with_more.append(user("more"))
+    with_more.close()
+    started(store, tmp_path, parent=Parent(first.id, 1, "subagent"))
+    newest = store.newest(first.project_id)
+    assert newest is not None
+    assert newest.id == first.id
+    assert store.newest("nowhere-0000000000") is None
+
+
+def test_lists_hold_one_project_or_all(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    here, there = started(store, tmp_path), started(store, tmp_path / "other")
+    assert [info.id for info in store.list(here.project_id)] == [here.id]
+    assert [info.id for info in store.list()] == [there.id, here.id]
+
+
+def test_fields_that_a_newer_version_wrote_survive(store: Store, tmp_path: Path) -> None:
+    import json
+
+    info = started(store, tmp_path)
+    path = store.folder(info) / "session.json"
+    path.write_text(json.dumps(read(path) | {"hologram": [1]}))
+    store.rename(info, "new name")
+    assert read(path)["hologram"] == [1]
+    assert read(path)["name"] == "new name"
+
+
+def test_a_rename_is_a_record(store: Store, tmp_path: Path) -> None:
+    info = store.rename(started(store, tmp_path), "fresh")
+    assert store.find("fresh", info.project_id).id == info.id
+    (store.folder(info) / "session.json").unlink()
+    assert store.find("fresh", info.project_id).name == "fresh"
+
+
+def test_an_open_session_is_neither_renamed_nor_deleted_by_others(store: Store, tmp_path: Path) -> None:
+    session = store.create(tmp_path)
+    session.append(user("hello"))
+    with pytest.raises(SessionBusy):
+        store.rename(session.info, "mine")
+    with pytest.raises(SessionBusy):
+        store.delete(session.info)
+    session.append(user("still here"))
+    session.close()
+
+
+def test_a_deleted_session_can_be_fetched_back(store: Store, tmp_path: Path) -> None:
+    info = started(store, tmp_path)
+    before = store.list()
+    store.delete(info)
+    assert store.list() == []
+    with pytest.raises(InputError):
+        store.find(info.id)
+    assert store.restore(info.id).id == info.id
+    assert store.list() == before
+    with pytest.raises(InputError):
+        store.restore(info.id)
+
+
+def test_the_trash_is_emptied_by_age(store: Store, tmp_path: Path) -> None:
+    info = started(store, tmp_path)
+    store.delete(info)
+    assert store.trash.empty(older_than=3600) == []
+    assert store.trash.empty() == [info.id]
+    with pytest.raises(InputError):
+        store.restore(info.id)
+
+
+def test_a_project_id_cannot_lead_out_of_the_store(store: Store) -> None:
+    with pytest.raises(InputError):
+        store.open("../..", "etc")
