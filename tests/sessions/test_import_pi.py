@@ -123,7 +123,17 @@ def test_each_call_has_one_result_right_behind_it():
         )
     )
     kinds = [type(body).__name__ for _, body in session.bodies]
-    assert kinds == ["Title", "Message", "Message", "ToolResult", "ToolResult", "Message", "Message", "ToolResult"]
+    assert kinds == [
+        "Title",
+        "Message",
+        "Settings",
+        "Message",
+        "ToolResult",
+        "ToolResult",
+        "Message",
+        "Message",
+        "ToolResult",
+    ]
     assert [(body.call_id, body.status) for body in of(session, ToolResult)] == [
         ("c1", "success"),
         ("c2", "success"),

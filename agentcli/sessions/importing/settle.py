@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from agentcli.core.history import History, evolve
 from agentcli.core.message import Message, Text, ToolResult
-from agentcli.core.record import Body, Compaction, Record, Title
+from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, Timed
+from agentcli.sessions.importing.tools import todo_list
 
 TITLE_LENGTH = 80
 UNANSWERED = "The call was interrupted before it was answered."
@@ -22,7 +23,7 @@ def settle(foreign: Foreign) -> Imported:
     if title or foreign.name:
         items = [Item(first, Title(title, foreign.name)), *items]
     ledger = _Numbering()
-    for item in _joined(items):
+    for item in _with_models(_joined(items)):
         ledger.add(item, first)
     notes = (*foreign.notes, *orphans)
     model = ledger.state.model
@@ -58,6 +59,8 @@ def _answers(item: Item, message: Message, results: dict[str, Item]) -> Iterable
         if answer is None:
             yield Item(item.time, ToolResult(call.call_id, call.name, "interrupted", UNANSWERED))
         elif isinstance(answer.said, ToolResult):
+            if call.name == "todo" and not answer.said.failed and (items := todo_list(call.input)):
+                yield Item(answer.time, Todo(items))
             yield replace(answer, said=replace(answer.said, name=call.name))
 
 
@@ -78,6 +81,21 @@ def _joined(items: Sequence[Item]) -> Iterable[Item]:
             waiting = []
             yield item
     yield from waiting
+
+
+def _with_models(items: Iterable[Item]) -> Iterable[Item]:
+    """Where the file only names the model with each reply, a switch is recorded before the first reply of each."""
+    current = ""
+    for item in items:
+        said = item.said
+        if isinstance(said, Settings):
+            current = said.model or current
+        elif isinstance(said, Message) and said.model and said.provider:
+            name = f"{said.provider}/{said.model}"
+            if name != current:
+                current = name
+                yield Item(item.time, Settings(model=name))
+        yield item
 
 
 def _parts(item: Item) -> tuple[Text, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentcli.core.record import TodoItem
+
 Renaming = Mapping[str, tuple[str, Mapping[str, str]]]
 """Foreign name to our name, and foreign parameter to our parameter; what is not named stays as it is."""
 
@@ -63,3 +65,19 @@ def ours(renaming: Renaming, name: str, arguments: Mapping[str, Any]) -> tuple[s
     """The call in our terms; one that we have no equal for keeps its own name and input."""
     known, parameters = renaming.get(name, (name, {}))
     return known, {parameters.get(key, key): value for key, value in arguments.items()}
+
+
+def todo_list(arguments: Mapping[str, Any]) -> tuple[TodoItem, ...]:
+    """The list in a call that set it, whatever the program calls its fields."""
+    rows = arguments.get("todos") or arguments.get("plan") or ()
+    return tuple(_todo(row) for row in rows if isinstance(row, Mapping))
+
+
+def _todo(row: Mapping[str, Any]) -> TodoItem:
+    content = row.get("content") or row.get("description") or row.get("step") or ""
+    active = str(row.get("activeForm") or "")
+    match row.get("status"):
+        case "in_progress" | "completed" as status:
+            return TodoItem(str(content), status, active)
+        case _:
+            return TodoItem(str(content), "pending", active)

@@ -1,0 +1,231 @@
+"""Session files of Claude Code (JSON lines under `~/.claude/projects`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentcli.core.message import (
+    Image,
+    Message,
+    Part,
+    Source,
+    Status,
+    Stop,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
+from agentcli.core.record import Failure
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary
+from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
+from agentcli.sessions.importing.settle import settle
+from agentcli.sessions.importing.tools import CLAUDE_CODE, ours
+
+_STOPS: dict[str, Stop] = {
+    "end_turn": "end_turn",
+    "tool_use": "tool_use",
+    "max_tokens": "max_tokens",
+    "stop_sequence": "stop_sequence",
+    "refusal": "refusal",
+    "pause_turn": "pause",
+}
+_WRAPPED = re.compile(r"\s*(?:<([a-z][\w-]*)(?:\s[^>]*)?>.*?</\1>\s*)+", re.DOTALL)
+_SHELL = re.compile(r"\s*<(?:bash-input|bash-stdout|local-command-stdout|command-name|command-message)>")
+_EXIT = re.compile(r"^(?:Error: )?Exit code (\d+)")
+_DENIED = "The user doesn't want to"
+_INTERRUPTED = "[Request interrupted by user"
+
+
+def read(lines: Iterable[str]) -> Imported:
+    """The session in the lines of a Claude Code file. Raises InputError naming the line and what is wrong with it."""
+    notes: list[str] = []
+    entries = list(objects(lines, notes))
+    talk = [(number, entry) for number, entry in entries if entry.get("uuid") and not entry.get("isSidechain")]
+    kept = _current(talk)
+    if len(kept) < len(talk):
+        notes.append(f"{len(talk) - len(kept)} entries of abandoned branches were left out")
+    reader = _Reader()
+    for number, entry in kept:
+        with reading(f"line {number}"):
+            reader.add(entry)
+    named = {
+        entry["type"]: entry for _, entry in entries if entry.get("type") in ("custom-title", "ai-title", "summary")
+    }
+    name = str(named.get("custom-title", {}).get("customTitle") or "")
+    title = str(named.get("ai-title", {}).get("aiTitle") or named.get("summary", {}).get("summary") or "")
+    cwd = next((str(entry["cwd"]) for _, entry in entries if entry.get("cwd")), "")
+    items = tuple(reader.items)
+    return settle(Foreign("claude-code", items, cwd, items[0].time if items else "", name, title, tuple(notes)))
+
+
+def _current(talk: Sequence[tuple[int, Json]]) -> list[tuple[int, Json]]:
+    """What belongs to a prompt that the newest entry descends from; answers to parallel calls hang beside that line."""
+    up = {str(entry["uuid"]): entry for _, entry in talk}
+    line: set[str] = set()
+    at = str(talk[-1][1]["uuid"]) if talk else ""
+    while at in up and at not in line:
+        line.add(at)
+        at = _parent(up[at])
+    prompt: dict[str, str] = {}
+    for _, entry in talk:
+        own = str(entry["uuid"])
+        prompt[own] = own if _is_prompt(entry) else prompt.get(_parent(entry), "")
+    return [pair for pair in talk if (asked := prompt[str(pair[1]["uuid"])]) in line or not asked]
+
+
+def _parent(entry: Json) -> str:
+    return str(entry.get("parentUuid") or entry.get("logicalParentUuid") or "")
+
+
+def _is_prompt(entry: Json) -> bool:
+    if entry.get("type") != "user" or entry.get("isMeta"):
+        return False
+    content = (entry.get("message") or {}).get("content")
+    return not (isinstance(content, list) and any(block.get("type") == "tool_result" for block in content))
+
+
+class _Reader:
+    """Collects items; the lines that one reply was written over are put together again."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.replies: dict[str, int] = {}
+        self.boundary: Json = {}
+
+    def add(self, entry: Json) -> None:
+        time, key = utc(entry.get("timestamp")), str(entry["uuid"])
+        match entry.get("type"):
+            case "assistant":
+                self._reply(entry, time, key)
+            case "user" if entry.get("isCompactSummary"):
+                self.items.append(Item(time, self._summary(entry["message"]), key))
+            case "user":
+                self.items.extend(Item(time, said, key) for said in _spoken(entry, time))
+            case "system" if entry.get("subtype") == "compact_boundary":
+                self.boundary = entry.get("compactMetadata") or {}
+            case _:
+                pass  # hooks, progress, snapshots of files
+
+    def _reply(self, entry: Json, time: str, key: str) -> None:
+        message = entry["message"]
+        said = _reply(message, bool(entry.get("isApiErrorMessage")))
+        place = self.replies.get(message.get("id") or "")
+        former = None if place is None else self.items[place].said
+        if isinstance(said, Message) and isinstance(former, Message) and place is not None:
+            joined = replace(said, parts=(*former.parts, *said.parts), stop=said.stop or former.stop)
+            self.items[place] = replace(self.items[place], said=joined)
+            return
+        self.replies[message.get("id") or key] = len(self.items)
+        self.items.append(Item(time, said, key))
+
+    def _summary(self, message: Json) -> Summary:
+        trigger, tokens = self.boundary.get("trigger"), int(self.boundary.get("preTokens") or 0)
+        self.boundary = {}
+        text = "\n".join(part.text for part in _parts(message["content"]) if isinstance(part, Text))
+        return Summary(text, "", tokens, "manual" if trigger == "manual" else "auto")
+
+
+def _reply(message: Json, failed: bool) -> Message | Failure:
+    parts = tuple(_parts(message["content"]))
+    if failed or message.get("model") == "<synthetic>":
+        return Failure("".join(part.text for part in parts if isinstance(part, Text)) or "The request failed.", "model")
+    raw = message.get("usage") or {}
+    usage = Usage(
+        input=int(raw.get("input_tokens") or 0),
+        output=int(raw.get("output_tokens") or 0),
+        cache_read=int(raw.get("cache_read_input_tokens") or 0),
+        cache_write=int(raw.get("cache_creation_input_tokens") or 0),
+    )
+    stop = _STOPS.get(message.get("stop_reason") or "")
+    return Message("assistant", parts, 0, "anthropic", message.get("model") or "", usage if raw else None, None, stop)
+
+
+def _spoken(entry: Json, time: str) -> Iterable[Said]:
+    """The answers to calls that a user entry carries, then the words."""
+    content = entry["message"]["content"]
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    for block in blocks:
+        if block["type"] == "tool_result":
+            yield _result(block, entry.get("toolUseResult"), time)
+    parts = tuple(_parts([block for block in blocks if block["type"] != "tool_result"]))
+    if parts:
+        yield Message("user", tuple(_injected(part, bool(entry.get("isMeta"))) for part in parts))
+
+
+def _injected(part: Part, meta: bool) -> Part:
+    """A text that the program put beside the user's own words."""
+    if not isinstance(part, Text):
+        return part
+    if not (meta or part.text.startswith(_INTERRUPTED) or _WRAPPED.fullmatch(part.text)):
+        return part
+    source: Source = "shell" if _SHELL.match(part.text) else "reminder"
+    return replace(part, synthetic=True, source=source)
+
+
+def _parts(content: Any) -> Iterable[Part]:
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    for raw in content:
+        match raw["type"]:
+            case "text" if raw["text"]:
+                yield Text(raw["text"])
+            case "thinking":
+                yield Thinking(raw["thinking"], raw.get("signature") or "")
+            case "redacted_thinking":
+                yield Thinking("", meta={"anthropic": dict(raw)})
+            case "image" if raw["source"].get("type") == "base64":
+                yield Image(raw["source"]["media_type"], raw["source"]["data"])
+            case "tool_use":
+                name, arguments = ours(CLAUDE_CODE, raw["name"], raw["input"])
+                yield ToolCall(raw["id"], name, arguments)
+            case _:
+                pass
+
+
+def _result(block: Json, details: Any, time: str) -> ToolResult:
+    parts = tuple(_parts(block.get("content") or ""))
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    images = tuple(part for part in parts if isinstance(part, Image))
+    details = details if isinstance(details, dict) else {}
+    status = _status(bool(block.get("is_error")), text, details)
+    metadata = _metadata(text, details, status)
+    return ToolResult(block["tool_use_id"], "", status, text, ended=seconds(time), metadata=metadata, images=images)
+
+
+def _status(failed: bool, text: str, details: Json) -> Status:
+    if details.get("interrupted") or text.startswith(_INTERRUPTED):
+        return "interrupted"
+    if failed and text.startswith(_DENIED):
+        return "denied"
+    return "error" if failed else "success"
+
+
+def _metadata(text: str, details: Json, status: Status) -> Json:
+    known: Json = {}
+    if "stdout" in details and status == "success":
+        known["exit_code"] = 0
+    elif found := _EXIT.match(text):
+        known["exit_code"] = int(found[1])
+    if path := details.get("filePath") or (details.get("file") or {}).get("filePath"):
+        known["path"] = path
+    if details.get("type") == "create":
+        known["created"] = True
+    if hunks := details.get("structuredPatch"):
+        known |= _diff(str(path or ""), hunks)
+    return known
+
+
+def _diff(path: str, hunks: Sequence[Json]) -> Json:
+    """A unified diff from the hunks that Claude Code keeps."""
+    lines = [f"--- {path}", f"+++ {path}"]
+    for hunk in hunks:
+        lines.append(f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@")
+        lines.extend(hunk["lines"])
+    body = [line for hunk in hunks for line in hunk["lines"]]
+    added, removed = sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body)
+    return {"diff": "\n".join(lines) + "\n", "additions": added, "deletions": removed}

@@ -1,0 +1,240 @@
+"""Rollout files of Codex (JSON lines under `~/.codex/sessions`), with the envelope of today and without it as in early versions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from agentcli.core.message import Image, Message, Part, Status, Stop, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.record import Failure, Settings
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary
+from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
+from agentcli.sessions.importing.patch import as_edit
+from agentcli.sessions.importing.settle import settle
+from agentcli.sessions.importing.tools import CODEX, ours
+
+_ENVELOPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+_WRAPPED = re.compile(r"\s*<([a-z][\w-]*)>.*</\1>\s*", re.DOTALL)
+_INSTRUCTIONS = "# AGENTS.md instructions"
+_EXIT = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d+)", re.MULTILINE)
+_HEAD = re.compile(
+    r"\A(?:(?:Exit code|Wall time|Total output lines|Chunk ID|Process exited|Original token count)[^\n]*\n)+Output:\n"
+)
+_PICTURE = re.compile(r"data:(image/[\w.+-]+);base64,(.*)", re.DOTALL)
+
+
+def read(lines: Iterable[str]) -> Imported:
+    """The session in the lines of a rollout. Raises InputError naming the line and what is wrong with it."""
+    notes: list[str] = []
+    reader = _Reader()
+    for number, entry in objects(lines, notes):
+        with reading(f"line {number}"):
+            reader.add(entry)
+    reader.close()
+    items = tuple(reader.items)
+    return settle(Foreign("codex", items, reader.cwd, reader.began, notes=tuple(notes)))
+
+
+class _Reader:
+    """A reply arrives as separate items: reasoning, text and calls are put together until somebody else speaks."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.parts: list[Part] = []
+        self.time = ""
+        self.cwd = ""
+        self.began = ""
+        self.provider = "openai"
+        self.model = ""
+        self.reply: int | None = None
+
+    def add(self, entry: Json) -> None:
+        if entry.get("type") not in _ENVELOPES:
+            self._bare(entry)
+            return
+        time, payload = utc(entry.get("timestamp")), entry["payload"]
+        match entry["type"]:
+            case "session_meta" if not self.began:
+                self.cwd, self.began = payload.get("cwd") or "", utc(payload.get("timestamp")) or time
+                self.provider = payload.get("model_provider") or "openai"
+            case "turn_context":
+                self._context(payload, time)
+            case "response_item":
+                self._item(payload, time)
+            case "compacted":
+                self._say(Item(time, Summary(_summary(payload))))
+            case "event_msg":
+                self._event(payload, time)
+            case _:
+                pass
+
+    def close(self) -> None:
+        """End the reply that is being put together."""
+        if self.parts:
+            stop: Stop = "tool_use" if isinstance(self.parts[-1], ToolCall) else "end_turn"
+            said = Message("assistant", tuple(self.parts), 0, self.provider, self.model, stop=stop)
+            self.reply = len(self.items)
+            self.items.append(Item(self.time, said))
+            self.parts = []
+
+    def _bare(self, entry: Json) -> None:
+        """A line of an early version: the items themselves, behind a head without type."""
+        if "instructions" in entry and "type" not in entry:
+            self.began = utc(entry.get("timestamp"))
+        elif isinstance(entry.get("type"), str):
+            self._item(entry, self.began)
+
+    def _context(self, payload: Json, time: str) -> None:
+        self.cwd = self.cwd or payload.get("cwd") or ""
+        model = payload.get("model") or self.model
+        if model != self.model:
+            self.model = model
+            self._say(Item(time, Settings(model=f"{self.provider}/{model}")))
+
+    def _item(self, payload: Json, time: str) -> None:
+        match payload["type"]:
+            case "message" if payload["role"] == "user":
+                said = tuple(map(_injected, _parts(payload["content"])))
+                if said:
+                    self._say(Item(time, Message("user", said)))
+            case "message" if payload["role"] == "assistant":
+                self._part(time, *_parts(payload["content"]))
+            case "reasoning":
+                self._part(time, *_reasoning(payload))
+            case "function_call" | "custom_tool_call" | "local_shell_call":
+                self._part(time, _call(payload))
+            case "function_call_output" | "custom_tool_call_output":
+                self._say(Item(time, _result(payload, time)))
+            case _:
+                pass  # the system's own messages, searches made by the provider, snapshots of the repository
+
+    def _event(self, payload: Json, time: str) -> None:
+        match payload.get("type"):
+            case "token_count" if payload.get("info"):
+                self._usage(payload["info"].get("last_token_usage") or {})
+            case "error" | "stream_error":
+                self._say(Item(time, Failure(str(payload.get("message") or "The request failed."), "model")))
+            case _:
+                pass  # the same words once more, for the screen
+
+    def _usage(self, raw: Json) -> None:
+        """Their input includes what came from the cache, their output includes the reasoning."""
+        self.close()
+        if self.reply is None:
+            return
+        item = self.items[self.reply]
+        if isinstance(item.said, Message) and item.said.usage is None and raw:
+            cached = int(raw.get("cached_input_tokens") or 0)
+            fresh = max(int(raw.get("input_tokens") or 0) - cached, 0)
+            reasoning = int(raw.get("reasoning_output_tokens") or 0)
+            usage = Usage(fresh, int(raw.get("output_tokens") or 0), reasoning, cached)
+            self.items[self.reply] = replace(item, said=replace(item.said, usage=usage))
+
+    def _part(self, time: str, *parts: Part) -> None:
+        self.time = self.time if self.parts else time
+        self.parts.extend(parts)
+
+    def _say(self, item: Item) -> None:
+        self.close()
+        self.items.append(item)
+
+
+def _injected(part: Part) -> Part:
+    wrapped = isinstance(part, Text) and (_WRAPPED.fullmatch(part.text) or part.text.startswith(_INSTRUCTIONS))
+    return replace(part, synthetic=True, source="reminder") if isinstance(part, Text) and wrapped else part
+
+
+def _parts(content: Any) -> Iterable[Part]:
+    for raw in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+        match raw["type"]:
+            case "input_text" | "output_text" | "text" if raw["text"]:
+                yield Text(raw["text"])
+            case "input_image" if found := _PICTURE.fullmatch(str(raw.get("image_url"))):
+                yield Image(found[1], found[2])
+            case _:
+                pass
+
+
+def _reasoning(payload: Json) -> Iterable[Thinking]:
+    """Only the readable part: what is encrypted means nothing to another provider."""
+    said = [
+        raw["text"] for raw in (*(payload.get("summary") or ()), *(payload.get("content") or ())) if raw.get("text")
+    ]
+    if said:
+        yield Thinking("\n\n".join(said))
+
+
+def _call(payload: Json) -> ToolCall:
+    key = payload.get("call_id") or payload.get("id") or ""
+    if payload["type"] == "custom_tool_call":
+        name, arguments = _freeform(payload["name"], payload["input"])
+        return ToolCall(key, name, arguments)
+    if payload["type"] == "local_shell_call":
+        return ToolCall(key, "bash", {"command": _command(payload["action"]["command"])})
+    arguments = json.loads(payload["arguments"] or "{}")
+    name, arguments = ours(CODEX, payload["name"], arguments)
+    if name == "bash" and "command" in arguments:
+        arguments["command"] = _command(arguments["command"])
+    if payload["name"] == "apply_patch":
+        name, arguments = _freeform("apply_patch", str(arguments.get("input") or arguments.get("patch") or ""))
+    return ToolCall(key, name, arguments)
+
+
+def _freeform(name: str, text: str) -> tuple[str, Json]:
+    return (name == "apply_patch" and as_edit(text)) or (name, {"input": text})
+
+
+def _command(command: Any) -> str:
+    """The command line itself, without the shell that was started for it."""
+    if isinstance(command, str):
+        return command
+    words = [str(word) for word in command]
+    if len(words) == 3 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc"):
+        return words[2]
+    return " ".join(words)
+
+
+def _result(payload: Json, time: str) -> ToolResult:
+    output = payload.get("output")
+    text, code, failed = _output(output)
+    images = tuple(part for part in _parts(output) if isinstance(part, Image)) if isinstance(output, list) else ()
+    metadata = {} if code is None else {"exit_code": code}
+    status: Status = "error" if failed or code else "success"
+    return ToolResult(payload["call_id"], "", status, text, ended=seconds(time), metadata=metadata, images=images)
+
+
+def _output(output: Any) -> tuple[str, int | None, bool]:
+    """The text that the command printed, its exit code where it is told, and whether the call failed."""
+    if isinstance(output, list):
+        return "\n".join(part.text for part in _parts(output) if isinstance(part, Text)), None, False
+    if isinstance(output, dict):
+        text, code, _ = _output(output.get("content") or output.get("content_items") or "")
+        return text, code, output.get("success") is False
+    text = str(output or "")
+    if text.startswith("{"):
+        told = _json(text)
+        if isinstance(told.get("output"), str):
+            return told["output"], (told.get("metadata") or {}).get("exit_code"), False
+    if head := _HEAD.match(text):
+        found = _EXIT.search(head[0])
+        return text[head.end() :], int(found[1]) if found else None, False
+    return text, None, False
+
+
+def _json(text: str) -> Json:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _summary(payload: Json) -> str:
+    if payload.get("message"):
+        return str(payload["message"])
+    history = payload.get("replacement_history") or ()
+    said = (part.text for item in history for part in _parts(item.get("content") or ()) if isinstance(part, Text))
+    return "\n\n".join(said)
