@@ -12,7 +12,7 @@ from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, Step
 from agentcli.providers.google_errors import from_api_error
 from agentcli.providers.google_reply import Reply
-from agentcli.providers.google_request import contents, prelude, to_wire
+from agentcli.providers.google_request import countable, to_wire
 from agentcli.providers.http import connection_error, http_client, opened, quiet_sdk
 from agentcli.providers.settings import ProviderSettings
 
@@ -53,10 +53,11 @@ class GoogleModel:
         """See `Model.count`. This API counts contents only, so system text and tools are counted as if they were one."""
         if not self._settings.counting:
             return None
-        everything = [*prelude(request), *contents(request)]
         try:
             with self._translated(Reply()):
-                counted = await self._client.aio.models.count_tokens(model=request.model.id, contents=everything)
+                counted = await self._client.aio.models.count_tokens(
+                    model=request.model.id, contents=countable(request)
+                )
         except (ModelError, TypeError, ValueError):
             return None
         return counted.total_tokens if isinstance(counted.total_tokens, int) else None

@@ -42,6 +42,7 @@ class Reply:
         self._calls = False
         self._finish = ""
         self._detail = ""
+        self._usage: Usage | None = None
 
     def read(self, chunk: Any) -> Iterator[Step]:
         """What a chunk (the SDK's GenerateContentResponse) brings."""
@@ -55,8 +56,9 @@ class Reply:
                 yield from self._add(part)
             if candidate.finish_reason is not None:
                 self._finish = _name(candidate.finish_reason)
-        if chunk.usage_metadata is not None:
-            yield UsageSeen(to_usage(chunk.usage_metadata))
+        if chunk.usage_metadata is not None and (usage := to_usage(chunk.usage_metadata)) != self._usage:
+            self._usage = usage
+            yield UsageSeen(usage)
 
     @property
     def stopped(self) -> bool:

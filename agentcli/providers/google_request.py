@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
@@ -56,6 +56,16 @@ def contents(request: Request) -> list[Json]:
         elif parts:
             joined.append({"role": role, "parts": parts})
     return joined
+
+
+def countable(request: Request) -> list[Json]:
+    """The contents with system text and tools put in front as text, for the counting endpoint, which takes neither."""
+    tools = (f"{tool.name}\n{tool.description}\n{dict(tool.parameters)}" for tool in request.tools)
+    head = [{"text": sendable(text)} for text in (*request.system, *tools) if text.strip()]
+    found = contents(request)
+    if found and found[0]["role"] == "user":
+        return [{**found[0], "parts": [*head, *found[0]["parts"]]}, *found[1:]]
+    return [{"role": "user", "parts": head}, *found] if head else found
 
 
 def _tool(tool: ToolSchema) -> Json:
@@ -163,11 +173,3 @@ def _thinking(request: Request) -> Json:
             return {"thinking_config": config}
         case _:
             return {}
-
-
-def prelude(request: Request) -> Sequence[Json]:
-    """System text and tools as a content of their own, for the counting endpoint, which takes neither."""
-    text = "\n".join(
-        [*request.system, *(f"{tool.name}\n{tool.description}\n{dict(tool.parameters)}" for tool in request.tools)]
-    )
-    return [{"role": "user", "parts": [{"text": sendable(text)}]}] if text.strip() else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agentcli.core.errors import InputError
@@ -78,6 +78,11 @@ def snapshot(request: Request) -> str:
                     files.append(f"{'READ' if name == 'read' else 'MODIFIED'} {arguments['file_path']}")
                 case _:
                     pass
+    return state_snapshot(wishes, files, commands)
+
+
+def state_snapshot(wishes: Sequence[str], files: Sequence[str], commands: Sequence[str]) -> str:
+    """A well-formed state snapshot with these contents, after a short scratchpad."""
     return _SNAPSHOT.format(
         goal=wishes[0] if wishes else "Go on with the user's task.",
         knowledge="\n".join(f"- The user said: {wish}" for wish in wishes[:8]) or "- nothing yet",

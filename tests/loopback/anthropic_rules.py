@@ -1,0 +1,302 @@
+"""What the Messages API refuses, in its own words."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from typing import Any
+
+from agentcli.core.errors import InputError
+from agentcli.core.model import ModelSpec
+from agentcli.providers import catalog
+from agentcli.providers.scripted import tokens_of
+from tests.loopback.plan import Asked
+from tests.loopback.refusal import Refused
+from tests.loopback.seals import Seals, bare
+
+TOP = {
+    "model", "max_tokens", "messages", "system", "tools", "tool_choice", "stream", "stop_sequences", "metadata", "thinking",
+    "output_config", "cache_control", "service_tier", "container", "inference_geo", "speed", "diagnostics",
+}  # fmt: skip
+FIELDS = {
+    "text": {"text", "cache_control", "citations"},
+    "image": {"source", "cache_control"},
+    "tool_use": {"id", "name", "input", "cache_control", "caller", "toolset_name"},
+    "tool_result": {"tool_use_id", "content", "is_error", "cache_control"},
+    "thinking": {"thinking", "signature"},
+    "redacted_thinking": {"data"},
+}
+MOST_BYTES = 32 * 1024 * 1024
+IMAGE_KINDS = ("image/jpeg", "image/png", "image/gif", "image/webp")
+
+
+def check(asked: Asked, seals: Seals, window: int | None) -> None:
+    """Raises Refused where the real API would answer with an error."""
+    if len(asked.body) > MOST_BYTES:
+        raise Refused("Request exceeds the maximum size", 413)
+    if not (asked.headers.get("x-api-key") or asked.headers.get("authorization")):
+        raise Refused("x-api-key header is required", 401)
+    if "anthropic-version" not in asked.headers:
+        raise Refused("anthropic-version: header is required")
+    body = asked.json
+    _top(body, asked.counting)
+    _thinking(body)
+    _marks(body)
+    _tools(body)
+    _messages(body["messages"])
+    _pairing(body["messages"])
+    _signatures(body, seals)
+    limit = window or spec_of(body["model"]).window
+    if (size := prompt_tokens(asked)) > limit:
+        raise Refused(f"prompt is too long: {size} tokens > {limit} maximum")
+
+
+def spec_of(model: str) -> ModelSpec:
+    """What the catalog knows; a made-up model has the defaults."""
+    try:
+        return catalog.spec(f"anthropic/{model}")
+    except InputError:
+        return ModelSpec("anthropic", model)
+
+
+def prompt_tokens(asked: Asked) -> int:
+    """The size of the prompt by the server's own count."""
+    return sum(tokens for _, tokens in cache_blocks(asked.json)[0])
+
+
+def prefix(body: dict[str, Any]) -> list[Any]:
+    """Everything that a thinking block of the next reply is bound to."""
+    return [body.get("system"), body.get("tools"), *body["messages"]]
+
+
+def binding(model: str, before: list[Any]) -> Any:
+    """What the signature of a block covers besides its text: the prefix on models with preserved thinking."""
+    return before if spec_of(model).preserved_thinking else None
+
+
+def cache_blocks(body: dict[str, Any]) -> tuple[list[tuple[bytes, int]], list[int]]:
+    """The blocks in cache order with their sizes, and the indices of those that carry a mark."""
+    system = body.get("system") or []
+    system = [{"type": "text", "text": system}] if isinstance(system, str) else system
+    found: list[Any] = [*(body.get("tools") or []), *system]
+    for message in body["messages"]:
+        found += ({"role": message["role"], **block} for block in _content(message))
+    marks = [index for index, block in enumerate(found) if block.get("cache_control")]
+    texts = [json.dumps(bare(block), ensure_ascii=False) for block in found]
+    return [(text.encode("utf-8", "surrogatepass"), tokens_of(text)) for text in texts], marks
+
+
+def _content(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _top(body: dict[str, Any], counting: bool) -> None:
+    for name in body:
+        if name not in TOP:
+            raise Refused(f"{name}: Extra inputs are not permitted")
+    if not body.get("model"):
+        raise Refused("model: Field required")
+    if body["model"].startswith("claude-") and body["model"] not in {known.id for known in catalog.models()}:
+        raise Refused(f"model: {body['model']}", 404)
+    if not counting:
+        most = spec_of(body["model"]).max_output
+        asked = body.get("max_tokens")
+        if not isinstance(asked, int):
+            raise Refused("max_tokens: Field required")
+        if asked > most:
+            raise Refused(
+                f"max_tokens: {asked} > {most}, which is the maximum allowed number of output tokens for {body['model']}"
+            )
+    if not body.get("messages"):
+        raise Refused("messages: at least one message is required")
+
+
+def _thinking(body: dict[str, Any]) -> None:
+    thinking = body.get("thinking")
+    if not thinking:
+        return
+    style = spec_of(body["model"]).thinking
+    if thinking["type"] == "adaptive" and style == "budget":
+        raise Refused("adaptive thinking is not supported on this model")
+    if thinking["type"] == "enabled":
+        if style != "budget":
+            raise Refused('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".')
+        if not 1024 <= thinking["budget_tokens"] < body["max_tokens"]:
+            raise Refused("`max_tokens` must be greater than `thinking.budget_tokens`, which must be at least 1024")
+
+
+def _marks(body: dict[str, Any]) -> None:
+    count = len(cache_blocks(body)[1]) + bool(body.get("cache_control"))
+    if count > 4:
+        raise Refused(f"A maximum of 4 blocks with cache_control may be provided. Found {count}.")
+
+
+def _tools(body: dict[str, Any]) -> None:
+    names = set()
+    for index, tool in enumerate(body.get("tools") or []):
+        where = f"tools.{index}.custom"
+        if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", tool.get("name", "")):
+            raise Refused(f"{where}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,64}}$'")
+        if tool.get("input_schema", {}).get("type") != "object":
+            raise Refused(f"{where}.input_schema.type: Input should be 'object'")
+        if tool["name"] in names:
+            raise Refused("tools: Tool names must be unique.")
+        names.add(tool["name"])
+
+
+def _messages(messages: list[dict[str, Any]]) -> None:
+    if messages[0]["role"] != "user":
+        raise Refused('messages: first message must use the "user" role')
+    if messages[-1]["role"] != "user":
+        raise Refused(
+            "This model does not support assistant message prefill. The conversation must end with a user message."
+        )
+    for index, message in enumerate(messages):
+        role = message["role"]
+        if role not in ("user", "assistant"):
+            raise Refused(f"messages.{index}.role: Input should be 'user' or 'assistant'")
+        if index and messages[index - 1]["role"] == role:
+            raise Refused(
+                f'messages: roles must alternate between "user" and "assistant", but found multiple "{role}" roles in a row'
+            )
+        if not message["content"]:
+            raise Refused(f"messages.{index}: {role} messages must have non-empty content")
+        for number, block in enumerate(_content(message)):
+            _block(block, role, f"messages.{index}.content.{number}")
+
+
+def _block(block: dict[str, Any], role: str, where: str) -> None:
+    kind = block.get("type")
+    if kind not in FIELDS:
+        raise Refused(f"{where}: Input tag {kind!r} found using 'type' does not match any of the expected tags")
+    for name in set(block) - FIELDS[kind] - {"type"}:
+        raise Refused(f"{where}.{kind}.{name}: Extra inputs are not permitted")
+    if kind == "text" and not block["text"]:
+        raise Refused("messages: text content blocks must be non-empty")
+    if kind == "text" and not block["text"].strip():
+        raise Refused("messages: text content blocks must contain non-whitespace text")
+    if kind in ("tool_use", "thinking", "redacted_thinking") and role == "user":
+        raise Refused(f"{where}: `{kind}` blocks can only be in `assistant` messages")
+    if kind == "tool_result" and role == "assistant":
+        raise Refused(f"{where}: `tool_result` blocks can only be in `user` messages")
+    if kind == "tool_use" and not re.fullmatch(r"[a-zA-Z0-9_-]+", block["id"]):
+        raise Refused(f"{where}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
+    if kind == "tool_use" and not isinstance(block["input"], dict):
+        raise Refused(f"{where}.tool_use.input: Input should be a valid dictionary")
+    if kind == "image":
+        _image(block, where)
+    if kind == "tool_result" and isinstance(block.get("content"), list):
+        for number, inner in enumerate(block["content"]):
+            _block(inner, role, f"{where}.tool_result.content.{number}")
+
+
+def _image(block: dict[str, Any], where: str) -> None:
+    source = block["source"]
+    if source.get("media_type") not in IMAGE_KINDS:
+        raise Refused(f"{where}.image.source.base64.media_type: Input should be {', '.join(map(repr, IMAGE_KINDS))}")
+    try:
+        base64.b64decode(source["data"], validate=True)
+    except binascii.Error:
+        raise Refused(f"{where}.image.source.base64.data: Invalid base64 data") from None
+
+
+def _pairing(messages: list[dict[str, Any]]) -> None:
+    seen: set[str] = set()
+    for index, message in enumerate(messages):
+        blocks = _content(message)
+        calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        if len(set(calls)) < len(calls) or seen & set(calls):
+            raise Refused("messages: `tool_use` ids must be unique")
+        seen |= set(calls)
+        if calls:
+            _answered(index, calls, _content(messages[index + 1]) if index + 1 < len(messages) else [])
+        if message["role"] == "user":
+            _expected(index, blocks, _content(messages[index - 1]) if index else [])
+
+
+def _answered(index: int, calls: list[str], after: list[dict[str, Any]]) -> None:
+    first = []
+    for block in after:
+        if block["type"] != "tool_result":
+            break
+        first.append(block["tool_use_id"])
+    missing = [call for call in calls if call not in first]
+    if missing:
+        raise Refused(
+            f"messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}. "
+            "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+        )
+
+
+def _expected(index: int, blocks: list[dict[str, Any]], before: list[dict[str, Any]]) -> None:
+    calls = {block["id"] for block in before if block["type"] == "tool_use"}
+    seen: set[str] = set()
+    for number, block in enumerate(blocks):
+        if block["type"] != "tool_result":
+            continue
+        call = block["tool_use_id"]
+        if call not in calls:
+            raise Refused(
+                f"messages.{index}.content.{number}: unexpected `tool_use_id` found in `tool_result` blocks: {call}. "
+                "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+            )
+        if call in seen:
+            raise Refused(
+                f"messages.{index}.content.{number}: each tool_use must have a single result. "
+                f"Found multiple `tool_result` blocks with id: {call}"
+            )
+        seen.add(call)
+
+
+def _signatures(body: dict[str, Any], seals: Seals) -> None:
+    model, messages = body["model"], body["messages"]
+    head = [body.get("system"), body.get("tools")]
+    for index, message in enumerate(messages):
+        before: list[Any] = []
+        for number, block in enumerate(_content(message)):
+            if block["type"] in ("thinking", "redacted_thinking"):
+                place = binding(model, [*head, *messages[:index], *before])
+                _sealed(block, model, place, seals, f"messages.{index}.content.{number}")
+            before.append(_as_issued(block))
+    _complete(messages, model, seals)
+
+
+def _sealed(block: dict[str, Any], model: str, place: Any, seals: Seals, where: str) -> None:
+    kind = block["type"]
+    seal, content = (block["signature"], block["thinking"]) if kind == "thinking" else (block["data"], "redacted")
+    issuer = seals.issuer(seal)
+    if issuer is not None and issuer != model:
+        return  # what another model thought is dropped without a word
+    if not seals.is_good(seal, model, content, place):
+        name = "signature" if kind == "thinking" else "data"
+        raise Refused(f"{where}: Invalid `{name}` in `{kind}` block")
+
+
+def _as_issued(block: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in block.items() if name not in ("cache_control", "caller", "toolset_name")}
+
+
+def _complete(messages: list[dict[str, Any]], model: str, seals: Seals) -> None:
+    """The latest assistant turn has all its thinking blocks; or the request has none at all, which is the documented way out."""
+    every = [
+        block
+        for message in messages
+        for block in _content(message)
+        if block["type"] in ("thinking", "redacted_thinking")
+    ]
+    last = next((index for index in reversed(range(len(messages))) if messages[index]["role"] == "assistant"), None)
+    if not every or last is None:
+        return
+    blocks = _content(messages[last])
+    call = next((block["id"] for block in blocks if block["type"] == "tool_use"), "")
+    wanted = seals.thoughts_with(call)
+    if wanted is None or any(seals.issuer(block.get("signature") or block.get("data")) != model for block in wanted):
+        return
+    if [bare(block) for block in blocks if block["type"] in ("thinking", "redacted_thinking")] != wanted:
+        raise Refused(
+            f"messages.{last}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+            "These blocks must remain as they were in the original response."
+        )

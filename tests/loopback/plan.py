@@ -1,0 +1,118 @@
+"""What the server is to answer: a product `Reply`, or one of the ways in which a real server fails."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agentcli.providers.scripted import Reply
+
+Wire = Literal["anthropic", "google"]
+
+
+@dataclass(frozen=True)
+class Refuse:
+    """An HTTP error instead of a reply. `kind` is the error type (Anthropic) or status (Google); `body` replaces the JSON form."""
+
+    status: int
+    kind: str = ""
+    message: str = "the script says so"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    details: Any = None
+    body: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A reply whose body stops after `at` bytes: the connection closes, a chunk is broken, or the body ends as if that were all."""
+
+    reply: Reply | Raw
+    at: int
+    how: Literal["close", "chunk", "end"] = "close"
+
+
+@dataclass(frozen=True)
+class Fail:
+    """A reply that turns into an error after `after` events, though the status was 200."""
+
+    reply: Reply | Raw
+    after: int
+    kind: str
+    message: str = "the script says so"
+    code: int = 503
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A reply that falls silent after `after` events for `seconds`, then goes on."""
+
+    reply: Reply | Raw
+    after: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Exactly these events, each the JSON of one `data:` line."""
+
+    events: Sequence[Mapping[str, Any]]
+
+
+Answer = Reply | Refuse | Cut | Fail | Idle | Raw
+
+
+@dataclass
+class Asked:
+    """One request as it arrived. `gone` is set when the client closed before the answer was over, `answered` when it was over."""
+
+    wire: Wire
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    number: int
+    counting: bool = False
+    refused: str = ""
+    usage: Mapping[str, int] = field(default_factory=dict)
+    gone: threading.Event = field(default_factory=threading.Event)
+    answered: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def json(self) -> Any:
+        """The parsed body."""
+        return json.loads(self.body)
+
+    @property
+    def model(self) -> str:
+        """The model that was asked for."""
+        return str(self.json["model"]) if self.wire == "anthropic" else self.path.rsplit("/", 1)[-1].partition(":")[0]
+
+    @property
+    def turns(self) -> list[Any]:
+        """The messages or contents."""
+        return list(self.json["messages" if self.wire == "anthropic" else "contents"])
+
+    @property
+    def last_text(self) -> str:
+        """The last text of the last turn."""
+        turn = self.turns[-1]
+        content = turn["content"] if self.wire == "anthropic" else turn["parts"]
+        if isinstance(content, str):
+            return content
+        return next((block["text"] for block in reversed(content) if "text" in block), "")
+
+    @property
+    def results(self) -> int:
+        """How many tool results the last turn brings."""
+        key = "content" if self.wire == "anthropic" else "parts"
+        content = self.turns[-1][key]
+        return sum(
+            block.get("type") == "tool_result" or "functionResponse" in block
+            for block in content
+            if isinstance(block, dict)
+        )
+
+
+Plan = Sequence[Answer] | Callable[[Asked], Answer]

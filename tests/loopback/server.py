@@ -1,0 +1,271 @@
+"""The HTTP side: one thread, one event loop, chunked streaming, and an eye on whether the client is still there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+from agentcli.providers.prefix_cache import PrefixCache
+from agentcli.providers.scripted import Reply, say
+from agentcli.providers.scripts import state_snapshot
+from tests.loopback import anthropic_rules, anthropic_wire, google_rules, google_wire
+from tests.loopback.plan import Answer, Asked, Cut, Fail, Idle, Plan, Raw, Refuse, Wire
+from tests.loopback.refusal import Refused, anthropic_error, body_of, google_error
+from tests.loopback.seals import Seals
+
+KEY = "loopback-key"
+
+
+class Loopback:
+    """`with Loopback([say("hello")]) as server:` then point either SDK at `server.url`.
+
+    The plan is a list of answers, one a request, or a function of the request. Requests for a state snapshot are answered with one without
+    using up the plan, unless `summaries` is false. `window` replaces every model's context window. `strict` false takes any request.
+    """
+
+    def __init__(
+        self,
+        plan: Plan = (),
+        *,
+        summaries: bool = True,
+        window: int | None = None,
+        strict: bool = True,
+        preserved: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.plan = plan
+        self.asked: list[Asked] = []
+        self.window = window
+        self.strict = strict
+        self.clock = clock
+        self.cache = PrefixCache()
+        self.seals = Seals(bound=preserved)
+        self.connections = 0
+        self._summaries = summaries
+        self._played = 0
+        self._lock = threading.Lock()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="loopback", daemon=True)
+        self._ready = threading.Event()
+        self._stop = asyncio.Event()
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        """The base URL for either SDK."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Environment variables that lead both SDKs here."""
+        return {
+            "ANTHROPIC_BASE_URL": self.url,
+            "ANTHROPIC_API_KEY": KEY,
+            "GOOGLE_GEMINI_BASE_URL": self.url,
+            "GEMINI_API_KEY": KEY,
+            "NO_PROXY": "127.0.0.1",
+        }
+
+    @property
+    def requests(self) -> list[Asked]:
+        """The requests that asked for a reply, without those that asked for a count."""
+        return [asked for asked in self.asked if not asked.counting]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._ready.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._serve())
+        self._loop.close()
+
+    async def _serve(self) -> None:
+        tasks: set[asyncio.Task[None]] = set()
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            tasks.add(task)
+            self.connections += 1
+            try:
+                await self._connection(reader, writer)
+            except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                pass
+            finally:
+                tasks.discard(task)
+                writer.close()
+                with contextlib.suppress(ConnectionError):
+                    await writer.wait_closed()
+
+        server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 26)
+        self.port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        await self._stop.wait()
+        server.close()
+        for task in list(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await server.wait_closed()
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ahead: bytes | None = b""
+        while ahead is not None:
+            head = ahead + await reader.readuntil(b"\r\n\r\n")
+            line, *rest = head.decode("latin-1").split("\r\n")
+            headers = {
+                name.lower(): value.strip() for name, _, value in (entry.partition(":") for entry in rest if entry)
+            }
+            body = await reader.readexactly(int(headers.get("content-length", "0")))
+            _, target, _ = line.split(" ")
+            asked = self._note(target, headers, body)
+            if asked is None:
+                await _send(
+                    writer, 404, b'{"type": "error", "error": {"type": "not_found_error", "message": "Not found"}}'
+                )
+                ahead = b""
+            else:
+                ahead = await self._answer(asked, reader, writer)
+
+    def _note(self, target: str, headers: dict[str, str], body: bytes) -> Asked | None:
+        path = target.partition("?")[0]
+        wire: Wire
+        if path.endswith(("/v1/messages", "/v1/messages/count_tokens")):
+            wire, counting = "anthropic", path.endswith("count_tokens")
+        elif ":streamGenerateContent" in path or ":countTokens" in path:
+            wire, counting = "google", path.endswith(":countTokens")
+        else:
+            return None
+        with self._lock:
+            asked = Asked(wire, path, headers, body, len(self.asked), counting)
+            self.asked.append(asked)
+        return asked
+
+    async def _answer(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
+        """Answer one request; what was already read of the next one, or None when the connection is over."""
+        rules = anthropic_rules if asked.wire == "anthropic" else google_rules
+        try:
+            if self.strict:
+                rules.check(asked, self.seals, self.window)
+            if asked.counting:
+                key = "input_tokens" if asked.wire == "anthropic" else "totalTokens"
+                await _send(writer, 200, json.dumps({key: rules.prompt_tokens(asked)}).encode())
+                return b""
+            answer = self._next(asked)
+        except Refused as refused:
+            asked.refused = str(refused)
+            answer = Refuse(refused.status, message=str(refused))
+        if isinstance(answer, Refuse):
+            kind = "text/html" if answer.body is not None and answer.body.startswith(b"<") else "application/json"
+            await _send(writer, answer.status, body_of(answer, asked.wire), dict(answer.headers), kind)
+            asked.answered.set()
+            return b""
+        return await self._stream(asked, answer, reader, writer)
+
+    def _next(self, asked: Asked) -> Answer:
+        if self._summaries and "generate the <state_snapshot>" in asked.last_text:
+            return say(state_snapshot([asked.last_text[:80]], [], []))
+        if callable(self.plan):
+            return self.plan(asked)
+        with self._lock:
+            number, self._played = self._played, self._played + 1
+        if number >= len(self.plan):
+            raise Refused("The loopback plan is used up.")
+        return self.plan[number]
+
+    def events(self, asked: Asked, answer: Reply | Raw) -> list[bytes]:
+        """The body of an answer, event by event."""
+        wire = anthropic_wire if asked.wire == "anthropic" else google_wire
+        if isinstance(answer, Raw):
+            return [wire.line(event) for event in answer.events]
+        return list(wire.events(asked, answer, self))
+
+    async def _stream(
+        self,
+        asked: Asked,
+        answer: Reply | Raw | Cut | Fail | Idle,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> bytes | None:
+        inner = answer.reply if isinstance(answer, Cut | Fail | Idle) else answer
+        events = self.events(asked, inner)
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n"
+            b"request-id: req_loopback\r\ntransfer-encoding: chunked\r\n\r\n"
+        )
+        next_byte = asyncio.ensure_future(reader.read(1))
+        try:
+            for pause, data in _paced(events, answer, inner, asked.wire):
+                await asyncio.wait([next_byte], timeout=pause)
+                if next_byte.done():
+                    raise ConnectionResetError
+                writer.write(b"%x\r\n%b\r\n" % (len(data), data))
+                await writer.drain()
+            if isinstance(answer, Cut) and answer.how != "end":
+                writer.write(b"zz\r\nbroken" if answer.how == "chunk" else b"")
+                await writer.drain()
+                return None
+            writer.write(b"0\r\n\r\n")
+            await writer.drain()
+            asked.answered.set()
+            return await next_byte or None
+        except ConnectionError:
+            asked.gone.set()
+            return None
+        finally:
+            next_byte.cancel()
+
+
+def _paced(events: list[bytes], answer: Any, inner: Any, wire: Wire) -> Iterator[tuple[float, bytes]]:
+    """Each piece of the body with the seconds to wait before it."""
+    if isinstance(answer, Cut):
+        whole = b"".join(events)[: answer.at]
+        yield from ((0, whole[start : start + 4096]) for start in range(0, len(whole), 4096))
+        return
+    for number, data in enumerate(events):
+        if isinstance(answer, Fail) and number == answer.after:
+            refusal = Refuse(answer.code, answer.kind, answer.message)
+            yield (
+                0,
+                (anthropic_wire if wire == "anthropic" else google_wire).line(
+                    anthropic_error(refusal) if wire == "anthropic" else google_error(refusal)
+                ),
+            )
+            return
+        silent = answer.seconds if isinstance(answer, Idle) and number == answer.after else 0.0
+        yield silent + _pace(inner, number, len(data)), data
+
+
+def _pace(inner: Any, number: int, size: int) -> float:
+    if not isinstance(inner, Reply):
+        return 0.0
+    # An event is about ten times as long as the text in it.
+    return (inner.delay if number == 0 else 0.0) + (size / 10 / inner.rate if inner.rate else 0.0)
+
+
+async def _send(
+    writer: asyncio.StreamWriter,
+    status: int,
+    body: bytes,
+    headers: dict[str, str] | None = None,
+    kind: str = "application/json",
+) -> None:
+    lines = [
+        f"HTTP/1.1 {status} Loopback",
+        f"content-type: {kind}",
+        f"content-length: {len(body)}",
+        "request-id: req_loopback",
+    ]
+    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    writer.write("\r\n".join([*lines, "", ""]).encode() + body)
+    await writer.drain()
