@@ -1,0 +1,94 @@
+"""What a change to a file looks like: a unified diff and the number of lines added and taken away."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_PATIENCE = 4_000
+"""Changed lines up to which the shortest diff is looked for; beyond, the middle is shown as replaced (difflib is quadratic)."""
+_CONTEXT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """A unified diff labelled with the file's name for people."""
+
+    text: str
+    additions: int
+    deletions: int
+
+
+def unified(before: str, after: str, shown: str, created: bool = False) -> Diff:
+    """The difference of two texts; both are compared with their line endings as shown by `\\n` alone."""
+    old, new = _lines(before), _lines(after)
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
+    if len(middle_old) + len(middle_new) > _PATIENCE:
+        hunks = _replaced(old, new, start, end)
+    else:
+        lead, trail = max(0, start - _CONTEXT), max(0, end - _CONTEXT)
+        hunks = _compared(old[lead : len(old) - trail], new[lead : len(new) - trail], lead)
+    if not hunks:
+        return Diff("", 0, 0)
+    name = "/dev/null" if created else f"a/{shown}"
+    additions = sum(line.startswith("+") for line in hunks)
+    deletions = sum(line.startswith("-") for line in hunks)
+    return Diff("\n".join([f"--- {name}", f"+++ b/{shown}", *hunks]) + "\n", additions, deletions)
+
+
+def _compared(old: Sequence[str], new: Sequence[str], skipped: int) -> list[str]:
+    hunks: list[str] = []
+    for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_CONTEXT):
+        first, last = group[0], group[-1]
+        hunks.append(_head(first[1] + skipped, last[2] + skipped, first[3] + skipped, last[4] + skipped))
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                hunks += [f" {line}" for line in old[i1:i2]]
+            else:
+                hunks += [f"-{line}" for line in old[i1:i2]]
+                hunks += [f"+{line}" for line in new[j1:j2]]
+    return _with_end_marks(hunks)
+
+
+def _replaced(old: Sequence[str], new: Sequence[str], start: int, end: int) -> list[str]:
+    lead, trail = max(0, start - _CONTEXT), min(end, _CONTEXT)
+    stop_old, stop_new = len(old) - end, len(new) - end
+    hunks = [_head(lead, stop_old + trail, lead, stop_new + trail)]
+    hunks += [f" {line}" for line in old[lead:start]]
+    hunks += [f"-{line}" for line in old[start:stop_old]]
+    hunks += [f"+{line}" for line in new[start:stop_new]]
+    hunks += [f" {line}" for line in old[stop_old : stop_old + trail]]
+    return _with_end_marks(hunks)
+
+
+def _head(i1: int, i2: int, j1: int, j2: int) -> str:
+    return f"@@ -{_range(i1, i2)} +{_range(j1, j2)} @@"
+
+
+def _range(start: int, stop: int) -> str:
+    length = stop - start
+    if length == 1:
+        return str(start + 1)
+    return f"{start + 1 if length else start},{length}"
+
+
+def _lines(text: str) -> list[str]:
+    """Lines that know their end: the last one carries a mark if no newline follows it."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    last = lines.pop()
+    return [*lines, last + "\0"] if last else lines
+
+
+def _with_end_marks(lines: list[str]) -> list[str]:
+    return [line[:-1] + "\n\\ No newline at end of file" if line.endswith("\0") else line for line in lines]
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    for n, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return n
+    return min(len(one), len(other))

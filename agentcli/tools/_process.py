@@ -1,0 +1,233 @@
+"""Runs a command until it ends, is too slow or is interrupted; then none of its processes is left."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from agentcli.core.errors import ToolError
+
+GRACE = 1.0
+"""Seconds between TERM and KILL."""
+_PIPE = 1 << 20
+"""Bytes a pipe may hold: the most that Linux grants everybody. Long outputs then need few reads."""
+_F_SETPIPE_SZ = 1031
+
+Sink = Callable[[bytes], None]
+Why = Literal["exit", "timeout", "idle", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run, where, and with which environment."""
+
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended. `exit_code` is None if nothing can be known; `left` counts the processes it left behind, which were ended."""
+
+    why: Why
+    exit_code: int | None
+    seconds: float
+    left: int = 0
+
+
+async def run(command: Command, sink: Sink, timeout: float | None, idle: float | None) -> Ended:
+    """Run a command, giving each piece of output to `sink`. `timeout` limits the whole, `idle` the silence, in seconds.
+
+    Returns when the command's process ends, whoever still holds its output open. Cancelling the task ends the command and
+    lets this return normally with `interrupted`. Raises ToolError if no process can be started.
+    """
+    running = _Running(command, sink)
+    try:
+        why = await running.wait(timeout, idle)
+    except asyncio.CancelledError:
+        why = "interrupted"
+    if why != "exit":
+        running.stop()
+    await running.finish()
+    return Ended(why, running.exit_code, time.monotonic() - running.started, running.left)
+
+
+class _Running:
+    """A command with the two ends of it that we hold: its output, and the socket that tells and takes news."""
+
+    def __init__(self, command: Command, sink: Sink) -> None:
+        self.exit_code: int | None = None
+        self.left = 0
+        self.started = self._heard = time.monotonic()
+        self._sink = sink
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        self._done = asyncio.Event()
+        self._news = b""
+        self._control, theirs = socket.socketpair()
+        self._output, write = os.pipe()
+        try:
+            _widen(write)
+            _warden().start(command, write, theirs.fileno())
+        except OSError as error:
+            self._control.close()
+            os.close(self._output)
+            raise ToolError(f"No process can be started: {error}") from error
+        finally:
+            os.close(write)
+            theirs.close()
+        os.set_blocking(self._output, False)
+        self._control.setblocking(False)
+        self._loop.add_reader(self._output, self._read)
+        self._loop.add_reader(self._control, self._hear)
+
+    async def wait(self, timeout: float | None, idle: float | None) -> Why:
+        """Until it ends, or takes too long, or is silent for too long."""
+        while not self._ended.is_set():
+            now = time.monotonic()
+            total_left = timeout - (now - self.started) if timeout is not None else None
+            idle_left = idle - (now - self._heard) if idle is not None else None
+            if total_left is not None and total_left <= 0:
+                return "timeout"
+            if idle_left is not None and idle_left <= 0:
+                return "idle"
+            waits = [left for left in (total_left, idle_left) if left is not None]
+            try:
+                await asyncio.wait_for(self._ended.wait(), min(waits) if waits else None)
+            except TimeoutError:
+                continue
+        return "exit"
+
+    def stop(self) -> None:
+        """Ask the watcher to end the whole tree."""
+        with suppress(OSError):  # it ended meanwhile
+            self._control.send(b"stop\n")
+
+    async def finish(self) -> None:
+        """Wait until no process is left, take what output there is, and let go. Another cancellation cannot hurry this."""
+        deadline = time.monotonic() + 2 * GRACE + 1
+        while not self._done.is_set() and time.monotonic() < deadline:
+            try:
+                await asyncio.wait_for(self._done.wait(), deadline - time.monotonic())
+            except (TimeoutError, asyncio.CancelledError):
+                continue
+        self._loop.remove_reader(self._control)
+        self._control.close()
+        while self._output >= 0 and self._read():
+            pass
+        self._close_output()
+
+    def _read(self) -> bool:
+        """Take one piece of output; False when there is none now or ever again."""
+        try:
+            piece = os.read(self._output, _PIPE)
+        except BlockingIOError:
+            return False
+        if not piece:
+            self._close_output()
+            return False
+        self._heard = time.monotonic()
+        self._sink(piece)
+        return True
+
+    def _close_output(self) -> None:
+        if self._output >= 0:
+            self._loop.remove_reader(self._output)
+            os.close(self._output)
+            self._output = -1
+
+    def _hear(self) -> None:
+        """News from the watcher; when it is silenced, the command counts as ended."""
+        try:
+            piece = self._control.recv(4096)
+        except OSError:
+            piece = b""
+        *lines, self._news = (self._news + piece).split(b"\n")
+        for line in lines:
+            news = json.loads(line)
+            if "exit" in news:
+                self.exit_code, self.left = news["exit"], news["left"]
+                self._ended.set()
+        if not piece or any(b"done" in line for line in lines):
+            self._loop.remove_reader(self._control)
+            self._ended.set()
+            self._done.set()
+
+
+class _Warden:
+    """The process that forks the watchers; started with the first command, gone when we are."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair()
+        self._lock = threading.Lock()
+        script = Path(__file__).with_name("_warden.py")
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(script)],
+            stdin=theirs.fileno(),
+            stdout=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+        theirs.close()
+        atexit.register(self.close)
+
+    def start(self, command: Command, output: int, control: int) -> None:
+        """Have a command started that writes to `output` and is governed through `control`."""
+        request = {"argv": list(command.argv), "cwd": str(command.cwd), "env": dict(command.env), "grace": GRACE}
+        body = json.dumps(request).encode()
+        with self._lock:
+            socket.send_fds(self._socket, [len(body).to_bytes(4, "big")], [output, control])
+            self._socket.sendall(body)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be asked."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End it, and with it all that it started."""
+        atexit.unregister(self.close)
+        self._socket.close()
+        try:
+            self._process.wait(2 * GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def warm() -> None:
+    """Start the process that starts commands, so that the first command need not wait for it."""
+    _warden()
+
+
+def _warden() -> _Warden:
+    if not _only_warden().alive:
+        _only_warden().close()
+        _only_warden.cache_clear()
+    return _only_warden()
+
+
+@cache
+def _only_warden() -> _Warden:
+    return _Warden()
+
+
+def _widen(pipe: int) -> None:
+    if sys.platform == "linux":
+        with suppress(OSError):  # the user's share of pipe memory is used up; the usual size works as well
+            fcntl.fcntl(pipe, _F_SETPIPE_SZ, _PIPE)

@@ -1,0 +1,267 @@
+"""A small program of its own that starts commands and ends them with every process they have begotten.
+
+It runs as `python -I -S _warden.py`, with a socket as standard input, and imports the standard library only. For each
+request it forks a watcher, which makes itself the subreaper of what it starts: however a process detaches itself (setsid,
+double fork, an empty environment), it stays beneath its watcher, and so it can be found and ended. When agentcli dies, the
+sockets close and everything is ended too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
+_FDS = 2
+
+
+def main() -> None:
+    """Serve until the other side of standard input is closed."""
+    server = socket.socket(fileno=0)
+    wakeup = _prepare()
+    watchers: set[int] = set()
+    while True:
+        ready, _, _ = select.select([server.fileno(), wakeup], [], [])
+        _drain(wakeup)
+        _bury(watchers)
+        if server.fileno() not in ready:
+            continue
+        request = receive(server)
+        if request is None:
+            return
+        given, (out, control) = request
+        pid = os.fork()
+        if pid == 0:
+            server.close()
+            _watch(given, out, control)
+            os._exit(0)
+        watchers.add(pid)
+        os.close(out)
+        os.close(control)
+
+
+def receive(server: socket.socket) -> tuple[dict[str, Any], tuple[int, int]] | None:
+    """The next request with its two descriptors (where output goes, and the control socket), or None at the end."""
+    head, fds, _, _ = socket.recv_fds(server, 4, _FDS)
+    if len(head) < 4 or len(fds) < _FDS:
+        return None
+    size = int.from_bytes(head, "big")
+    body = b""
+    while len(body) < size:
+        piece = server.recv(min(size - len(body), 1 << 16))
+        if not piece:
+            return None
+        body += piece
+    return json.loads(body), (fds[0], fds[1])
+
+
+def _prepare() -> int:
+    """Adopt orphans, and be woken when a child ends: the descriptor that then has something to read."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return read
+
+
+def _bury(watchers: set[int]) -> None:
+    """Take note of watchers that have ended; one that was killed leaves its processes to us, and they are ended here."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        if pid in watchers:
+            watchers.discard(pid)
+            if status:
+                _end_all(0.0, spared=frozenset(watchers))
+
+
+def _watch(given: dict[str, Any], out: int, control: int) -> None:
+    """Start one command, tell how it ends, and leave nothing of it behind."""
+    os.setsid()
+    wakeup = _prepare()
+    channel = socket.socket(fileno=control)
+    command = os.fork()
+    if command == 0:
+        _become(given, out)
+    os.close(out)
+    status = _until_ended(command, channel, wakeup)
+    if status is None:  # told to stop, or nobody is there any more
+        status = _end_all(given["grace"], watched=command)
+        _tell(channel, {"exit": _code(status), "left": 0})
+    else:
+        left = _descendants() if _has_children() else set()
+        _tell(channel, {"exit": _code(status), "left": len(left)})
+        if left:
+            _end_all(given["grace"] / 2)
+    _tell(channel, {"done": True})
+
+
+def _become(given: dict[str, Any], out: int) -> None:
+    """Turn this process into the command; never returns."""
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        os.closerange(3, 256)
+        os.chdir(given["cwd"])
+        os.execvpe(given["argv"][0], given["argv"], given["env"])
+    except (OSError, ValueError) as error:
+        os.write(2, f"The command could not be started: {error}\n".encode("utf-8", "replace"))
+    finally:
+        os._exit(127)
+
+
+def _until_ended(command: int, channel: socket.socket, wakeup: int) -> int | None:
+    """The wait status of the command, or None if it must be stopped before it ends."""
+    while True:
+        ready, _, _ = select.select([channel.fileno(), wakeup], [], [])
+        _drain(wakeup)
+        status = _reap(command)
+        if status is not None:
+            return status
+        if channel.fileno() in ready:
+            return None
+
+
+def _end_all(grace: float, watched: int = 0, spared: frozenset[int] = frozenset()) -> int | None:
+    """TERM for every process beneath this one, then KILL for what is left after `grace` seconds. The status of `watched`, if it ended."""
+    status: int | None = None
+    for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 1.0)):
+        if number == signal.SIGKILL:
+            _freeze(spared)
+        elif not grace:
+            continue
+        _send(number, _descendants(spared))
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            found = _reap(watched)
+            status = found if status is None else status
+            left = _descendants(spared)
+            if not left:
+                return status
+            if number == signal.SIGKILL:
+                _send(number, left)
+            time.sleep(0.005)
+    return status
+
+
+def _has_children() -> bool:
+    """Whether any child is left, living or dead; without one nothing can be beneath a subreaper."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _freeze(spared: frozenset[int]) -> None:
+    """Stop everything beneath this process, so that nothing can fork itself away from the KILL that follows."""
+    stopped: set[int] = set()
+    for _ in range(50):
+        fresh = _descendants(spared) - stopped
+        if not fresh:
+            return
+        _send(signal.SIGSTOP, fresh)
+        stopped |= fresh
+
+
+def _send(number: int, pids: set[int]) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+            if number == signal.SIGTERM:
+                os.kill(pid, signal.SIGCONT)  # a stopped process would not hear it
+        except (ProcessLookupError, PermissionError):
+            continue
+
+
+def _reap(watched: int) -> int | None:
+    """Bury all dead children; the wait status of the watched one if it is among them."""
+    status = None
+    while True:
+        try:
+            pid, found = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return status
+        if pid == 0:
+            return status
+        if pid == watched:
+            status = found
+
+
+def _descendants(spared: frozenset[int] = frozenset()) -> set[int]:
+    """All living processes beneath this one, but for the spared and what is beneath them."""
+    children: dict[int, list[int]] = {}
+    for pid, parent in _processes():
+        children.setdefault(parent, []).append(pid)
+    found: set[int] = set()
+    waiting = [os.getpid()]
+    while waiting:
+        for pid in children.get(waiting.pop(), ()):
+            if pid not in spared and pid not in found:
+                found.add(pid)
+                waiting.append(pid)
+    return found
+
+
+def _processes() -> list[tuple[int, int]]:
+    """Every living process with its parent."""
+    if sys.platform != "linux":
+        listed = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
+        pairs = [line.split() for line in listed.splitlines()]
+        return [(int(pid), int(parent)) for pid, parent in pairs]
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as stat:
+                    state, parent = stat.read().rpartition(b")")[2].split()[:2]
+            except (OSError, ValueError):
+                continue  # gone meanwhile
+            if state not in (b"Z", b"X"):
+                found.append((int(name), int(parent)))
+    return found
+
+
+def _code(status: int | None) -> int | None:
+    """The exit code as a shell says it: 128 and the signal for a process that was killed."""
+    if status is None:
+        return None
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _tell(channel: socket.socket, news: dict[str, Any]) -> None:
+    with suppress(OSError):  # nobody listens any more
+        channel.sendall(json.dumps(news).encode() + b"\n")
+
+
+def _drain(wakeup: int) -> None:
+    with suppress(BlockingIOError):
+        while os.read(wakeup, 512):
+            pass
+
+
+if __name__ == "__main__":
+    main()

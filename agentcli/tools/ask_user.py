@@ -1,0 +1,56 @@
+"""The ask_user tool: the model puts questions to the person it works for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from agentcli.core.errors import ToolError
+from agentcli.core.tool import Choice, Outcome, Question, Workplace
+from agentcli.tools._text import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An answer to choose."""
+
+    label: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as the model writes it."""
+
+    question: str
+    header: Annotated[str, "A word or two"] = ""
+    options: list[Option] = field(default_factory=list)
+    multiple: Annotated[bool, "", "multiSelect"] = False
+
+
+async def ask_user(work: Workplace, call_id: str, questions: list[Asked]) -> Outcome:
+    if not questions:
+        raise ToolError("questions is empty: ask at least one.")
+    asked = [_question(item) for item in questions]
+    answers = await work.ask(asked)
+    if answers is None:
+        return Outcome("Nobody is there to answer. Decide yourself, and say what you assumed.", status="denied")
+    pairs = zip(asked, answers, strict=False)
+    return Outcome("\n".join(f"{item.question}\n→ {answer or '(no answer)'}" for item, answer in pairs))
+
+
+def title(given: Mapping[str, Any]) -> str:
+    """`Ask: Which database?`."""
+    questions: list[Any] = given.get("questions") or []
+    if len(questions) == 1 and isinstance(questions[0], Mapping):
+        return f"Ask: {questions[0].get('question', '')}"
+    return f"Ask {plural(len(questions), 'question')}"
+
+
+def _question(item: Asked | Mapping[str, Any]) -> Question:
+    if isinstance(item, Asked):
+        choices = tuple(Choice(option.label, option.description) for option in item.options)
+        return Question(item.question, item.header, choices, item.multiple)
+    options = tuple(Choice(option["label"], option.get("description", "")) for option in item.get("options", ()))
+    return Question(item["question"], item.get("header", ""), options, item.get("multiSelect", False))

@@ -1,0 +1,184 @@
+"""The bash tool: one command, in a shell of its own, watched until nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+from agentcli.core.errors import ToolError
+from agentcli.core.message import Status
+from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.tools import _process
+from agentcli.tools._capture import Capture
+from agentcli.tools._process import Command, Ended
+from agentcli.tools._text import plural
+from agentcli.tools.jobs import Jobs
+
+Wrap = Callable[[Sequence[str]], Sequence[str]]
+"""Puts a sandbox around an argv."""
+
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+_QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "PAGER": "cat",
+    "MANPAGER": "cat",
+    "TERM": "dumb",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+}
+_NEEDS_TERMINAL = re.compile(
+    r"(?:^|[;&|]\s*)(?:sudo\s+)?"
+    r"(vim?|nvim|nano|pico|emacs(?!\s+(?:-batch|--batch))|htop|btop|tmux|screen|mc|ranger|lazygit|tig)(?=\s|$)"
+)
+_WANTED_TERMINAL = re.compile(
+    rb"not a (?:tty|terminal)|no tty present|inappropriate ioctl|cannot open /dev/tty|/dev/tty: no such device|"
+    rb"error opening terminal|terminal (?:unknown|is not fully functional)|EOF when reading a line|a terminal is required",
+    re.IGNORECASE,
+)
+_TICK = 0.1
+"""Seconds between two pieces of progress."""
+_SHOWN = 8_000
+"""Bytes of output shown as progress at most each tick."""
+
+
+async def bash(
+    work: Workplace,
+    call_id: str,
+    command: str,
+    timeout: Annotated[int, "Milliseconds"] = 0,
+    description: Annotated[str, "What it does, in 5 to 10 words"] = "",
+    run_in_background: bool = False,
+) -> Outcome:
+    prepared = _prepared(work, command)
+    if run_in_background:
+        return _in_background(work, call_id, command, prepared)
+    seconds = min(timeout / 1000 if timeout > 0 else work.limits.bash_timeout, work.limits.bash_timeout_max)
+    capture = Capture(work.limits, lambda: work.keep_output(call_id, ""))
+    progress = _Progress(lambda text: work.progress(call_id, text))
+
+    def sink(piece: bytes) -> None:
+        capture.add(piece)
+        progress.add(piece)
+
+    try:
+        ended = await _process.run(prepared, sink, seconds, work.limits.bash_idle)
+    finally:
+        capture.close()
+        progress.close()
+    return _outcome(capture, ended, seconds, work.limits)
+
+
+def title(given: Mapping[str, Any]) -> str:
+    """`$ pytest -q`, the first line of a longer one."""
+    first, _, rest = str(given.get("command", "")).strip().partition("\n")
+    return f"$ {first}{' …' if rest else ''}{' &' if given.get('run_in_background') else ''}"
+
+
+def environment(base: Mapping[str, str]) -> dict[str, str]:
+    """What a command gets to know of the environment: no secrets, and settings under which nothing asks or pages."""
+    return {name: value for name, value in base.items() if not _SECRET.search(name)} | _QUIET
+
+
+def _prepared(work: Workplace, command: str) -> Command:
+    if not command.strip():
+        raise ToolError("The command is empty.")
+    if "\0" in command:
+        raise ToolError("The command has a NUL character in it.")
+    interactive = _NEEDS_TERMINAL.search(command)
+    if interactive:
+        raise ToolError(
+            f"{interactive.group(1)} needs a terminal, and commands have none. "
+            "Use the read and edit tools for files, or a program that does its work without asking."
+        )
+    wrap: Wrap | None = work.options.get("bash", {}).get("wrap")
+    argv: Sequence[str] = ["bash", "--noprofile", "--norc", "-c", command]
+    return Command(wrap(argv) if wrap else argv, work.cwd, environment(os.environ))
+
+
+def _in_background(work: Workplace, call_id: str, command: str, prepared: Command) -> Outcome:
+    jobs = work.options.get("jobs")
+    if not isinstance(jobs, Jobs):
+        raise ToolError("There are no background jobs here. Run it without run_in_background.")
+    job = jobs.start(command, prepared, work.limits, lambda: work.keep_output(call_id, ""))
+    return Outcome(
+        f"Started in the background as {job.id}. bash_output shows what it prints, bash_stop ends it; you are told when it ends.",
+        metadata={"job": job.id},
+    )
+
+
+def _outcome(capture: Capture, ended: Ended, seconds: float, limits: ToolLimits) -> Outcome:
+    text = capture.text()
+    notes = _notes(capture, ended, seconds, limits)
+    status: Status = "interrupted" if ended.why == "interrupted" else "success" if ended.exit_code == 0 else "error"
+    if ended.why in ("timeout", "idle"):
+        status = "error"
+    body = text.rstrip("\n") if notes else text
+    return Outcome(
+        "\n".join([*([body] if body else []), *notes]) or "(no output)",
+        status=status,
+        truncated=capture.cut,
+        output_file=capture.file,
+        metadata={"exit_code": ended.exit_code, "seconds": round(ended.seconds, 3), "bytes": capture.size},
+    )
+
+
+def _notes(capture: Capture, ended: Ended, seconds: float, limits: ToolLimits) -> list[str]:
+    notes = []
+    match ended.why:
+        case "timeout":
+            notes.append(f"[stopped: not done after {seconds:g} s. Give it a longer timeout, or run_in_background]")
+        case "idle":
+            notes.append(
+                f"[stopped: nothing printed for {limits.bash_idle:g} s. If it waited for input: there is none]"
+            )
+        case "interrupted":
+            notes.append("[interrupted by the user; it may or may not have taken effect]")
+        case "exit":
+            if ended.exit_code != 0:
+                notes.append(f"[exit code {ended.exit_code}]" if ended.exit_code is not None else "[killed]")
+    if ended.left:
+        notes.append(
+            f"[stopped what it left running ({plural(ended.left, 'process')}); use run_in_background for what should go on]"
+        )
+    if ended.exit_code != 0 and _WANTED_TERMINAL.search(capture.text().encode()[-4_000:]):
+        notes.append("[it seems to want a terminal or input, and there is none: use options such as -y or --batch]")
+    return notes
+
+
+class _Progress:
+    """Passes output on at most every tick, and only the newest of it, so that no amount of it slows the command down."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._waiting = b""
+        self._last = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, piece: bytes) -> None:
+        self._waiting = piece[-_SHOWN:] if len(piece) >= _SHOWN else (self._waiting + piece)[-_SHOWN:]
+        wait = self._last + _TICK - time.monotonic()
+        if wait <= 0:
+            self._flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(wait, self._flush)
+
+    def close(self) -> None:
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._waiting:
+            self._last = time.monotonic()
+            text, self._waiting = self._waiting.decode("utf-8", "replace"), b""
+            self._show(text)

@@ -1,0 +1,164 @@
+"""The edit and multi_edit tools: replace text in a file that the model has read, exactly where it says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from agentcli.core.errors import ToolError
+from agentcli.core.tool import Outcome, Workplace
+from agentcli.tools._diff import unified
+from agentcli.tools._files import changing, load_if_there, missing, remember, replace, require_seen
+from agentcli.tools._matching import Match, find, nearest, replacement
+from agentcli.tools._paths import Spot
+from agentcli.tools._text import Encoding, decode, encode, plural, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """One change of a `multi_edit`."""
+
+    old_string: str
+    new_string: str
+    replace_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Applied:
+    """A text after a change: how many places were changed, and by which allowance they were found."""
+
+    text: str
+    places: int
+    found_by: str
+
+
+async def edit(
+    work: Workplace,
+    call_id: str,
+    file_path: str,
+    old_string: str,
+    new_string: str,
+    replace_all: Annotated[bool, "Change every occurrence"] = False,
+) -> Outcome:
+    change = Replacement(old_string, new_string, replace_all)
+    return await asyncio.to_thread(_edit, work, file_path, [change])
+
+
+async def multi_edit(work: Workplace, call_id: str, file_path: str, edits: list[Replacement]) -> Outcome:
+    changes = [Replacement(**item) if isinstance(item, Mapping) else item for item in edits]
+    if not changes:
+        raise ToolError("edits is empty: there is nothing to change.")
+    return await asyncio.to_thread(_edit, work, file_path, changes)
+
+
+def title(given: Mapping[str, Any]) -> str:
+    """`Edit a.py`."""
+    return f"Edit {given.get('file_path', '')}"
+
+
+def multi_title(given: Mapping[str, Any]) -> str:
+    """`Edit a.py (3 changes)`."""
+    return f"{title(given)} ({plural(len(given.get('edits') or ()), 'change')})"
+
+
+def preview(work: Workplace, path: str, changes: Sequence[Replacement]) -> str:
+    """The unified diff that these changes would make, for whoever must allow them. Raises ToolError where they cannot be made."""
+    with changing(work, path) as spot:
+        _, before, after, _ = _changed(work, spot, changes)
+    return unified(before, after, spot.shown).text
+
+
+def _edit(work: Workplace, path: str, changes: Sequence[Replacement]) -> Outcome:
+    with changing(work, path, make=changes[0].old_string == "") as spot:
+        encoding, before, after, notes = _changed(work, spot, changes)
+        data = encode(after, encoding, spot.shown)
+        created = load_if_there(work, spot) is None
+        replace(spot, data)
+        remember(work, spot.path, data)
+    diff = unified(shown(before), shown(after), spot.shown, created)
+    return Outcome(
+        f"{'Created' if created else 'Edited'} {spot.shown}: {_sum(notes)}.",
+        metadata={
+            "path": str(spot.path),
+            "diff": diff.text,
+            "additions": diff.additions,
+            "deletions": diff.deletions,
+            "created": created,
+        },
+    )
+
+
+def _changed(work: Workplace, spot: Spot, changes: Sequence[Replacement]) -> tuple[Encoding, str, str, list[_Applied]]:
+    if spot.name.lower().endswith(".ipynb"):
+        raise ToolError(
+            f"{spot.shown} is a notebook; text edits break its JSON. Change it with bash and a script (python with nbformat or json)."
+        )
+    encoding, before = _text_of(work, spot, may_be_new=changes[0].old_string == "")
+    after, notes = before, []
+    for n, change in enumerate(changes, 1):
+        where = f"Edit {n} of {len(changes)}: " if len(changes) > 1 else ""
+        applied = _apply(after, change, spot.shown, where)
+        after = applied.text
+        notes.append(applied)
+    if after == before:
+        raise ToolError(f"The edits leave {spot.shown} as it is. Nothing was changed.")
+    return encoding, before, after, notes
+
+
+def _text_of(work: Workplace, spot: Spot, may_be_new: bool) -> tuple[Encoding, str]:
+    data = load_if_there(work, spot) if may_be_new else None
+    if data is None:
+        if may_be_new:
+            return Encoding(), ""
+        data = load_if_there(work, spot)
+    if data is None:
+        raise missing(spot)
+    require_seen(work, spot, data)
+    decoded = decode(data)
+    if decoded is None:
+        raise ToolError(f"{spot.shown} is a binary file and cannot be edited as text.")
+    return decoded[1], decoded[0]
+
+
+def _apply(text: str, change: Replacement, name: str, where: str) -> _Applied:
+    if change.old_string == change.new_string:
+        raise ToolError(f"{where}old_string and new_string are the same. Nothing was changed.")
+    if not change.old_string:
+        if text:
+            raise ToolError(
+                f"{where}old_string is empty, but {name} is not. Give the text to replace, or use write. Nothing was changed."
+            )
+        return _Applied(change.new_string, 1, "exact")
+    matches, found_by = find(text, change.old_string)
+    if not matches:
+        raise ToolError(_not_found(text, change, name, where))
+    if len(matches) > 1 and not change.replace_all:
+        lines = ", ".join(str(text.count("\n", 0, match.start) + 1) for match in matches[:20])
+        raise ToolError(
+            f"{where}old_string occurs {len(matches)} times in {name} (lines {lines}). "
+            "Add surrounding lines to make it unique, or set replace_all. Nothing was changed."
+        )
+    return _Applied(_put(text, matches, change), len(matches), found_by)
+
+
+def _put(text: str, matches: Sequence[Match], change: Replacement) -> str:
+    pieces, position = [], 0
+    for match in matches:
+        pieces += [text[position : match.start], replacement(text, match, change.old_string, change.new_string)]
+        position = match.end
+    return "".join([*pieces, text[position:]])
+
+
+def _not_found(text: str, change: Replacement, name: str, where: str) -> str:
+    hint = nearest(text, change.old_string)
+    return (
+        f"{where}old_string is not in {name}. Nothing was changed.{chr(10) + hint if hint else ' Read the file again.'}"
+    )
+
+
+def _sum(notes: Sequence[_Applied]) -> str:
+    places = plural(sum(note.places for note in notes), "replacement")
+    allowances = sorted({note.found_by for note in notes} - {"exact"})
+    return f"{places}, matched ignoring {' and '.join(allowances)}" if allowances else places

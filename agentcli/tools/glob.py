@@ -1,0 +1,74 @@
+"""The glob tool: files by the shape of their names, newest first."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from agentcli.core.errors import ToolError
+from agentcli.core.tool import Outcome, Workplace
+from agentcli.tools._cut import kept
+from agentcli.tools._paths import Place, locate
+from agentcli.tools._search import files, ripgrep
+
+
+async def glob(
+    work: Workplace, call_id: str, pattern: str, path: Annotated[str, "Folder; default the current one"] = "."
+) -> Outcome:
+    return await asyncio.to_thread(_glob, work, call_id, pattern, path)
+
+
+def title(given: Mapping[str, Any]) -> str:
+    """`Find **/*.py in src`."""
+    return f"Find {given.get('pattern', '')}{inside(given)}"
+
+
+def inside(given: Mapping[str, Any]) -> str:
+    """` in src`, or nothing for the current folder."""
+    path = given.get("path") or "."
+    return f" in {path}" if path != "." else ""
+
+
+def folder(work: Workplace, path: str) -> Place:
+    """The folder to search. Raises ToolError if it is none."""
+    place = locate(work, path)
+    if not place.path.is_dir():
+        raise ToolError(f"{path} is not a folder." if place.path.exists() else f"{path} does not exist.")
+    return place
+
+
+def prefix(place: Place) -> str:
+    """What stands before a found path to make it one that the other tools take."""
+    return "" if place.shown == "." else f"{place.shown.rstrip('/')}/"
+
+
+def _glob(work: Workplace, call_id: str, pattern: str, path: str) -> Outcome:
+    path, pattern = _split(path, pattern)
+    place = folder(work, path)
+    found = sorted(files(place.path, pattern, ripgrep()), key=lambda name: (-_changed(place.path / name), name))
+    if not found:
+        return Outcome(f"No file matches {pattern}.", metadata={"matches": 0})
+    names = [prefix(place) + name for name in found]
+    shown = names[: work.limits.matches]
+    rest = len(names) - len(shown)
+    notice = f"{len(shown)} of {len(names):,} files, newest first; {rest:,} more" if rest else ""
+    return kept(work, call_id, shown, names, notice, {"matches": len(names)})
+
+
+def _split(path: str, pattern: str) -> tuple[str, str]:
+    """An absolute pattern, or one that starts with `../`, searches the folder that its plain beginning names."""
+    if not pattern.startswith(("/", "~", "../")):
+        return path, pattern
+    parts = pattern.split("/")
+    plain = next((n for n, part in enumerate(parts) if set(part) & set("*?[{")), len(parts) - 1)
+    return os.path.join(path, "/".join(parts[:plain]) or "/"), "/" + "/".join(parts[plain:])
+
+
+def _changed(file: Path) -> float:
+    try:
+        return file.lstat().st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,152 @@
+"""Background jobs: commands that go on while the model does something else, and the tools that look after them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentcli.core.errors import ToolError
+from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.tools import _process
+from agentcli.tools._capture import Capture
+from agentcli.tools._process import Command, Ended
+from agentcli.tools._text import cut_middle
+
+
+@dataclass(slots=True)
+class Job:
+    """A command in the background. `ended` is None while it runs."""
+
+    id: str
+    command: str
+    capture: Capture
+    fresh: bytearray = field(default_factory=bytearray)
+    missed: int = 0
+    ended: Ended | None = None
+    told: bool = False
+    started: float = field(default_factory=time.time)
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def state(self) -> str:
+        """`running`, `done`, `failed (exit code 2)` or `stopped`."""
+        if self.ended is None:
+            return "running"
+        if self.ended.why != "exit":
+            return "stopped"
+        return "done" if self.ended.exit_code == 0 else f"failed (exit code {self.ended.exit_code})"
+
+
+class Jobs:
+    """The background jobs of one session; the agent puts it into `Workplace.options["jobs"]` and closes it at the end."""
+
+    def __init__(self, most: int = 20) -> None:
+        self._jobs: dict[str, Job] = {}
+        self._most = most
+
+    def start(self, command: str, prepared: Command, limits: ToolLimits, keep: Callable[[], str]) -> Job:
+        """Start a command. Raises ToolError if too many run already."""
+        running = sum(job.ended is None for job in self._jobs.values())
+        if running >= self._most:
+            raise ToolError(f"{running} background jobs are running, the most there may be. Stop one with bash_stop.")
+        job = Job(f"job-{len(self._jobs) + 1}", command, Capture(limits, keep))
+        self._jobs[job.id] = job
+        job.task = asyncio.get_running_loop().create_task(_run(job, prepared, limits.bash_output))
+        return job
+
+    def all(self) -> Sequence[Job]:
+        """Every job of the session, oldest first."""
+        return tuple(self._jobs.values())
+
+    def get(self, id: str) -> Job:
+        """Raises ToolError for an id that does not exist."""
+        if id not in self._jobs:
+            known = ", ".join(self._jobs) or "none"
+            raise ToolError(f"There is no background job {id}. Jobs: {known}.")
+        return self._jobs[id]
+
+    def finished(self) -> Sequence[Job]:
+        """Jobs that have ended since this was last asked, each once: to be told to the model."""
+        news = [job for job in self._jobs.values() if job.ended is not None and not job.told]
+        for job in news:
+            job.told = True
+        return news
+
+    async def stop(self, id: str) -> Job:
+        """End a job with all its processes."""
+        job = self.get(id)
+        if job.task is not None and not job.task.done():
+            job.task.cancel()
+            await asyncio.wait([job.task])
+        return job
+
+    async def close(self) -> None:
+        """End all jobs."""
+        await asyncio.gather(*(self.stop(job.id) for job in self._jobs.values()))
+
+
+async def bash_output(work: Workplace, call_id: str, id: str) -> Outcome:
+    job = _jobs(work).get(id)
+    text = bytes(job.fresh).decode("utf-8", "replace")
+    missed = f"[{job.missed:,} bytes before this are left out{_whole(job)}]\n" if job.missed else ""
+    job.fresh.clear()
+    job.missed = 0
+    job.told = job.told or job.ended is not None
+    exit_code = job.ended.exit_code if job.ended else None
+    output = cut_middle(text, work.limits.bash_output, "left out")
+    return Outcome(
+        f"[{job.id}: {job.state}]\n{missed}{output or '(nothing new)'}",
+        truncated=bool(missed),
+        output_file=job.capture.file,
+        metadata={"job": job.id, "state": job.state, "exit_code": exit_code},
+    )
+
+
+async def bash_stop(work: Workplace, call_id: str, id: str) -> Outcome:
+    jobs = _jobs(work)
+    already = jobs.get(id).ended is not None
+    job = await jobs.stop(id)
+    job.told = True
+    return Outcome(f"[{job.id}: {'had already ended, ' if already else ''}{job.state}]", metadata={"job": job.id})
+
+
+def output_title(given: Mapping[str, Any]) -> str:
+    """`Output of job-1`."""
+    return f"Output of {given.get('id', '')}"
+
+
+def stop_title(given: Mapping[str, Any]) -> str:
+    """`Stop job-1`."""
+    return f"Stop {given.get('id', '')}"
+
+
+async def _run(job: Job, prepared: Command, kept: int) -> None:
+    def sink(piece: bytes) -> None:
+        job.capture.add(piece)
+        job.fresh += piece
+        if len(job.fresh) > kept:
+            surplus = len(job.fresh) - kept
+            del job.fresh[:surplus]
+            job.missed += surplus
+
+    try:
+        job.ended = await _process.run(prepared, sink, None, None)
+    except ToolError as error:
+        job.fresh += str(error).encode()
+        job.ended = Ended("exit", None, 0.0)
+    finally:
+        job.capture.close()
+
+
+def _jobs(work: Workplace) -> Jobs:
+    jobs = work.options.get("jobs")
+    if not isinstance(jobs, Jobs):
+        raise ToolError("There are no background jobs here.")
+    return jobs
+
+
+def _whole(job: Job) -> str:
+    return f"; the whole output: {job.capture.file}" if job.capture.file else ""

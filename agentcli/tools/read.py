@@ -1,0 +1,179 @@
+"""The read tool: a file with line numbers, a part of a huge one, or a picture."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+from agentcli.core.errors import ToolError
+from agentcli.core.message import Image
+from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.tools._files import remember
+from agentcli.tools._paths import Spot, held, open_regular
+from agentcli.tools._text import clip, decode, head_of, is_binary, plural, shown
+
+_IMAGES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+_IMAGE_BYTES = 5_000_000
+"""The largest picture that both providers take (Anthropic: 5 MB an image)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Some lines of a file. `total` is the number of all lines where it is known without reading on."""
+
+    lines: tuple[str, ...]
+    first: int
+    total: int | None
+    cut_by: str = ""
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+
+async def read(
+    work: Workplace,
+    call_id: str,
+    file_path: str,
+    offset: Annotated[int, "First line, from 1"] = 1,
+    limit: Annotated[int, "Number of lines"] = 0,
+) -> Outcome:
+    return await asyncio.to_thread(_read, work, file_path, max(1, offset), limit)
+
+
+def title(given: Mapping[str, Any]) -> str:
+    """`Read a.py (lines 5-14)`."""
+    first, count = given.get("offset") or 1, given.get("limit")
+    lines = f" (lines {first}-{first + count - 1})" if count else f" (from line {first})" if first > 1 else ""
+    return f"Read {given.get('file_path', '')}{lines}"
+
+
+def number(lines: Iterable[str], first: int) -> str:
+    """Lines with their numbers, as `cat -n` prints them."""
+    return "\n".join(f"{n:>6}\t{line}" for n, line in enumerate(lines, first))
+
+
+def _read(work: Workplace, path: str, offset: int, limit: int) -> Outcome:
+    count = min(limit, work.limits.read_lines) if limit > 0 else work.limits.read_lines
+    with held(work, path) as spot, os.fdopen(open_regular(spot), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(16)
+        file.seek(0)
+        mime = _picture(head)
+        if mime:
+            return _image(spot, file, size, mime)
+        if size > work.limits.file_bytes:
+            return _outcome(spot, _page_of_huge(spot, file, offset, count, work.limits), size)
+        data = file.read()
+        page = _page(spot, data, offset, count, work.limits)
+        remember(work, spot.path, data)
+        return _outcome(spot, page, size)
+
+
+def _picture(head: bytes) -> str:
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((mime for magic, mime in _IMAGES.items() if head.startswith(magic)), "")
+
+
+def _image(spot: Spot, file: BinaryIO, size: int, mime: str) -> Outcome:
+    if size > _IMAGE_BYTES:
+        raise ToolError(
+            f"{spot.shown} is a picture of {size:,} bytes; the most is {_IMAGE_BYTES:,}. Make it smaller with bash first."
+        )
+    data = base64.b64encode(file.read()).decode("ascii")
+    return Outcome(
+        f"[{mime}, {size:,} bytes]",
+        metadata={"path": str(spot.path)},
+        images=(Image(mime, data, str(spot.path)),),
+    )
+
+
+def _page(spot: Spot, data: bytes, offset: int, count: int, limits: ToolLimits) -> _Page:
+    decoded = decode(data)
+    if decoded is None:
+        raise _binary(spot, len(data))
+    text = shown(decoded[0])
+    lines = text.split("\n") if "\n" in text else text.split("\r")
+    if lines[-1] == "":
+        lines.pop()
+    if offset > max(1, len(lines)):
+        raise ToolError(f"{spot.shown} has only {plural(len(lines), 'line')}; line {offset:,} is beyond its end.")
+    kept, cut_by = _fitting(lines[offset - 1 : offset - 1 + count], limits)
+    return _Page(kept, offset, len(lines), cut_by)
+
+
+def _page_of_huge(spot: Spot, file: BinaryIO, offset: int, count: int, limits: ToolLimits) -> _Page:
+    """Only the wanted lines of a file too large to hold. UTF-8 and Latin-1 alike; the file counts as not seen."""
+    if is_binary(file.read(8_000)):
+        raise _binary(spot, os.fstat(file.fileno()).st_size)
+    file.seek(0)
+    wanted = []
+    for n, line in enumerate(_bounded_lines(file, 4 * limits.line_characters), 1):
+        if n >= offset:
+            wanted.append(line)
+        if len(wanted) > count:
+            break
+    if not wanted:
+        raise ToolError(f"{spot.shown} ends before line {offset:,}.")
+    kept, cut_by = _fitting(wanted[:count], limits)
+    known = offset + len(wanted) - 1 if len(wanted) <= count else None
+    return _Page(kept, offset, known, cut_by)
+
+
+def _bounded_lines(file: BinaryIO, size: int) -> Iterator[str]:
+    while line := file.readline(size):
+        rest = 0
+        ended = line.endswith(b"\n")
+        while not ended and (more := file.readline(1 << 20)):
+            rest += len(more)
+            ended = more.endswith(b"\n")
+        text = shown((head_of(line, size - 4) if rest else line).decode("utf-8", "surrogateescape"))
+        yield text.rstrip("\n") + (f" [… about {rest:,} more bytes]" if rest else "")
+
+
+def _fitting(lines: list[str], limits: ToolLimits) -> tuple[tuple[str, ...], str]:
+    """As many of the lines as fit into `read_bytes`, at least one; and what stopped them."""
+    kept: list[str] = []
+    size = 0
+    for line in lines:
+        clipped = clip(line.removesuffix("\r"), limits.line_characters)
+        size += len(clipped.encode()) + 8
+        if size > limits.read_bytes and kept:
+            return tuple(kept), f"{limits.read_bytes:,} bytes"
+        kept.append(clipped)
+    return tuple(kept), ""
+
+
+def _outcome(spot: Spot, page: _Page, size: int) -> Outcome:
+    metadata = {"path": str(spot.path), "lines": [page.first, page.last]}
+    if page.total == 0:
+        return Outcome(f"[{spot.shown} is empty]", metadata=metadata)
+    text = number(page.lines, page.first)
+    more = page.total is None or page.last < page.total
+    if not more:
+        return Outcome(text, metadata=metadata)
+    of = f" of {page.total:,}" if page.total is not None else f" of a file of {size:,} bytes"
+    why = f", cut at {page.cut_by}" if page.cut_by else ""
+    notice = f"[lines {page.first:,}-{page.last:,}{of}{why}; go on with offset={page.last + 1}]"
+    return Outcome(f"{text}\n{notice}", truncated=True, metadata=metadata)
+
+
+def _binary(spot: Spot, size: int) -> ToolError:
+    suffix = Path(spot.name).suffix.lower()
+    hint = (
+        " Extract its text with bash (pdftotext)."
+        if suffix == ".pdf"
+        else " Look at it with bash (file, xxd) if you must."
+    )
+    return ToolError(f"{spot.shown} is a binary file of {size:,} bytes.{hint}")

@@ -1,0 +1,87 @@
+"""The recall tool: what former calls of this session gave, also where it was cleared, summarised or cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from agentcli.core.errors import ToolError
+from agentcli.core.message import ToolResult
+from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.tools._text import clip, plural
+from agentcli.tools.read import number
+
+_LINES_EACH = 5
+"""Matching lines shown of each result when several are searched."""
+
+
+async def recall(
+    work: Workplace,
+    call_id: str,
+    id: Annotated[str, "Id of a former call, as markers and notices name it"] = "",
+    pattern: Annotated[str, "Regular expression"] = "",
+    offset: Annotated[int, "First line, from 1"] = 1,
+    limit: int = 0,
+) -> Outcome:
+    regex = _compiled(pattern)
+    if not id:
+        if not pattern:
+            raise ToolError("Give an id to see one result, or a pattern to search all of them.")
+        return _overview(work.search_results(pattern), regex, work.limits)
+    found = work.find_result(id)
+    if found is None:
+        raise ToolError(f"No call {id} in this session. Search with a pattern instead.")
+    result, whole = found
+    lines = [(n, line) for n, line in enumerate(whole.split("\n"), 1) if not pattern or regex.search(line)]
+    return _page(result, [line for line in lines if line[0] >= offset], limit, work.limits)
+
+
+def title(given: Mapping[str, Any]) -> str:
+    """`Recall call_7 "Error"`."""
+    pattern = f' "{given["pattern"]}"' if given.get("pattern") else ""
+    return f"Recall {given.get('id') or 'results'}{pattern}"
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ToolError(f"{pattern!r} is not a regular expression: {error}.") from error
+
+
+def _page(result: ToolResult, lines: Sequence[tuple[int, str]], limit: int, limits: ToolLimits) -> Outcome:
+    count = min(limit, limits.read_lines) if limit > 0 else limits.read_lines
+    rows: list[str] = []
+    size = 0
+    for n, line in lines[:count]:
+        row = number([clip(line, limits.line_characters)], n)
+        size += len(row.encode("utf-8", "replace")) + 1
+        if size > limits.read_bytes and rows:
+            break
+        rows.append(row)
+    head = f"[{result.name}: {result.title or result.call_id}, {result.status}]"
+    if not lines:
+        return Outcome(f"{head}\nNothing there.")
+    rest = len(lines) - len(rows)
+    after = f"\n[{plural(rest, 'more line')}; go on with offset={lines[len(rows)][0]}]" if rest else ""
+    return Outcome("\n".join([head, *rows]) + after, truncated=bool(rest))
+
+
+def _overview(results: Sequence[tuple[ToolResult, str]], regex: re.Pattern[str], limits: ToolLimits) -> Outcome:
+    if not results:
+        return Outcome("No former result matches.", metadata={"matches": 0})
+    rows: list[str] = []
+    shown = 0
+    for result, whole in results:
+        if len(rows) >= limits.matches:
+            break
+        rows.append(f"{result.call_id} {result.name}: {result.title}".rstrip(": "))
+        hits = [(n, line) for n, line in enumerate(whole.split("\n"), 1) if regex.search(line)]
+        rows += [f"  {n}: {clip(line.strip(), 300)}" for n, line in hits[:_LINES_EACH]]
+        if len(hits) > _LINES_EACH:
+            rows.append(f"  … {plural(len(hits) - _LINES_EACH, 'more line')}")
+        shown += 1
+    rest = len(results) - shown
+    after = [f"[{plural(rest, 'more result')}]"] if rest else []
+    return Outcome("\n".join([*rows, *after]), truncated=bool(rest), metadata={"matches": len(results)})

@@ -1,0 +1,47 @@
+"""The todo tool: the model's plan for a task, shown to the user and kept with the session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from agentcli.core.record import TodoItem
+from agentcli.core.tool import Outcome, Workplace
+from agentcli.tools._text import plural
+
+_SIGNS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step as the model writes it."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+    active_form: Annotated[str, "", "activeForm"] = ""
+
+
+async def todo(work: Workplace, call_id: str, todos: list[Step] | None = None) -> Outcome:
+    if todos is not None:
+        work.set_todo([_item(step) for step in todos])
+    items = work.todo()
+    done = sum(item.status == "completed" for item in items)
+    return Outcome(show(items) or "The list is empty.", metadata={"done": done, "of": len(items)})
+
+
+def title(given: Mapping[str, Any]) -> str:
+    """`Plan: 3 steps`."""
+    todos = given.get("todos")
+    return f"Plan: {plural(len(todos), 'step')}" if isinstance(todos, list) else "Look at the plan"
+
+
+def show(items: Sequence[TodoItem]) -> str:
+    """One line an item."""
+    return "\n".join(f"{_SIGNS[item.status]} {item.content}" for item in items)
+
+
+def _item(step: Step | Mapping[str, Any]) -> TodoItem:
+    if isinstance(step, Step):
+        return TodoItem(step.content, step.status, step.active_form)
+    return TodoItem(step["content"], step.get("status", "pending"), step.get("activeForm", ""))

@@ -1,0 +1,34 @@
+"""Each test has a folder of its own to work in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.core.tool import Outcome
+from agentcli.tools.table import run, tools
+from tests.tools.workplace import Bench
+
+Call = Callable[..., Outcome]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Bench:
+    project = tmp_path / "project"
+    project.mkdir()
+    return Bench(project, tmp_path / "outputs")
+
+
+@pytest.fixture
+def call(work: Bench) -> Call:
+    """Run a tool by name, as the agent does."""
+    by_name = {tool.name: tool for tool in tools()}
+
+    def _call(name: str, call_id: str = "c1", **given: Any) -> Outcome:
+        return asyncio.run(run(by_name[name], work, call_id, given))
+
+    return _call
