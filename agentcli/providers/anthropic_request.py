@@ -10,6 +10,7 @@ from typing import Any
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, ModelSpec, Request, ToolSchema, Turn
 from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.texts import attachment, sendable
 
 Json = dict[str, Any]
 
@@ -47,17 +48,6 @@ def wire_id(call_id: str) -> str:
     if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id):
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
-
-
-def attachment(file: File) -> str:
-    """A file of the user as text in a tag that its content cannot close."""
-    text = re.sub(r"</(?=file\b)", "<\\\\/", file.text)
-    return f'<file path="{file.path}">\n{text}\n</file>'
-
-
-def sendable(text: str) -> str:
-    """Text without lone surrogates, which no UTF-8 body can carry."""
-    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
 
 
 def _tool(tool: ToolSchema) -> Json:

@@ -8,8 +8,8 @@ from typing import Any
 
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
-from agentcli.providers.anthropic_request import attachment, sendable
 from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.texts import attachment, sendable
 
 Json = dict[str, Any]
 
