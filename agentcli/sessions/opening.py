@@ -40,7 +40,7 @@ def open_session(folder: Path, disk: Disk, *, read_only: bool = False, interval:
     reader = Reader(shelf, info.head if newest == info.records else "")
     history = fold(tail(reader, newest))
     losses = [*reader.losses, *_vanished(newest, info)]
-    notes = [loss.why for loss in losses if not _known(folder, loss)]
+    notes = [loss.why for loss in losses if not is_settled(folder, loss)]
     info = replace(_caught_up(info, shelf, newest), shelf=shelf.mark())
     if read_only:
         return Session(folder, info, disk, None, history=history, notes=notes, interval=interval)
@@ -109,7 +109,7 @@ def save_info(folder: Path, info: Info, disk: Disk) -> None:
 def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
     """Move damaged files to `damaged/` and leave a mark there for missing ones, so that each is told once."""
     for loss in losses:
-        if loss.cause == "unreadable" or _known(folder, loss):
+        if loss.cause == "unreadable" or is_settled(folder, loss):
             continue
         # A disk that refuses changes nothing: the loss is told again next time.
         with contextlib.suppress(OSError):
@@ -117,7 +117,7 @@ def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
             if loss.file is None:
                 disk.close(disk.create(folder / "damaged" / f"{loss.seq:06d}-missing"))
             else:
-                disk.rename(loss.file, _free(folder / "damaged" / loss.file.name))
+                disk.rename(loss.file, free_name(folder / "damaged" / loss.file.name))
 
 
 def remove_leftovers(folder: Path, disk: Disk) -> Sequence[Path]:
@@ -151,6 +151,17 @@ def encode_origin(info: Info) -> bytes:
         "created": info.time.created,
     }
     return (json.dumps(raw) + "\n").encode("ascii")
+
+
+def is_settled(folder: Path, loss: Loss) -> bool:
+    """Whether a record that is not there, or a doubt about one, was told before and marked in `damaged/`."""
+    return loss.file is None and any((folder / "damaged").glob(f"{loss.seq:06d}-*"))
+
+
+def free_name(path: Path) -> Path:
+    """The path, or one with a number behind it where the name is taken."""
+    numbered = (path.with_name(f"{path.name}.{n}") for n in range(1, 1_000))
+    return path if not path.exists() else next(other for other in numbered if not other.exists())
 
 
 def _lock(folder: Path) -> Lock | None:
@@ -197,16 +208,6 @@ def _noted(info: Info, shelf: Shelf, seq: int) -> Info:
 def _vanished(newest: int, info: Info) -> Sequence[Loss]:
     gone = range(newest + 1, info.records + 1)
     return [Loss(seq, f"record {seq} is missing", None, "missing") for seq in gone]
-
-
-def _known(folder: Path, loss: Loss) -> bool:
-    """Whether a missing record was told and kept aside before."""
-    return loss.file is None and any((folder / "damaged").glob(f"{loss.seq:06d}-*"))
-
-
-def _free(path: Path) -> Path:
-    numbered = (path.with_name(f"{path.name}.{n}") for n in range(1, 1_000))
-    return path if not path.exists() else next(other for other in numbered if not other.exists())
 
 
 def _superseded(history: History, after: int) -> bool:

@@ -125,6 +125,8 @@ class Reader:
     shelf: Shelf
     head: str = ""
     losses: list[Loss] = field(default_factory=list)
+    doubts: list[Loss] = field(default_factory=list)
+    """Records whose hash differs from what the next one says of it where neither is proven: both are used."""
     _claim: str = ""
     _proven: bool = False
     _next: int = -1
@@ -159,9 +161,11 @@ class Reader:
         verdict = judge(seq, data)
         if isinstance(verdict, str):
             return self._lost(Loss(seq, verdict, self.shelf.path(seq)))
-        if self._proven and self._claim and self._claim != verdict.digest:
+        if self._claim and self._claim != verdict.digest:
             why = f"record {seq} is not what was written (its SHA-256 differs from what record {seq + 1} says)"
-            return self._lost(Loss(seq, why, self.shelf.path(seq)))
+            if self._proven:
+                return self._lost(Loss(seq, why, self.shelf.path(seq)))
+            self.doubts.append(Loss(seq, f"record {seq} or record {seq + 1} was changed: their chain is broken"))
         return verdict
 
     def _lost(self, loss: Loss) -> Found | None:

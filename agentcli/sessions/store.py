@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
-from agentcli.core.record import Settings, Title
+from agentcli.core.record import Body, Settings, Title
 from agentcli.sessions.disk import DISK, Disk
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import Info, Parent, Times
 from agentcli.sessions.opening import encode_origin, open_session, read_info, retrace
 from agentcli.sessions.partial import INTERVAL
+from agentcli.sessions.place import as_they_are, chain, fork, place
 from agentcli.sessions.project import project_id
 from agentcli.sessions.session import Session
 from agentcli.sessions.trash import Trash
 from agentcli.sessions.writer import Writer
 
+NONE: Mapping[str, str] = MappingProxyType({})
 _TICK = 2.0  # seconds within which file times do not tell which file is newer, on the coarsest file systems
 _CANDIDATES = 8  # names shown when a selector fits several sessions
 
@@ -67,6 +72,51 @@ class Store:
         """
         folder = self.root / _plain(project_id) / _plain(session_id)
         return open_session(folder, self._disk, read_only=read_only, interval=self._interval)
+
+    def fork(self, info: Info, seq: int | None = None, directory: Path | None = None) -> Info:
+        """A new session that begins as this one was up to record `seq` (all of it by default); open it to go on there.
+
+        The other session may be open: what it wrote never changes. A name gets a number, since names should be unique.
+        Raises InputError for a record that is not there, StoreError when the disk refuses.
+        """
+        source = self.folder(info)
+        info = _info(source) or info
+        until = info.records if seq is None else seq
+        if not 0 < until <= info.records:
+            raise InputError(f"Session {info.id} has no record {until}: it has 1 to {info.records}.")
+        here = Path(os.path.realpath(directory)) if directory else Path(info.directory)
+        copy = replace(
+            info,
+            id=new_id(),
+            project_id=project_id(here) if directory else info.project_id,
+            directory=str(here),
+            parent=Parent(info.id, until),
+            version=__version__,
+            time=Times(stamp(), stamp()),
+        )
+        made = fork(source, self.folder(copy), copy, until, self._disk)
+        return self.rename(made, self._unused(made)) if made.name else made
+
+    def place(
+        self,
+        directory: Path,
+        said: Iterable[tuple[str, Body]] = (),
+        *,
+        raw: Iterable[bytes] = (),
+        outputs: Mapping[str, str] = NONE,
+        title: str = "",
+        model: str = "",
+        parent: Parent | None = None,
+    ) -> Info:
+        """A whole session from outside, complete or not at all: bodies with their times, or `raw` record files as they were.
+
+        `outputs` are kept outputs by file name. Raises StoreError when the disk refuses, codec.Damaged for raw bytes that
+        are no record.
+        """
+        here = Path(os.path.realpath(directory))
+        info = Info(new_id(), project_id(here), str(here), parent, title=title, version=__version__, model=model)
+        records = as_they_are(raw) if raw else chain(said)
+        return place(self.folder(info), info, records, outputs, self._disk)
 
     def find(self, selector: str, project_id: str | None = None) -> Info:
         """The session with this id, name or unique beginning of an id; in all projects where none is given.
@@ -123,6 +173,11 @@ class Store:
         if info is None:
             raise StoreError(f"{folder} was restored but holds no session.")
         return info
+
+    def _unused(self, info: Info) -> str:
+        names = {other.name for other in self.list(info.project_id)}
+        stem = re.sub(r" \(\d+\)$", "", info.name)
+        return next(name for n in itertools.count(2) if (name := f"{stem} ({n})") not in names)
 
     def _fitting(self, selector: str, project_id: str | None) -> Sequence[Info]:
         whole = [folder for folder in self._folders(None) if folder.name == selector]

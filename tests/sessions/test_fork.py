@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.codec import Damaged
+from agentcli.core.errors import InputError
+from agentcli.core.record import Title
+from agentcli.sessions.info import Info, Parent
+from agentcli.sessions.session import Session
+from agentcli.sessions.store import Store
+from agentcli.sessions.tree import branches
+from tests.sessions.said import compaction, files, read, reply, result, user
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "sessions")
+
+
+@pytest.fixture
+def session(store: Store, tmp_path: Path):
+    opened = store.create(tmp_path)
+    opened.append(user("one"))
+    opened.append(reply("looking", "a"))
+    opened.keep_output("a", "everything")
+    opened.append(result("a", additions=2, path="/x"))
+    opened.append(reply("done"))
+    opened.append(user("two", 2))
+    yield opened
+    opened.close()
+
+
+def texts(session: Session) -> list[str]:
+    return [entry.body.text for entry in session.history.entries if hasattr(entry.body, "text")]
+
+
+def test_a_fork_begins_as_the_session_was_and_goes_its_own_way(store: Store, session: Session) -> None:
+    fork = store.fork(session.info)
+    other = store.open(fork.project_id, fork.id)
+    assert other.history == session.history
+    other.append(reply("fork's answer", turn=2))
+    session.append(reply("session's answer", turn=2))
+    assert texts(other)[-1] == "fork's answer"
+    assert texts(session)[-1] == "session's answer"
+    assert other.output("outputs/a.txt") == "everything"
+    assert read(other.folder / "session.json")["parent"] == {"session": session.id, "seq": 5, "kind": "fork"}
+    other.close()
+
+
+def test_a_fork_shares_files_and_leaves_the_source_untouched(store: Store, session: Session) -> None:
+    before = {path: path.read_bytes() for path in session.folder.rglob("*") if path.is_file()}
+    fork = store.fork(session.info)
+    assert {path: path.read_bytes() for path in session.folder.rglob("*") if path.is_file()} == before
+    name = files(session.folder)[0]
+    assert (store.folder(fork) / "records" / name).samefile(session.folder / "records" / name)
+
+
+def test_a_fork_at_an_earlier_point_knows_nothing_later(store: Store, session: Session) -> None:
+    fork = store.fork(session.info, 2)
+    assert files(store.folder(fork)) == files(session.folder)[:2]
+    assert fork.summary.additions == 0
+    assert fork.records == 2
+    other = store.open(fork.project_id, fork.id)
+    assert [entry.body.status for entry in other.history.entries if hasattr(entry.body, "status")] == ["interrupted"]
+    other.close()
+
+
+@pytest.mark.parametrize("seq", [0, -1, 6, 999])
+def test_a_fork_at_a_record_that_is_not_there_is_refused(store: Store, session: Session, seq: int) -> None:
+    with pytest.raises(InputError):
+        store.fork(session.info, seq)
+    assert len(store.list()) == 1
+
+
+def test_forks_of_a_named_session_have_names_of_their_own(store: Store, session: Session) -> None:
+    session.append(Title(name="mine"))
+    names = [store.fork(session.info).name for _ in range(2)]
+    assert names == ["mine (2)", "mine (3)"]
+    assert store.find("mine").id == session.id
+
+
+def test_a_fork_survives_the_deletion_of_its_source(store: Store, session: Session) -> None:
+    fork = store.fork(session.info)
+    session.close()
+    store.delete(session.info)
+    store.trash.empty()
+    other = store.open(fork.project_id, fork.id)
+    assert other.history.entries == session.history.entries
+    assert other.notes == ()
+    other.close()
+
+
+def test_a_fork_after_a_compaction_costs_and_shows_the_same_view(store: Store, session: Session) -> None:
+    session.append(compaction(1, 4, carry=session.history.carry))
+    fork = store.fork(session.info)
+    other = store.open(fork.project_id, fork.id, read_only=True)
+    assert other.history == session.history
+
+
+def test_branches_are_a_tree(store: Store) -> None:
+    def info(name: str, parent: str = "") -> Info:
+        return Info(name, "p", "/", Parent(parent, 1) if parent else None)
+
+    listed = [info("c", "a"), info("lost", "nowhere"), info("a"), info("d", "c"), info("b", "a"), info("me", "me")]
+    drawn = [(depth, each.id) for depth, each in branches(listed)]
+    assert drawn == [(0, "lost"), (0, "a"), (1, "c"), (2, "d"), (1, "b"), (0, "me")]
+
+
+def test_a_session_from_outside_is_placed_with_its_own_times(store: Store, tmp_path: Path) -> None:
+    said = [("2020-01-01T00:00:00.000Z", user("old")), ("2020-01-01T00:00:01.000Z", reply("older", "a"))]
+    info = store.place(tmp_path, [*said, ("2020-01-01T00:00:02.000Z", result("a"))], outputs={"a.txt": "whole"})
+    assert (info.time.created, info.title, info.records) == ("2020-01-01T00:00:00.000Z", "old", 3)
+    session = store.open(info.project_id, info.id)
+    assert [record.time[:4] for record in session.records()] == ["2020"] * 3
+    assert session.output("outputs/a.txt") == "whole"
+    assert session.notes == ()
+    session.close()
+
+
+def test_records_exported_as_they_were_come_back_byte_for_byte(store: Store, session: Session, tmp_path: Path) -> None:
+    raw = [(session.folder / "records" / name).read_bytes() for name in files(session.folder)]
+    info = store.place(tmp_path, raw=raw)
+    assert [(store.folder(info) / "records" / name).read_bytes() for name in files(store.folder(info))] == raw
+    assert info.usage == session.info.usage
+
+
+def test_a_session_from_outside_that_is_damaged_leaves_nothing(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(Damaged):
+        store.place(tmp_path, raw=[b"no record"])
+    assert store.list() == []
+    assert list(store.root.rglob("*.json")) == []
