@@ -1,0 +1,164 @@
+"""The default: gemini's split, counted in tokens, that also divides one long turn and never loses the user's words or pins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from agentcli.context.keep import kept_pins, kept_words
+from agentcli.context.limits import Limits
+from agentcli.context.plan import Plan, PlanTrigger
+from agentcli.context.policies.stretch import divided, nothing, opens_step, opens_turn, stretch
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens import Counts
+from agentcli.context.view import View, ViewMessage
+from agentcli.core.message import ToolResult
+
+POLICY = "auto"
+SUMMARY_SHARE = 0.1
+"""A summary is expected to take this share of what it replaces, within the two bounds below."""
+SUMMARY_LEAST = 400
+SUMMARY_MOST = 4_000
+CLIPPED = 400
+"""Tokens that are left of an output which is cut to its two ends."""
+AIR = 0.8
+"""What is kept aims at this share of the soft mark, so that the work can go on before the mark is met again."""
+
+
+def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
+    """What to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
+
+    Where the steps that must stay are too large themselves, `cleared` names outputs of theirs to be cut to their two ends.
+    """
+    before = counts.prompt(view)
+    trigger = due(before, limits, settings, forced)
+    if trigger is None:
+        return nothing(POLICY, view, before, _unhurried(before, limits, settings))
+    messages = stretch(view)
+    sizes = [counts.message(message) for message in messages]
+    aim = int(limits.soft * AIR)
+    words = min(settings.keep_user_tokens, limits.usable // 5)
+    at = split(messages, sizes, 1 - settings.preserve)
+    at = _later(messages, sizes, at, aim - counts.head - SUMMARY_LEAST - words)
+    if sum(sizes[:at]) < SUMMARY_LEAST:
+        at = 0
+    carried = _carried(view, messages[:at], limits, counts, settings)
+    floor = counts.head + sum(sizes[at:]) + carried
+    cleared = _too_large(messages[at:], counts, settings, floor - aim if floor > limits.hard else 0)
+    floor -= sum(cleared.values())
+    if floor >= before * (1 - settings.min_shrink):
+        return nothing(POLICY, view, before, _infeasible(floor, before, counts.head, carried), trigger=trigger)
+    summary = _expected(sum(sizes[:at])) if at else 0
+    reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use ({trigger}).", *_what(messages, at, cleared))
+    made = divided(POLICY, trigger, view, counts, at, summary + carried, *reasons)
+    return replace(
+        made,
+        cleared=tuple(cleared),
+        tokens_after_estimate=max(0, made.tokens_after_estimate - sum(cleared.values())),
+    )
+
+
+def due(before: int, limits: Limits, settings: ContextSettings, forced: bool) -> PlanTrigger | None:
+    """Which mark has been passed; none counts while auto-compaction is off."""
+    if forced:
+        return "manual"
+    if not settings.autocompact or before < limits.soft:
+        return None
+    return "hard" if before >= limits.hard else "soft"
+
+
+def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float) -> int:
+    """How many messages to summarise so that at least `share` of the tokens lies before the split.
+
+    The first such place before a message of the user; in a turn too long to have one, the first between two steps; failing
+    that everything, if the model has finished, else as much as comes before the last possible place.
+    """
+    before = list(accumulate(sizes, initial=0))
+    target = before[-1] * share
+    places = _places(messages)
+    enough = [n for n in places if before[n] >= target]
+    turns = [n for n in enough if opens_turn(messages[n])]
+    if turns or enough:
+        return (turns or enough)[0]
+    finished = bool(messages) and messages[-1].role == "assistant" and not messages[-1].calls
+    return len(messages) if finished else places[-1] if places else 0
+
+
+def _places(messages: Sequence[ViewMessage]) -> list[int]:
+    return [n for n in range(1, len(messages)) if opens_turn(messages[n]) or opens_step(messages[n])]
+
+
+def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room: int) -> int:
+    """A later split where what is kept would not fit into `room` tokens; the step in progress stays in any case."""
+    before = list(accumulate(sizes, initial=0))
+    for place in (at, *(n for n in _places(messages) if n > at)):
+        at = place
+        if before[-1] - before[at] <= room:
+            break
+    return at
+
+
+def _too_large(kept: Sequence[ViewMessage], counts: Counts, settings: ContextSettings, excess: int) -> dict[str, int]:
+    """The largest outputs whose cutting frees `excess` tokens, each with what it frees."""
+    outputs = [
+        (counts.block(block) - CLIPPED, block.tool_use_id)
+        for message in kept
+        for block in message.blocks
+        if isinstance(block.part, ToolResult)
+        and not (block.pinned or block.cleared)
+        and block.source == "tool"
+        and block.part.name not in settings.prune.protected_tools
+    ]
+    chosen: dict[str, int] = {}
+    for freed, call_id in sorted(outputs, reverse=True):
+        if excess <= 0 or freed <= CLIPPED:
+            break
+        chosen[call_id] = freed
+        excess -= freed
+    return chosen
+
+
+def _carried(
+    view: View, summarised: Sequence[ViewMessage], limits: Limits, counts: Counts, settings: ContextSettings
+) -> int:
+    """Tokens of the user's kept words and of the pins."""
+    words = kept_words(summarised, view, counts, settings.keep_user_tokens, limits.usable)
+    return sum(counts.text(each.text) for each in (*words, *kept_pins(summarised, view)))
+
+
+def _expected(summarised: int) -> int:
+    return min(SUMMARY_MOST, max(SUMMARY_LEAST, int(summarised * SUMMARY_SHARE)))
+
+
+def _unhurried(before: int, limits: Limits, settings: ContextSettings) -> str:
+    if not settings.autocompact:
+        return "Auto-compaction is switched off."
+    return f"{before:,} tokens are below the soft mark of {limits.soft:,}."
+
+
+def _infeasible(floor: int, before: int, head: int, carried: int) -> str:
+    return (
+        f"Compacting would not help: {floor:,} of {before:,} tokens must stay in any case (system and tools {head:,}, "
+        f"your words and pins {carried:,}, the newest steps {floor - head - carried:,})."
+    )
+
+
+def _what(messages: Sequence[ViewMessage], at: int, cleared: dict[str, int]) -> tuple[str, ...]:
+    lines = []
+    if at:
+        how = "everything" if at == len(messages) else f"the first {at} of {len(messages)} messages"
+        lines.append(f"Will summarise {how}{_up_to(messages, at)}.")
+    if cleared:
+        lines.append(
+            f"Will cut {len(cleared)} outputs of the newest steps to their two ends: they alone are too large."
+        )
+    return tuple(lines)
+
+
+def _up_to(messages: Sequence[ViewMessage], at: int) -> str:
+    if at == len(messages):
+        return ""
+    if opens_turn(messages[at]):
+        return ", up to a message of the user"
+    return ", up to a pause between two steps of one long turn, whose message stays word for word"

@@ -1,0 +1,98 @@
+"""Gemini CLI's compression: the oldest 70 % by characters, up to a message of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentcli.context.limits import Limits
+from agentcli.context.plan import Plan, PlanTrigger
+from agentcli.context.policies.stretch import divided, nothing, opens_turn, stretch, without_current
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens import Counts
+from agentcli.context.view import View, ViewMessage
+from agentcli.core.codec import dumps
+from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
+
+POLICY = "gemini"
+SUMMARY = 2_000
+"""Tokens that a snapshot is taken for in estimates."""
+
+
+def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
+    """Nothing below `threshold` of the model's limit, unless forced; otherwise the split by characters.
+
+    The message that waits for its answer is not counted: it is not part of the history yet.
+    """
+    whole = counts.prompt(view)
+    messages = stretch(view)
+    history = without_current(messages)
+    current = sum(map(counts.message, messages[len(history) :]))
+    before = whole - current
+    limit = settings.gemini.limits.get(limits.model, settings.gemini.limit)
+    mark = settings.gemini.threshold * limit
+    if not forced and (not settings.autocompact or before < mark):
+        return nothing(POLICY, view, whole, f"{before:,} tokens are below {mark:,.0f}, the threshold of this policy.")
+    at = split_point(history, 1 - settings.gemini.preserve)
+    trigger: PlanTrigger = "manual" if forced else "hard" if under_pressure(current, before, limit, settings) else "soft"
+    if at == 0:
+        return nothing(POLICY, view, whole, "There is no message of the user to split before.", trigger=trigger)
+    return divided(
+        POLICY,
+        trigger,
+        view,
+        counts,
+        at,
+        SUMMARY,
+        f"{before:,} of {limit:,} tokens are in use.",
+        f"Will summarise the first {at} of {len(history)} messages: at least {1 - settings.gemini.preserve:.0%} of the characters.",
+    )
+
+
+def under_pressure(new: int, last: int, limit: int, settings: ContextSettings) -> bool:
+    """Whether a new message of so many tokens takes more than `pressure` of what the last prompt left."""
+    return new > settings.gemini.pressure * (limit - last)
+
+
+def split_point(messages: Sequence[ViewMessage], share: float) -> int:
+    """How many messages to compress. A message of the user without results of calls is a place to split before;
+    the first one with at least `share` of the characters before it is taken.
+
+    Where there is none: everything, if the model spoke last and asks for nothing; otherwise up to the last such place.
+    """
+    weights = [weight(message) for message in messages]
+    target = sum(weights) * share
+    last, before = 0, 0
+    for number, message in enumerate(messages):
+        if opens_turn(message):
+            if before >= target:
+                return number
+            last = number
+        before += weights[number]
+    if messages and messages[-1].role == "assistant" and not messages[-1].calls:
+        return len(messages)
+    return last
+
+
+def weight(message: ViewMessage) -> int:
+    """The length of a message's compact JSON in UTF-16 units, which is what JavaScript calls the length of a string."""
+    role = "user" if message.role == "user" else "model"
+    parts = [part for part in (_json(block.part) for block in message.blocks) if part]
+    text = dumps({"role": role, "parts": parts})
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _json(part: Part | ToolResult) -> Mapping[str, Any] | None:
+    match part:
+        case Text(text):
+            return {"text": text}
+        case File(_, path, text):
+            return {"text": f"{path}\n{text}"}
+        case Image(mime, data):
+            return {"inlineData": {"mimeType": mime, "data": data}}
+        case ToolCall(call_id, name, given):
+            return {"functionCall": {"id": call_id, "name": name, "args": dict(given)}}
+        case ToolResult(call_id, name, _, output):
+            return {"functionResponse": {"id": call_id, "name": name, "response": {"output": output}}}
+        case Thinking():
+            return None

@@ -1,0 +1,150 @@
+"""Compaction by regions: old tool outputs are summarised where they stand, the largest first; words and calls stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agentcli.context.limits import Limits
+from agentcli.context.plan import Plan, PlanTrigger
+from agentcli.context.policies.stretch import nothing, pinned, seqs, stretch
+from agentcli.context.settings import ContextSettings, RegionSettings
+from agentcli.context.tokens import Counts
+from agentcli.context.view import Block, View, ViewMessage
+from agentcli.core.message import ToolResult
+
+POLICY = "regions"
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Neighbouring outputs that may be summarised together; sizes in tokens and bytes."""
+
+    blocks: tuple[Block, ...]
+    tokens: int
+    bytes: int
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The calls whose outputs they are."""
+        return tuple(block.tool_use_id for block in self.blocks)
+
+
+def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
+    """The regions to summarise, each to a fifth of its size, until the aim is reached.
+
+    A call and its result stay together: the result stays in its place with the summary as its content.
+    """
+    rules = settings.regions
+    before = counts.prompt(view)
+    trigger = _due(before, limits, rules, forced)
+    if trigger is None or not (forced or settings.autocompact):
+        return nothing(POLICY, view, before, f"{before:,} tokens are below {rules.soft:.0%} of the window.")
+    aim = int(limits.window * rules.aim)
+    if trigger == "hard":
+        aim = min(limits.usable, int(limits.window * rules.hard)) - rules.buffer
+    chosen, after = _enough(by_worth(regions(view, counts, rules), rules), before, aim, rules)
+    if not chosen:
+        return nothing(POLICY, view, before, EXHAUSTED, trigger=trigger)
+    made = nothing(
+        POLICY,
+        view,
+        before,
+        f"{before:,} tokens are in use, {aim:,} is the aim.",
+        f"Will summarise {len(chosen)} regions of old outputs to a {_ordinal(rules.ratio)} each.",
+        *([] if after <= aim else [f"That leaves about {after:,}: more than the aim."]),
+        trigger=trigger,
+    )
+    gone = tuple(sorted(block.seq for region in chosen for block in region.blocks))
+    messages = stretch(view)
+    return replace(
+        made,
+        summarised=gone,
+        kept=tuple(seq for seq in seqs(messages) if seq not in set(gone)),
+        pinned=tuple(sorted({*pinned(messages), *seqs(messages[_recent(messages, counts, rules) :])})),
+        regions=tuple(region.calls for region in chosen),
+        tokens_after_estimate=after,
+    )
+
+
+EXHAUSTED = (
+    "Nothing is left to compact: a summary is never summarised again. Start a new session (/new); it can begin from this one's "
+    "snapshot."
+)
+
+
+def regions(view: View, counts: Counts, rules: RegionSettings) -> tuple[Region, ...]:
+    """Runs of neighbouring outputs outside the recent part, oldest first; anything that must stay ends a run."""
+    messages = stretch(view)
+    found: list[Region] = []
+    run: list[Block] = []
+    for message in messages[: _recent(messages, counts, rules)]:
+        for block in message.blocks:
+            if _compactable(block):
+                run.append(block)
+            elif run:
+                found.append(_region(run, counts))
+                run = []
+    return (*found, _region(run, counts)) if run else tuple(found)
+
+
+def by_worth(found: Sequence[Region], rules: RegionSettings) -> list[Region]:
+    """Large outputs first, small ones last, and the largest first among equals."""
+    return sorted(found, key=lambda region: (_rank(region, rules), -region.tokens, region.blocks[0].seq))
+
+
+def heading(first: int, last: int) -> str:
+    """The line that stands above each summary."""
+    return f"[compacted summary of turns {first}-{last}]"
+
+
+def _due(before: int, limits: Limits, rules: RegionSettings, forced: bool) -> PlanTrigger | None:
+    if before > limits.window * rules.hard:
+        return "hard"
+    if forced:
+        return "manual"
+    return "soft" if before > limits.window * rules.soft else None
+
+
+def _recent(messages: Sequence[ViewMessage], counts: Counts, rules: RegionSettings) -> int:
+    """Where the recent part begins that is pinned: within the newest tokens and the newest turns."""
+    newest = messages[-1].turn if messages else 0
+    left = rules.keep_recent_tokens
+    for number in range(len(messages) - 1, -1, -1):
+        if left <= 0 or messages[number].turn <= newest - rules.keep_recent_turns:
+            return number + 1
+        left -= counts.message(messages[number])
+    return 0
+
+
+def _compactable(block: Block) -> bool:
+    return isinstance(block.part, ToolResult) and block.compactable and not (block.pinned or block.cleared)
+
+
+def _region(blocks: Sequence[Block], counts: Counts) -> Region:
+    outputs = (block.part.output for block in blocks if isinstance(block.part, ToolResult))
+    return Region(
+        tuple(blocks), sum(map(counts.block, blocks)), sum(len(output.encode("utf-8", "replace")) for output in outputs)
+    )
+
+
+def _rank(region: Region, rules: RegionSettings) -> int:
+    if region.bytes > rules.large_output:
+        return 0
+    return 2 if region.bytes < rules.small_output else 1
+
+
+def _enough(ranked: Sequence[Region], before: int, aim: int, rules: RegionSettings) -> tuple[list[Region], int]:
+    chosen, after = [], before
+    for region in ranked:
+        if after <= aim:
+            break
+        saved = region.tokens - region.tokens // rules.ratio
+        if saved > 0:
+            chosen.append(region)
+            after -= saved
+    return chosen, after
+
+
+def _ordinal(ratio: int) -> str:
+    return {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}.get(ratio, f"1/{ratio}")
