@@ -1,0 +1,249 @@
+"""Puts questions to the person, one at a time: approvals, the model's questions, pickers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentcli.agent.ports import Answer, Ask
+from agentcli.core.sanitise import safe
+from agentcli.core.tool import Question
+from agentcli.ui import diff
+from agentcli.ui.cells import expand, wrap
+from agentcli.ui.dialogs import Cancelled, Edited, Outcome, Picked, matching, press
+from agentcli.ui.prompt import Editor
+from agentcli.ui.screen import Screen
+from agentcli.ui.view import Choice, Dialog, Printed
+
+Compose = Callable[[str, str], Awaitable[str]]
+"""Let the person change a text in their own editor; the second is the file name's ending."""
+
+
+class Asking:
+    """Dialogs over the input. `stop` is called when one is left by Ctrl-C."""
+
+    def __init__(self, screen: Screen, compose: Compose, stop: Callable[[], None], bell: Callable[[str], None]) -> None:
+        self.editor: Editor | None = None
+        self._screen, self._compose, self._stop, self._bell = screen, compose, stop, bell
+        self._turn = asyncio.Lock()
+        self._over: asyncio.Future[Outcome] | None = None
+        self._refine: Callable[[str], Dialog] | None = None
+
+    async def approve(self, ask: Ask) -> Answer | None:
+        """Ask whether a call may run; shows the whole command or diff."""
+        async with self._turn:
+            self._bell(f"agentcli asks: {ask.title}")
+            changed: dict[str, Any] | None = None
+            chosen = 3 if ask.kind != "plan" else 0
+            while True:
+                over = await self._show(self._approval(ask, changed, chosen), drop=True)
+                match over:
+                    case Cancelled(hard):
+                        if hard:
+                            self._stop()
+                        return Answer("no")
+                    case Edited():
+                        changed = await self._edited(ask, changed)
+                    case Picked(index):
+                        answer = await self._answer(ask, index)
+                        if answer is not None:
+                            return replace(answer, input=changed)
+
+    async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
+        """Put the model's questions; None when the person declines to answer."""
+        answers: list[str] = []
+        async with self._turn:
+            self._bell("agentcli asks a question")
+            for question in questions:
+                answer = await self._question(question)
+                if answer is None:
+                    return None
+                answers.append(answer)
+        return answers
+
+    async def pick(self, title: str, choices: Sequence[Choice], label: str = "search: ") -> int | None:
+        """Let the person choose one by typing a part of it; its number, or None."""
+        async with self._turn:
+            shown = list(range(len(choices)))
+
+            def refine(query: str) -> Dialog:
+                shown[:] = matching(choices, query)
+                return Dialog(
+                    title, choices=tuple(choices[n] for n in shown), entry=label, numbered=False,
+                    hint="Enter chooses · Up and Down move · Esc leaves",
+                )  # fmt: skip
+
+            match await self._show(refine(""), refine=refine):
+                case Picked(index):
+                    return shown[index]
+                case _:
+                    return None
+
+    async def confirm(self, title: str, body: Sequence[str] = (), yes: str = "Yes", no: str = "No") -> bool:
+        """A question with two answers; the default is no."""
+        async with self._turn:
+            choices = (Choice(yes, keys="y"), Choice(no, keys="n"))
+            return await self._show(Dialog(title, tuple(body), choices, chosen=1), drop=True) == Picked(0)
+
+    def press(self, key: str) -> None:
+        """A key for the open dialog."""
+        dialog = self._screen.state.dialog
+        if dialog is None or self._over is None or self._over.done():
+            return
+        after = press(dialog, key)
+        if isinstance(after, Dialog):
+            self._screen.change(replace(self._screen.state, dialog=after))
+        else:
+            self._over.set_result(after)
+
+    def typed(self) -> None:
+        """The line changed: choices that depend on it are made anew."""
+        if self._refine is not None and self.editor is not None and self._screen.state.dialog is not None:
+            self._screen.change(replace(self._screen.state, dialog=self._refine(self.editor.line.text)))
+
+    async def _show(
+        self, dialog: Dialog, *, text: str = "", drop: bool = False, refine: Callable[[str], Dialog] | None = None
+    ) -> Outcome:
+        assert self.editor is not None
+        self._over = asyncio.get_running_loop().create_future()
+        self._screen.flush()
+        self._screen.change(replace(self._screen.state, dialog=dialog))
+        self.editor.focus(True, text)
+        self._refine = refine
+        if drop and self.editor.keyboard.drop():
+            self._screen.change(replace(self._screen.state, notice="Keys typed before the question were dropped."))
+        self._screen.tick()
+        try:
+            return await self._over
+        finally:
+            self._over = self._refine = None
+            self._screen.change(replace(self._screen.state, dialog=None))
+            self.editor.focus(False)
+            self.editor.repaint()
+
+    def _approval(self, ask: Ask, changed: dict[str, Any] | None, chosen: int) -> Dialog:
+        body = self._preview(ask, changed)
+        size = self._screen.size
+        if len(body) > max(size.rows - 10, 3):
+            # What does not fit goes to the scrollback, whole: nothing is approved that was not shown.
+            self._screen.print(Printed(("", *body)))
+            self._screen.flush()
+            body = [self._screen.look.theme.paint("dim", f"  ({len(body)} lines, shown above)")]
+        if ask.why:
+            body += [self._screen.look.theme.paint("dim", row) for row in wrap(safe(ask.why), size.columns - 2)]
+        title = safe(ask.title) or ask.call.name
+        if ask.kind == "plan":
+            return Dialog(
+                title, tuple(body), _PLAN, chosen, hint="e edits the plan · Esc goes on planning", editable=True
+            )
+        always = safe(ask.always)
+        choices = (
+            Choice("Yes, once", keys="y"),
+            Choice("Yes, for this session"),
+            Choice(f"Always: {always}" if always else "Always (no rule would cover just this)"),
+            Choice("No, and tell it what to do instead", keys="n"),
+        )
+        return Dialog(
+            title, tuple(body), choices, chosen, hint="1-4, y, n · e edits it first · Esc says no", editable=True
+        )
+
+    def _preview(self, ask: Ask, changed: dict[str, Any] | None) -> list[str]:
+        look, columns = self._screen.look, self._screen.size.columns - 2
+        if changed is not None:
+            text = (
+                json.dumps(changed, indent=2, ensure_ascii=False)
+                if ask.kind != "command"
+                else str(changed.get("command", ""))
+            )
+        else:
+            text = ask.preview
+        if ask.kind == "diff" and changed is None:
+            return ["  " + row for row in diff.lines(text, columns - 2, look.theme)]
+        if ask.kind == "plan":
+            from agentcli.ui.markdown import lines
+
+            plan = text if changed is None else str(changed.get("plan", text))
+            return lines(expand(safe(plan)), columns, look.theme)
+        mark = "$ " if ask.kind == "command" else ""
+        return ["  " + row for row in wrap(mark + expand(safe(text)), columns - 2)]
+
+    async def _answer(self, ask: Ask, index: int) -> Answer | None:
+        if ask.kind == "plan":
+            return (Answer("session"), Answer("once"), None)[index] if index < 2 else await self._refusal()
+        match index:
+            case 0:
+                return Answer("once")
+            case 1:
+                return Answer("session")
+            case 2:
+                return Answer("always") if ask.always else None
+            case _:
+                return await self._refusal()
+
+    async def _refusal(self) -> Answer | None:
+        line = Dialog("No. What should it do instead?", entry="> ", hint="Enter sends, also when empty · Esc goes back")
+        match await self._show(line):
+            case Picked():
+                assert self.editor is not None
+                return Answer("no", self.editor.line.text.strip())
+            case Cancelled(hard=True):
+                self._stop()
+                return Answer("no")
+            case _:
+                return None
+
+    async def _edited(self, ask: Ask, changed: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The input after the person changed it: a command in place, anything else in their editor."""
+        now = dict(ask.call.input) if changed is None else changed
+        assert self.editor is not None
+        if ask.kind == "command" and isinstance(now.get("command"), str) and "\n" not in now["command"]:
+            over = await self._show(
+                Dialog("Change the command", entry="$ ", hint="Enter takes it · Esc leaves it"), text=now["command"]
+            )
+            return {**now, "command": self.editor.line.text} if isinstance(over, Picked) else changed
+        if ask.kind == "plan":
+            return {**now, "plan": await self._compose(str(now.get("plan", ask.preview)), ".md")}
+        text = await self._compose(json.dumps(now, indent=2, ensure_ascii=False), ".json")
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            self._screen.change(replace(self._screen.state, notice=f"Not valid JSON, so nothing is changed: {error}"))
+            return changed
+        return value if isinstance(value, dict) else changed
+
+    async def _question(self, question: Question) -> str | None:
+        offered = [Choice(safe(choice.label), safe(choice.description)) for choice in question.choices]
+        title = safe(f"{question.header}: {question.question}" if question.header else question.question)
+        if not offered:
+            return await self._free(title)
+        hint = "space marks · Enter takes the marked" if question.multiple else "a digit, or Enter · Esc declines"
+        dialog = Dialog(title, choices=(*offered, Choice("Something else…")), hint=hint, multiple=question.multiple)
+        match await self._show(dialog, drop=True):
+            case Picked(index, marked):
+                chosen = sorted(marked) if question.multiple and marked else [index]
+                if len(offered) in chosen:
+                    return await self._free(title)
+                return ", ".join(question.choices[n].label for n in chosen)
+            case Cancelled(hard=True):
+                self._stop()
+                return None
+            case _:
+                return None
+
+    async def _free(self, title: str) -> str | None:
+        assert self.editor is not None
+        match await self._show(Dialog(title, entry="> ", hint="Enter answers · Esc declines")):
+            case Picked():
+                return self.editor.line.text
+            case _:
+                return None
+
+
+_PLAN = (
+    Choice("Yes, and let it edit without asking (auto-edit)", keys="y"),
+    Choice("Yes, and ask before each change"),
+    Choice("No, and tell it what to change", keys="n"),
+)

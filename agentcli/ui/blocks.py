@@ -1,0 +1,127 @@
+"""Cuts a reply into Markdown blocks as it streams, so that each is printed once, as soon as it cannot change."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+FENCE_LINES = 16
+"""A longer code block is printed in pieces of so many lines: what is live stays small."""
+
+_FENCE = re.compile(r"( *)(`{3,}|~{3,})(.*)$")
+_HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
+_RULE = re.compile(r" {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*$")
+_ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Markdown that stands for itself. `gap` says whether a blank line goes before it."""
+
+    source: str
+    gap: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """What of a reply is not yet a finished block: the open block's whole lines, and the line that is still being written."""
+
+    kind: Literal["", "text", "list", "fence"] = ""
+    lines: tuple[str, ...] = ()
+    rest: str = ""
+    gap: bool = True
+    blank: bool = True
+    fence: str = ""
+    opening: str = ""
+
+    def feed(self, text: str) -> tuple[Blocks, tuple[Block, ...]]:
+        """Take more text; returns what is open now and the blocks that it finished. How the text was cut does not matter."""
+        *whole, rest = (self.rest + text).split("\n")
+        state, done = self, []
+        for line in whole:
+            state, finished = state._line(line.removesuffix("\r"))
+            done += finished
+        return replace(state, rest=rest), tuple(done)
+
+    def end(self) -> tuple[Block, ...]:
+        """The blocks that are left when the reply is over."""
+        state, done = (self, []) if not self.rest else replace(self, rest="")._line(self.rest)
+        return (*done, *state._close())
+
+    @property
+    def tail(self) -> Block | None:
+        """The open block as it is now."""
+        if not self.lines and not self.rest.strip():
+            return None
+        gap = self.gap if self.lines else self.blank
+        return Block("\n".join((*self.lines, self.rest)), gap)
+
+    def _line(self, line: str) -> tuple[Blocks, list[Block]]:
+        if self.fence:
+            return self._in_fence(line)
+        if not line.strip():
+            return self._blank_line()
+        if self.kind == "list":
+            return self._in_list(line)
+        return self._at_text(line)
+
+    def _in_fence(self, line: str) -> tuple[Blocks, list[Block]]:
+        state = replace(self, lines=(*self.lines, line))
+        mark = _FENCE.match(line)
+        closes = mark is not None and mark[2].startswith(self.fence) and not mark[3].strip()
+        if self.kind == "list":
+            return (replace(state, fence="") if closes else state), []
+        if closes:
+            # A fence that was just cut and closes at once has nothing left to show.
+            nothing = len(state.lines) == 2 and not self.gap
+            return _FRESH, [] if nothing else state._close()
+        if len(state.lines) > FENCE_LINES:
+            piece = Block("\n".join((*state.lines, self.fence)), self.gap)
+            return replace(state, lines=(self.opening,), gap=False), [piece]
+        return state, []
+
+    def _blank_line(self) -> tuple[Blocks, list[Block]]:
+        if self.kind == "list":
+            return replace(self, blank=True), []
+        return _FRESH, self._close()
+
+    def _in_list(self, line: str) -> tuple[Blocks, list[Block]]:
+        indent = len(line) - len(line.lstrip())
+        if _ITEM.match(line) and not _RULE.match(line):
+            fresh = replace(_FRESH, kind="list", gap=self.blank, lines=(line,), blank=False)
+            return fresh._opened_in_item(line), self._close()
+        if indent >= 2 or not (self.blank or _interrupts(line)):
+            gap = ("",) if self.blank else ()
+            return replace(self, lines=(*self.lines, *gap, line), blank=False)._opened_in_item(line), []
+        state, done = _FRESH._at_text(line)
+        return state, [*self._close(), *done]
+
+    def _opened_in_item(self, line: str) -> Blocks:
+        mark = _FENCE.match(line) or _FENCE.match(_ITEM.sub("", line, count=1).lstrip())
+        return replace(self, fence=mark[2]) if mark else self
+
+    def _at_text(self, line: str) -> tuple[Blocks, list[Block]]:
+        gap = self.gap if self.lines else self.blank
+        if self.lines and _UNDERLINE.match(line) and "|" not in self.lines[-1]:
+            return _FRESH, [Block("\n".join((*self.lines, line)), gap)]
+        if _HEADING.match(line) or _RULE.match(line):
+            return _FRESH, [*self._close(), Block(line)]
+        if mark := _FENCE.match(line):
+            opening = replace(_FRESH, kind="fence", lines=(line,), fence=mark[2], opening=line, blank=False)
+            return opening, self._close()
+        if _ITEM.match(line):
+            item = replace(_FRESH, kind="list", lines=(line,), gap=self.blank and not self.lines, blank=False)
+            return item._opened_in_item(line), self._close()
+        return replace(self, kind="text", lines=(*self.lines, line), gap=gap, blank=False), []
+
+    def _close(self) -> list[Block]:
+        return [Block("\n".join(self.lines), self.gap)] if self.lines else []
+
+
+def _interrupts(line: str) -> bool:
+    return bool(_HEADING.match(line) or _RULE.match(line) or _FENCE.match(line))
+
+
+_FRESH = Blocks()

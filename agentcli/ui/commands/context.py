@@ -1,0 +1,87 @@
+"""Slash commands on what the model sees."""
+
+from __future__ import annotations
+
+from agentcli.core.errors import UsageError
+from agentcli.core.message import Message
+from agentcli.ui.commands.stage import Stage
+from agentcli.ui.view import Choice
+
+
+async def compress(stage: Stage, focus: str) -> None:
+    """Replace the older part of the conversation by a summary: /compress [--preview] [FOCUS]
+
+    FOCUS says what the summary must keep in detail. With --preview nothing is done, and no model is called.
+    """
+    if focus.split()[:1] in (["--preview"], ["preview"]):
+        stage.say(*stage.desk.preview(focus.partition(" ")[2].strip()))
+        return
+    await stage.play("Compressing", lambda interrupt: stage.desk.compress(focus, interrupt))
+
+
+async def uncompress(stage: Stage, _: str) -> None:
+    """Take back the newest compaction: /uncompress"""
+    stage.tell(stage.desk.uncompress())
+
+
+async def prune(stage: Stage, argument: str) -> None:
+    """Clear old tool outputs from what the model sees: /prune [undo]
+
+    They stay on disk, and the model can `recall` them. `undo` takes the newest prune back.
+    """
+    if argument not in ("", "undo"):
+        raise UsageError("Use /prune, or /prune undo.")
+    stage.tell(stage.desk.prune(undo=argument == "undo"))
+
+
+async def context(stage: Stage, _: str) -> None:
+    """Show what fills the context window: /context"""
+    stage.say(*stage.desk.context_report())
+
+
+async def pin(stage: Stage, number: str) -> None:
+    """Keep a message out of every summary: /pin [NUMBER]
+
+    Without a number it is your newest prompt; /context lists the numbers.
+    """
+    stage.tell(stage.desk.pin(_seq(number)))
+
+
+async def unpin(stage: Stage, number: str) -> None:
+    """Treat a pinned message as any other again: /unpin [NUMBER]"""
+    stage.tell(stage.desk.pin(_seq(number), unpin=True))
+
+
+async def rewind(stage: Stage, number: str) -> None:
+    """Go back to just before one of your prompts: /rewind [NUMBER]
+
+    Without a number you choose from a list. The prompt comes back into the input; files stay as they are.
+    """
+    prompts = [
+        (record.seq, record.body.text)
+        for record in stage.desk.history.entries
+        if isinstance(record.body, Message) and record.body.role == "user" and record.body.text.strip()
+    ]
+    if not prompts:
+        raise UsageError("There is no prompt to go back to.")
+    seq = _seq(number)
+    if seq is None:
+        newest_first = prompts[::-1]
+        choices = [Choice(words.strip().replace("\n", " ")[:200], f"#{place}") for place, words in newest_first]
+        chosen = await stage.pick("Go back to before which prompt?", choices)
+        if chosen is None:
+            return
+        seq = newest_first[chosen][0]
+    words = dict(prompts).get(seq)
+    if words is None:
+        raise UsageError(f"#{seq} is none of your prompts. /rewind without a number lists them.")
+    stage.tell(stage.desk.rewind(seq))
+    stage.draft(words)
+
+
+def _seq(number: str) -> int | None:
+    if not number:
+        return None
+    if not number.lstrip("#").isdigit():
+        raise UsageError(f"{number} is not the number of a message; /context lists them.")
+    return int(number.lstrip("#"))

@@ -1,0 +1,79 @@
+"""Slash commands on settings: model, mode, looks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentcli.core.errors import UsageError
+from agentcli.core.record import MODES
+from agentcli.ui import theme as themes_
+from agentcli.ui.commands.stage import Stage
+from agentcli.ui.draw import Item
+from agentcli.ui.view import Choice
+
+_MODES = {
+    "ask": "asks before it changes or runs anything",
+    "auto-edit": "edits files in this folder without asking, asks for the rest",
+    "plan": "reads only, and presents a plan",
+    "yolo": "asks for nothing; deny rules still hold",
+    "auto": "runs on its own what is judged harmless",
+}
+
+
+async def model(stage: Stage, name: str) -> None:
+    """Switch the model: /model [NAME]
+
+    Without a name you choose from the models that are known.
+    """
+    if not name:
+        found = stage.host.models()
+        choices = [Choice(one.name, f"{one.window // 1000:,}k window") for one in found]
+        chosen = await stage.pick("Which model?", choices)
+        if chosen is None:
+            return
+        name = found[chosen].name
+    stage.tell(stage.desk.switch(model=name))
+
+
+async def mode(stage: Stage, name: str) -> None:
+    """Switch how much is asked: /mode [ask|auto-edit|plan|yolo|auto]"""
+    if not name:
+        chosen = await stage.pick("Which mode?", [Choice(one, _MODES[one]) for one in MODES])
+        if chosen is None:
+            return
+        name = MODES[chosen]
+    stage.tell(stage.desk.switch(mode=name))
+
+
+async def theme(stage: Stage, name: str) -> None:
+    """Switch the colours: /theme [auto|dark|light|plain]"""
+    if not name:
+        chosen = await stage.pick("Which colours?", [Choice(one) for one in themes_.NAMES])
+        if chosen is None:
+            return
+        name = themes_.NAMES[chosen]
+    if name not in themes_.NAMES:
+        raise UsageError(f"There is no theme {name}; there are {', '.join(themes_.NAMES)}.")
+    stage.look = replace(stage.look, theme=themes_.choose(name, os.environ))
+
+
+async def editor(stage: Stage, _: str) -> None:
+    """Write the next prompt in your own editor: /editor"""
+    stage.draft(await stage.compose(""))
+
+
+def models(stage: Stage) -> Sequence[Item]:
+    """Models as completions."""
+    return [Item(one.name, f"{one.window // 1000:,}k window") for one in stage.host.models()]
+
+
+def modes(stage: Stage) -> Sequence[Item]:
+    """Modes as completions."""
+    return [Item(one, _MODES[one]) for one in MODES]
+
+
+def themes(stage: Stage) -> Sequence[Item]:
+    """Themes as completions."""
+    return [Item(one) for one in themes_.NAMES]

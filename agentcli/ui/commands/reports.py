@@ -1,0 +1,66 @@
+"""Slash commands that only tell."""
+
+from __future__ import annotations
+
+from agentcli.core.errors import UsageError
+from agentcli.core.message import Message
+from agentcli.ui import diff
+from agentcli.ui.commands.stage import Stage
+from agentcli.ui.draw import todo_lines
+
+
+async def todo(stage: Stage, _: str) -> None:
+    """Show the model's todo list: /todo"""
+    items = stage.desk.history.todo
+    if not items:
+        stage.say("The todo list is empty.")
+        return
+    stage.show(*todo_lines(items, stage.columns - 1, stage.look.theme))
+
+
+async def cost(stage: Stage, _: str) -> None:
+    """Show what this session has cost: /cost"""
+    stage.say(*stage.desk.cost_report())
+
+
+async def diff_(stage: Stage, _: str) -> None:
+    """Show this session's changes to files: /diff"""
+    changes = stage.desk.diff()
+    if not changes.strip():
+        stage.say("No file has been changed in this session.")
+        return
+    stage.show(*diff.lines(changes, stage.columns, stage.look.theme))
+
+
+async def memory(stage: Stage, _: str) -> None:
+    """Show which instruction files are in force: /memory"""
+    files = stage.desk.instructions
+    if not files:
+        stage.say("No instruction file is in force. /init writes an AGENTS.md for this project.")
+        return
+    stage.say(*(f"{path}  ({tokens:,} tokens)" for path, tokens in files))
+
+
+async def tools(stage: Stage, _: str) -> None:
+    """List the tools that the model has: /tools"""
+    wide = max((len(tool.name) for tool in stage.desk.tools), default=0) + 2
+    stage.say(*(tool.name.ljust(wide) + tool.schema.description.split("\n")[0][:100] for tool in stage.desk.tools))
+
+
+async def why(stage: Stage, _: str) -> None:
+    """List what was done automatically in this session, and why: /why"""
+    stage.say(*stage.state.acts or ("Nothing was done automatically so far.",))
+
+
+async def copy(stage: Stage, _: str) -> None:
+    """Put the newest answer on the clipboard: /copy"""
+    answers = (
+        record.body.text
+        for record in reversed(stage.desk.history.entries)
+        if isinstance(record.body, Message) and record.body.role == "assistant"
+    )
+    answer = next(filter(None, answers), "")
+    if not answer:
+        raise UsageError("There is no answer to copy yet.")
+    stage.copy(answer)
+    stage.say(f"Copied {len(answer):,} characters.")

@@ -1,0 +1,76 @@
+"""Slash commands on sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentcli.core.errors import UsageError
+from agentcli.ui.commands.stage import Stage
+from agentcli.ui.draw import Item
+from agentcli.ui.view import Choice
+
+
+async def resume(stage: Stage, selector: str) -> None:
+    """Go on with another session: /resume [SESSION]
+
+    By id, the beginning of an id, or name; without one you choose from this project's.
+    """
+    if not selector:
+        others = _others(stage)
+        if not others:
+            raise UsageError("This project has no other session.")
+        chosen = await stage.pick("Go on with which session?", [Choice(_label(one), _detail(one)) for one in others])
+        if chosen is None:
+            return
+        selector = str(others[chosen]["id"])
+    if selector == stage.desk.journal.id:
+        raise UsageError("This session is open already.")
+    stage.move_to(stage.host.open(selector))
+
+
+async def sessions(stage: Stage, _: str) -> None:
+    """List this project's sessions, newest first: /sessions"""
+    found = stage.host.sessions()
+    stage.say(*[f"{one.get('id', '')}  {_label(one)}  ({_detail(one)})" for one in found] or ["No session yet."])
+
+
+async def rename(stage: Stage, name: str) -> None:
+    """Give this session a name to resume it by: /rename NAME"""
+    if not name:
+        raise UsageError("Say the name: /rename NAME")
+    stage.tell(stage.desk.rename(name))
+
+
+async def new(stage: Stage, _: str) -> None:
+    """Begin a new session; this one is kept: /new"""
+    stage.move_to(stage.host.new())
+
+
+async def fork(stage: Stage, _: str) -> None:
+    """Go on in a copy of this session: /fork"""
+    stage.move_to(stage.host.fork(stage.desk))
+
+
+async def quit_(stage: Stage, _: str) -> None:
+    """Leave: /quit"""
+    stage.leave()
+
+
+def known(stage: Stage) -> Sequence[Item]:
+    """Sessions as completions."""
+    return [Item(str(one.get("name") or one.get("id", "")), _label(one)) for one in _others(stage)]
+
+
+def _others(stage: Stage) -> list[Mapping[str, Any]]:
+    return [one for one in stage.host.sessions() if one.get("id") != stage.desk.journal.id]
+
+
+def _label(session: Mapping[str, Any]) -> str:
+    return str(session.get("name") or session.get("title") or session.get("id", ""))
+
+
+def _detail(session: Mapping[str, Any]) -> str:
+    times = session.get("time") or {}
+    updated = str(times.get("updated", "")) if isinstance(times, Mapping) else ""
+    return " · ".join(filter(None, (updated[:16].replace("T", " "), str(session.get("model", "")))))

@@ -1,0 +1,79 @@
+"""What a slash command may use of the terminal it was typed in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Protocol
+
+from agentcli.agent.ports import Desk, Host
+from agentcli.core.event import Event
+from agentcli.ui.scroll import Look
+from agentcli.ui.view import Choice, State
+
+
+class Stage(Protocol):
+    """The open session, and ways to show, ask and do."""
+
+    @property
+    def host(self) -> Host: ...
+    @property
+    def desk(self) -> Desk: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def columns(self) -> int: ...
+
+    look: Look
+
+    def say(self, *lines: str) -> None:
+        """Print lines of text; whatever they hold is made safe and wrapped."""
+        ...
+
+    def show(self, *lines: str) -> None:
+        """Print lines that are coloured already and hold nothing unsafe."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Tell of something that did not work."""
+        ...
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """Show what happened."""
+        ...
+
+    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
+        """Show a stream of events as it happens; it can be interrupted."""
+        ...
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        """Let the person choose from a list, searching; None when they leave it."""
+        ...
+
+    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
+        """A yes-or-no question; no is the default."""
+        ...
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        """The text after the person changed it in their own editor."""
+        ...
+
+    def move_to(self, desk: Desk) -> None:
+        """Go on with another session; the one that was open is closed."""
+        ...
+
+    def draft(self, text: str) -> None:
+        """Put a text into the input."""
+        ...
+
+    def send(self, text: str) -> None:
+        """Say something to the model, as if it had been typed."""
+        ...
+
+    def copy(self, text: str) -> None:
+        """Put a text on the person's clipboard, where the terminal does that."""
+        ...
+
+    def leave(self) -> None:
+        """End the program."""
+        ...

@@ -1,0 +1,93 @@
+"""How a dialog answers to keys: pure, so that every way through it can be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agentcli.ui.view import Choice, Dialog
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The dialog is over: which choice, or -1 for what was typed; `marked` are the choices ticked, if several may be."""
+
+    index: int
+    marked: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The dialog was left without an answer; `hard` by Ctrl-C, which also stops what goes on."""
+
+    hard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The person wants to change what is proposed."""
+
+
+Outcome = Picked | Cancelled | Edited
+
+
+def press(dialog: Dialog, key: str) -> Dialog | Outcome:
+    """What a key (its name, or the character) makes of a dialog: the dialog as it is then, or how it ended."""
+    match key:
+        case "escape" | "c-d":
+            return Cancelled()
+        case "c-c":
+            return Cancelled(hard=True)
+        case "up" | "s-tab":
+            return _moved(dialog, -1)
+        case "down" | "tab":
+            return _moved(dialog, 1)
+        case "pageup":
+            return _moved(dialog, -10, around=False)
+        case "pagedown":
+            return _moved(dialog, 10, around=False)
+        case "enter":
+            return _entered(dialog)
+        case "c-g":
+            return Edited()
+        case _:
+            return dialog if dialog.entry is not None else _letter(dialog, key)
+
+
+def matching(choices: Sequence[Choice], query: str) -> list[int]:
+    """The numbers of the choices that hold every word of the query, in their order."""
+    words = query.lower().split()
+    return [
+        n
+        for n, choice in enumerate(choices)
+        if all(word in f"{choice.label} {choice.detail}".lower() for word in words)
+    ]
+
+
+def _entered(dialog: Dialog) -> Dialog | Outcome:
+    if dialog.entry is not None and not dialog.choices:
+        return Picked(-1)
+    if not dialog.choices:
+        return dialog
+    return Picked(dialog.chosen, dialog.marked)
+
+
+def _letter(dialog: Dialog, key: str) -> Dialog | Outcome:
+    if dialog.multiple and key == " ":
+        return replace(dialog, marked=dialog.marked ^ {dialog.chosen})
+    if dialog.numbered and key.isdigit() and 0 < int(key) <= len(dialog.choices):
+        if dialog.multiple:
+            return replace(dialog, chosen=int(key) - 1, marked=dialog.marked ^ {int(key) - 1})
+        return Picked(int(key) - 1)
+    for n, choice in enumerate(dialog.choices):
+        if key and key.lower() in choice.keys:
+            return Picked(n)
+    return Edited() if dialog.editable and key.lower() == "e" else dialog
+
+
+def _moved(dialog: Dialog, step: int, around: bool = True) -> Dialog:
+    if not dialog.choices:
+        return dialog
+    to = dialog.chosen + step
+    last = len(dialog.choices) - 1
+    return replace(dialog, chosen=to % (last + 1) if around else min(max(to, 0), last))

@@ -1,0 +1,259 @@
+"""The live part of the screen: the unfinished tail, what runs, the question or the input, and the status line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentcli.core.record import TodoItem
+from agentcli.core.sanitise import safe
+from agentcli.ui.cells import clip, expand, width, wrap
+from agentcli.ui.scroll import Look, Markdown, duration
+from agentcli.ui.theme import Theme
+from agentcli.ui.view import Dialog, Running, State, Status, Work
+
+MENU_ROWS = 8
+RUNNING_ROWS = 5
+TODO_ROWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One completion: what is inserted, and what it says."""
+
+    label: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What is being typed: the draft, or the line of a dialog. `chosen` is -1 while no menu item is."""
+
+    text: str = ""
+    cursor: int = 0
+    menu: tuple[Item, ...] = ()
+    chosen: int = -1
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The terminal, in cells."""
+
+    columns: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The lines that can still change, fewer than the terminal has rows, and where the cursor stands in them."""
+
+    lines: tuple[str, ...]
+    cursor: tuple[int, int]
+
+
+def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
+    """The end of the block that is still being written; the one costly part of a frame, so it is renewed by the tick only."""
+    block = state.reply.tail
+    if block is not None:
+        source = expand(block.source)
+        if len(source) > 20_000:
+            source = source[-20_000:]
+        return markdown(source, size.columns, look.theme, block.gap)[-look.tail_rows :]
+    if state.thought:
+        rows = wrap(expand(state.thought[-4000:].strip()), size.columns - 3)[-3:]
+        return ["", *(look.theme.paint("thought", "  " + row) for row in rows)]
+    return []
+
+
+def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[str], now: float) -> Live:
+    """The live part; `unfinished` is what `tail` last gave."""
+    room = max(size.rows - 1, 2)
+    if state.dialog is not None:
+        low, cursor = _dialog(state.dialog, edit, size, look.theme)
+        low, cursor = _lowest(low, cursor, room)
+    else:
+        above = _around(state, size, look.theme)
+        low, (row, column) = _input(edit, size, look.theme)
+        low, cursor = _lowest([*above, *low], (len(above) + row, column), room)
+    high = [*unfinished, *_busy(state, size, look.theme, now)][-max(room - len(low), 0) :] if room > len(low) else []
+    return Live((*high, *low), (len(high) + cursor[0], cursor[1]))
+
+
+def status_line(status: Status, columns: int, theme: Theme) -> str:
+    """Model, mode, context, cost, session: what does not fit is left out from the right."""
+    facts = [status.model, status.mode]
+    if status.usable:
+        facts.append(f"ctx {100 * status.used / status.usable:.0f}%")
+    if status.cost is not None:
+        facts.append(f"${status.cost:.2f}")
+    facts += [status.branch, status.session, status.extra]
+    line = ""
+    for fact in filter(None, facts):
+        longer = f"{line} · {fact}" if line else fact
+        if width(longer) > columns - 1:
+            break
+        line = longer
+    return theme.paint("dim", line)
+
+
+def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int, int]]:
+    """An input as rows of at most `columns` cells, and the place of the character at `cursor`."""
+    rows: list[str] = []
+    row: list[str] = []
+    used, place = 0, (0, 0)
+    for n, char in enumerate(text):
+        shown = "    " if char == "\t" else char if char.isprintable() or char == "\n" else "·"
+        if char != "\n" and used + width(shown) > columns:
+            rows.append("".join(row))
+            row, used = [], 0
+        if n == cursor:
+            place = (len(rows), used)
+        if char == "\n":
+            rows.append("".join(row))
+            row, used = [], 0
+            continue
+        row.append(shown)
+        used += width(shown)
+    if cursor >= len(text):
+        place = (len(rows), used)
+    return [*rows, "".join(row)], place
+
+
+def _around(state: State, size: Size, theme: Theme) -> list[str]:
+    lines = [theme.paint("dim", clip(f"  steering: {_one_line(words)}", size.columns - 1)) for words in state.steering]
+    for words in state.queue:
+        lines.append(theme.paint("dim", clip(f"  queued: {_one_line(words)}", size.columns - 1)))
+    if state.notice:
+        lines += [theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n")]
+    return [*lines[-6:], status_line(state.status, size.columns, theme)]
+
+
+def _busy(state: State, size: Size, theme: Theme, now: float) -> list[str]:
+    lines = _running(state.running, size, theme, now)
+    if state.work is not None:
+        lines += _todo(state.todo, size, theme)
+        doing = f"Writing {state.writing}" if state.writing else "Thinking" if state.thought else state.work.doing
+        if state.running and not state.thought:
+            doing = "Running"
+        lines.append(theme.paint("accent", clip(_progress(doing, state.work, now), size.columns - 1)))
+    return lines
+
+
+def _progress(doing: str, work: Work, now: float) -> str:
+    facts = [duration(now - work.since)]
+    if work.sent:
+        facts.append(f"↑ {_short(work.sent)}")
+    coming = work.received + work.characters // 4
+    if coming:
+        facts.append(f"↓ {_short(coming)} tokens")
+    return f"✻ {doing}… ({' · '.join([*facts, 'esc to interrupt'])})"
+
+
+def _running(running: Sequence[Running], size: Size, theme: Theme, now: float) -> list[str]:
+    lines = []
+    for one in running[:RUNNING_ROWS]:
+        since = now - one.since
+        lines.append(
+            clip(f"○ {one.title}" + theme.paint("dim", f" · {duration(since)}" if since >= 1 else ""), size.columns)
+        )
+        if one.last.strip():
+            last = [row for row in expand(one.last).split("\n") if row.strip()][-3:]
+            lines += [theme.paint("dim", "  " + clip(row, size.columns - 3)) for row in last]
+    if len(running) > RUNNING_ROWS:
+        lines.append(theme.paint("dim", f"○ and {len(running) - RUNNING_ROWS} more"))
+    return lines
+
+
+def _todo(items: Sequence[TodoItem], size: Size, theme: Theme) -> list[str]:
+    if not items or all(item.status == "completed" for item in items):
+        return []
+    return todo_lines(items, size.columns - 1, theme, TODO_ROWS)
+
+
+def todo_lines(items: Sequence[TodoItem], columns: int, theme: Theme, limit: int = 1000) -> list[str]:
+    """The list, one line a step; when it is too long, from the last step that is done."""
+    done = sum(item.status == "completed" for item in items)
+    start = max(0, min(done - 1, len(items) - limit)) if len(items) > limit else 0
+    return [_step(item, columns, theme) for item in items[start : start + limit]]
+
+
+def _step(item: TodoItem, columns: int, theme: Theme) -> str:
+    words = safe(item.content).replace("\n", " ")
+    match item.status:
+        case "completed":
+            return theme.paint("dim", clip(f"  ☒ {words}", columns))
+        case "in_progress":
+            return theme.paint("strong", clip(f"  ◐ {safe(item.active_form) or words}", columns))
+        case "pending":
+            return clip(f"  ☐ {words}", columns)
+
+
+def _input(edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
+    columns = max(size.columns - 3, 4)
+    rows, (row, column) = rows_of(edit.text, columns, edit.cursor)
+    limit = max((size.rows - 4) // 2, 1)
+    first = min(max(0, row - limit + 1), max(0, len(rows) - limit)) if len(rows) > limit else 0
+    mark = edit.mark or "> "
+    lines = [(mark if n == 0 else "  ") + line for n, line in enumerate(rows)][first : first + limit]
+    menu = _menu(edit, size, theme)
+    return [*lines, *menu], (row - first, column + 2)
+
+
+def _menu(edit: Edit, size: Size, theme: Theme) -> list[str]:
+    room = min(MENU_ROWS, max(size.rows - 6, 1))
+    first = max(0, min(edit.chosen - room // 2, len(edit.menu) - room))
+    wide = min(max((width(item.label) for item in edit.menu), default=0), size.columns // 2)
+    return [
+        _option(item.label, item.detail, first + n == edit.chosen, wide, size.columns - 1, theme)
+        for n, item in enumerate(edit.menu[first : first + room])
+    ]
+
+
+def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, theme: Theme) -> str:
+    label = clip(label, wide)
+    line = f"{'❯' if chosen else ' '} {label}" + " " * (wide - width(label))
+    line = clip(line, columns)
+    rest = columns - width(line) - 2
+    shown = theme.paint("accent", line) if chosen else line
+    return shown + "  " + theme.paint("dim", clip(detail, rest)) if detail and rest > 8 else shown
+
+
+def _dialog(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
+    columns = size.columns - 1
+    lines = ["", *(theme.paint("strong", row) for row in wrap(dialog.title, columns))]
+    lines += [clip(row, columns) for row in dialog.body]
+    cursor = (len(lines) - 1, 0)
+    if dialog.entry is not None:
+        rows, (row, column) = rows_of(edit.text, max(columns - width(dialog.entry) - 2, 8), edit.cursor)
+        start = len(lines)
+        lines += [(dialog.entry if n == 0 else " " * width(dialog.entry)) + line for n, line in enumerate(rows)]
+        cursor = (start + row, width(dialog.entry) + column)
+    room = max(min(size.rows - len(lines) - 3, 12), 3)
+    first = max(0, min(dialog.chosen - room // 2, len(dialog.choices) - room))
+    wide = min(max((width(choice.label) for choice in dialog.choices), default=0) + 3, columns * 3 // 4)
+    for n, choice in list(enumerate(dialog.choices))[first : first + room]:
+        tick = ("[x] " if n in dialog.marked else "[ ] ") if dialog.multiple else ""
+        label = f"{n + 1}. {tick}{choice.label}" if dialog.numbered else choice.label
+        if n == dialog.chosen and dialog.entry is None:
+            cursor = (len(lines), 0)
+        lines.append(_option(label, choice.detail, n == dialog.chosen, wide + len(tick), columns, theme))
+    if dialog.hint:
+        lines.append(theme.paint("dim", clip(dialog.hint, columns)))
+    return lines, cursor
+
+
+def _lowest(lines: list[str], cursor: tuple[int, int], room: int) -> tuple[list[str], tuple[int, int]]:
+    """At most `room` lines around the cursor, the lower ones first to stay."""
+    cut = max(len(lines) - room, 0)
+    if cursor[0] < cut:
+        return lines[cursor[0] : cursor[0] + room], (0, cursor[1])
+    return lines[cut:], (cursor[0] - cut, cursor[1])
+
+
+def _one_line(text: str) -> str:
+    return safe(text).replace("\n", " ⏎ ")
+
+
+def _short(count: int) -> str:
+    return f"{count}" if count < 1000 else f"{count / 1000:.1f}k" if count < 1_000_000 else f"{count / 1e6:.1f}M"

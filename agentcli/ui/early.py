@@ -1,0 +1,130 @@
+"""The prompt stands and echoes keys while everything heavy is still being imported."""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import sys
+import termios
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+PROMPT = "> "
+BRACKETED_PASTE = "\x1b[?2004h"
+_CTRL_C = 3
+
+
+def possible() -> bool:
+    """Whether both ends are a terminal that understands cursor movement."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "")
+
+
+def start(status: str = "starting…") -> EarlyTerminal:
+    """Switch the terminal to raw mode and paint the prompt at once. Call `restore` on every way out."""
+    return EarlyTerminal(sys.stdin.fileno(), sys.stdout.fileno(), status)
+
+
+class EarlyTerminal:
+    """A terminal in raw mode with a prompt on it, and what was typed there so far.
+
+    `lines` are the rows that stand on the screen, the cursor being at the end of the last; `typed` all bytes received, to be
+    given to the real editor. Only plain text is echoed: from the first control byte on, keys are kept but not shown.
+    """
+
+    def __init__(self, keyboard: int, screen: int, status: str) -> None:
+        self._keyboard, self._screen = keyboard, screen
+        self._before: list[Any] = termios.tcgetattr(keyboard)
+        self._wide_enough = _columns(screen) - len(PROMPT) - 1
+        self._held = False
+        self.typed = b""
+        self.shown = ""
+        self.status = status[: self._wide_enough]
+        termios.tcsetattr(keyboard, termios.TCSANOW, _raw(self._before))
+        _write(screen, f"{BRACKETED_PASTE}{self.lines[0]}\r\n{self.lines[1]}")
+
+    @property
+    def lines(self) -> tuple[str, str]:
+        """The rows that stand on the screen."""
+        return f"\x1b[2m{self.status}\x1b[0m", PROMPT + self.shown
+
+    def during(self, work: Callable[[], T]) -> T:
+        """Do `work` in a thread, echoing keys meanwhile. Ctrl-C raises KeyboardInterrupt and leaves the thread behind."""
+        outcome: list[Callable[[], T]] = []
+        awake, ring = os.pipe()
+        thread = threading.Thread(target=_attempt, args=(work, outcome, ring), daemon=True)
+        # Collecting garbage while thousands of functions and classes are made only costs time: all of them stay.
+        gc.disable()
+        thread.start()
+        try:
+            while not outcome:
+                ready, _, _ = select.select([self._keyboard, awake], [], [])
+                if self._keyboard in ready:
+                    self._take(os.read(self._keyboard, 65536))
+        finally:
+            gc.freeze()
+            gc.enable()
+            os.close(awake)
+        return outcome[0]()
+
+    def restore(self) -> None:
+        """Put the terminal back as it was found; nothing typed is thrown away."""
+        termios.tcsetattr(self._keyboard, termios.TCSADRAIN, self._before)
+
+    def leave(self) -> None:
+        """Take the prompt off the screen and restore, when it turns out that nobody will read it."""
+        _write(self._screen, "\r\x1b[A\x1b[J\x1b[?2004l")
+        self.restore()
+
+    def _take(self, data: bytes) -> None:
+        if not data:
+            raise EOFError
+        self.typed += data
+        if _CTRL_C in data:
+            raise KeyboardInterrupt
+        self._held = self._held or any(byte < 32 or byte == 127 for byte in data)
+        text = data.decode(errors="replace")
+        # A character that is not ASCII may be two cells wide: what does not surely fit waits for the editor.
+        room = self._wide_enough - sum(1 if char.isascii() else 2 for char in self.shown + text)
+        self._held = self._held or room < 0 or "\ufffd" in text
+        if not self._held:
+            self.shown += text
+            _write(self._screen, text)
+
+
+def _attempt(work: Callable[[], T], outcome: list[Callable[[], T]], ring: int) -> None:
+    try:
+        value = work()
+        outcome.append(lambda: value)
+    except BaseException as error:  # noqa: BLE001 - handed over whole to the thread that waits
+        failure = error
+
+        def fail() -> T:
+            raise failure
+
+        outcome.append(fail)
+    os.close(ring)
+
+
+def _raw(attributes: list[Any]) -> list[Any]:
+    raw: list[Any] = [list(part) if isinstance(part, list) else part for part in attributes]
+    raw[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
+    raw[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
+    raw[6][termios.VMIN] = 1
+    return raw
+
+
+def _columns(screen: int) -> int:
+    return os.get_terminal_size(screen).columns or 80
+
+
+def _write(screen: int, text: str) -> None:
+    data = text.encode()
+    while data:
+        try:
+            data = data[os.write(screen, data) :]
+        except BlockingIOError:
+            select.select([], [screen], [])

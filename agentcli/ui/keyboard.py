@@ -1,0 +1,112 @@
+"""Bytes from the terminal as keys; a paste of any size is one key and costs what reading it costs."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import select
+from typing import TextIO
+
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
+
+_START, _END = "\x1b[200~", "\x1b[201~"
+_CHUNK = 65536
+_SHIFT_ENTER = ("\x1b[27;2;13~", "\x1b[13;2u")
+
+
+class Keyboard(Vt100Input):
+    """prompt_toolkit's reader takes 1 KB at a time and looks through the whole paste each time; this one does not."""
+
+    def __init__(self, stdin: TextIO) -> None:
+        super().__init__(stdin)
+        for sequence in _SHIFT_ENTER:
+            ANSI_SEQUENCES[sequence] = Keys.ControlJ
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._shut = False
+        self._text = ""
+        self._paste: list[str] | None = None
+        self._mark = ""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the terminal is gone."""
+        return self._shut
+
+    def read_keys(self) -> list[KeyPress]:
+        """What has been typed or pasted since the last call."""
+        return self.keys_of(self._read())
+
+    def flush_keys(self) -> list[KeyPress]:
+        """Keys that were waiting for more, above all Esc."""
+        self._feed_plain(self._text)
+        self._text = ""
+        return super().flush_keys()
+
+    def drop(self) -> bool:
+        """Throw away what was typed ahead; says whether there was anything."""
+        dropped = False
+        while select.select([self.fileno()], [], [], 0)[0] and not self._shut:
+            dropped = bool(self.keys_of(self._read())) or dropped
+        return bool(self.flush_keys()) or dropped
+
+    def keys_of(self, data: bytes) -> list[KeyPress]:
+        """These bytes as keys; a mark or a character that was cut waits for its rest."""
+        self._text += self._decoder.decode(data)
+        while self._text:
+            if not (self._in_paste() if self._paste is not None else self._outside()):
+                break
+        keys, self._buffer = self._buffer, []
+        return keys
+
+    def _read(self) -> bytes:
+        try:
+            if not select.select([self.fileno()], [], [], 0)[0]:
+                return b""
+            data = os.read(self.fileno(), _CHUNK)
+        except InterruptedError:
+            return b""
+        except OSError:
+            data = b""
+        self._shut = not data
+        return data
+
+    def _outside(self) -> bool:
+        """Take keys up to a paste; false when the rest may be the beginning of a mark."""
+        before, mark, after = self._text.partition(_START)
+        if mark:
+            self._feed_plain(before)
+            self._text, self._paste = after, []
+            return True
+        held = _beginning(self._text, _START)
+        self._feed_plain(self._text[: len(self._text) - held])
+        self._text = self._text[len(self._text) - held :]
+        return False
+
+    def _in_paste(self) -> bool:
+        """Take pasted text; false when its end has not come yet."""
+        assert self._paste is not None
+        text, mark, after = self._text.partition(_END)
+        if mark:
+            pasted = "".join([*self._paste, text])
+            self._buffer.append(KeyPress(Keys.BracketedPaste, pasted))
+            self._text, self._paste = after, None
+            return True
+        held = _beginning(self._text, _END)
+        self._paste.append(self._text[: len(self._text) - held])
+        self._text = self._text[len(self._text) - held :]
+        return False
+
+    def _feed_plain(self, text: str) -> None:
+        if text:
+            self.vt100_parser.feed(text)
+
+
+def _beginning(text: str, mark: str) -> int:
+    """How many characters at the end of the text may be the beginning of the mark."""
+    for size in range(min(len(mark) - 1, len(text)), 0, -1):
+        if text.endswith(mark[:size]):
+            return size
+    return 0

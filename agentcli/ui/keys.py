@@ -1,0 +1,177 @@
+"""Which key does what, and the list of them that `?` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit.filters import Condition, Filter, vi_insert_mode, vi_mode
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+if TYPE_CHECKING:
+    from agentcli.ui.prompt import Act, Deeds, Editor
+
+HELP = (
+    ("Enter", "send; while it works: queue for after the turn"),
+    ("Alt-Enter", "new line; while it works: steer at the next safe point"),
+    ("Ctrl-J, \\ Enter", "new line"),
+    ("Esc", "interrupt, keeping what came"),
+    ("Ctrl-C", "interrupt, else clear; twice: leave"),
+    ("Ctrl-D", "leave"),
+    ("Up, Down", "take back a queued message; earlier prompts"),
+    ("Ctrl-R", "search earlier prompts"),
+    ("Tab", "complete /commands and @files"),
+    ("Shift-Tab", "next mode"),
+    ("Ctrl-O", "the whole output of the last tool calls"),
+    ("Ctrl-T", "show or fold thinking"),
+    ("Ctrl-G", "write in your editor"),
+    ("Ctrl-B", "send the running command to the background"),
+    ("Ctrl-L", "paint again"),
+    ("Ctrl-Z", "suspend"),
+    ("/", "commands"),
+    ("@", "attach a file or folder"),
+    ("! and !!", "run a shell command, with and without showing it to the model"),
+)
+
+_ACTS: dict[str, Act] = {
+    "c-r": "search",
+    "c-o": "output",
+    "c-t": "thinking",
+    "c-g": "editor",
+    "c-b": "background",
+    "c-l": "redraw",
+}
+_DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "pageup", "pagedown", "home", "end")
+
+
+def bindings(editor: Editor, deeds: Deeds) -> KeyBindings:
+    """All keys; what is not here does what prompt_toolkit's Emacs or vi mode does."""
+    keys = KeyBindings()
+    drafting = Condition(lambda: not deeds.asking)
+    menu = drafting & Condition(lambda: bool(editor.menu.items))
+    _sending(keys, editor, deeds, drafting)
+    _leaving(keys, editor, deeds, drafting)
+    _moving(keys, editor, deeds, drafting, menu)
+    _dialogs(keys, deeds)
+    for key, act in _ACTS.items():
+        keys.add(key, filter=drafting)(_does(deeds, act))
+
+    @keys.add(Keys.BracketedPaste)
+    def paste(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.insert_text(editor.pastes.fold(event.data) if buffer is editor.draft else event.data.replace("\n", " "))
+
+    @keys.add("c-z")
+    def suspend(event: KeyPressEvent) -> None:
+        event.app.suspend_to_background()
+
+    return keys
+
+
+def _sending(keys: KeyBindings, editor: Editor, deeds: Deeds, drafting: Filter) -> None:
+    @keys.add("enter", filter=drafting)
+    def send(event: KeyPressEvent) -> None:
+        if editor.menu.items and editor.chosen >= 0:
+            editor.accept()
+        elif editor.draft.document.text_before_cursor.endswith("\\"):
+            editor.draft.delete_before_cursor()
+            editor.draft.insert_text("\n")
+        elif editor.draft.text.strip():
+            deeds.submit(editor.take())
+
+    @keys.add("c-j", filter=drafting)
+    def new_line(event: KeyPressEvent) -> None:
+        editor.draft.insert_text("\n")
+
+    @keys.add("escape", "enter", filter=drafting)
+    def steer(event: KeyPressEvent) -> None:
+        if deeds.working and editor.draft.text.strip():
+            deeds.steer(editor.take())
+        else:
+            editor.draft.insert_text("\n")
+
+    @keys.add("?", filter=drafting & Condition(lambda: not editor.draft.text))
+    def list_keys(event: KeyPressEvent) -> None:
+        deeds.act("keys")
+
+
+def _leaving(keys: KeyBindings, editor: Editor, deeds: Deeds, drafting: Filter) -> None:
+    @keys.add("escape", filter=drafting & ~(vi_mode & vi_insert_mode))
+    def interrupt(event: KeyPressEvent) -> None:
+        if editor.menu.items:
+            editor.close_menu()
+        else:
+            deeds.act("interrupt")
+
+    @keys.add("c-c", filter=drafting)
+    def break_off(event: KeyPressEvent) -> None:
+        deeds.act("break")
+
+    @keys.add("c-d", filter=drafting & Condition(lambda: not editor.draft.text))
+    def leave(event: KeyPressEvent) -> None:
+        deeds.act("leave")
+
+    @keys.add(Keys.SIGINT)
+    def signalled(event: KeyPressEvent) -> None:
+        deeds.act("break")
+
+
+def _moving(keys: KeyBindings, editor: Editor, deeds: Deeds, drafting: Filter, menu: Filter) -> None:
+    @keys.add("up", filter=drafting & ~menu)
+    def earlier(event: KeyPressEvent) -> None:
+        document = editor.draft.document
+        queued = deeds.recall() if not document.text else None
+        if queued is not None:
+            editor.put(queued)
+        else:
+            editor.draft.auto_up()
+
+    @keys.add("up", filter=menu)
+    def menu_up(event: KeyPressEvent) -> None:
+        editor.move(-1)
+
+    @keys.add("down", filter=menu)
+    def menu_down(event: KeyPressEvent) -> None:
+        editor.move(1)
+
+    @keys.add("tab", filter=menu)
+    def complete(event: KeyPressEvent) -> None:
+        editor.accept()
+
+    @keys.add("tab", filter=drafting & ~menu)
+    def indent(event: KeyPressEvent) -> None:
+        editor.draft.insert_text("    ")
+
+    @keys.add("s-tab", filter=drafting)
+    def next_mode(event: KeyPressEvent) -> None:
+        deeds.act("mode")
+
+
+def _dialogs(keys: KeyBindings, deeds: Deeds) -> None:
+    asking = Condition(lambda: bool(deeds.asking))
+    choosing = Condition(lambda: deeds.asking == "choice")
+    for name in _DIALOG_KEYS:
+        keys.add(name, filter=asking)(_presses(deeds, name))
+
+    @keys.add("c-g", filter=asking)
+    def edit(event: KeyPressEvent) -> None:
+        deeds.press("c-g")
+
+    @keys.add(Keys.Any, filter=choosing)
+    def letter(event: KeyPressEvent) -> None:
+        deeds.press(event.data)
+
+
+def _does(deeds: Deeds, act: Act) -> Callable[[KeyPressEvent], Any]:
+    def handler(event: KeyPressEvent) -> None:
+        deeds.act(act)
+
+    return handler
+
+
+def _presses(deeds: Deeds, name: str) -> Callable[[KeyPressEvent], Any]:
+    def handler(event: KeyPressEvent) -> None:
+        deeds.press(name)
+
+    return handler

@@ -1,0 +1,198 @@
+"""The edit buffer and its keys: prompt_toolkit reads and edits, what is shown is up to `paint`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.layout import BufferControl, HSplit, Layout, Window
+from prompt_toolkit.output import DummyOutput
+from prompt_toolkit.renderer import Renderer
+
+from agentcli.ui.complete import Menu
+from agentcli.ui.draw import Edit
+from agentcli.ui.keyboard import Keyboard
+from agentcli.ui.keys import bindings
+from agentcli.ui.pastes import Pastes
+
+if TYPE_CHECKING:
+    from prompt_toolkit.layout.layout import Layout as AnyLayout
+
+FLUSH = 0.05
+"""Seconds that a lone Esc waits for the rest of a sequence."""
+
+Act = Literal[
+    "interrupt", "break", "leave", "mode", "output", "thinking", "search", "keys", "editor", "background", "redraw"
+]
+"""What a key can ask for besides editing and sending."""
+
+
+class Deeds(Protocol):
+    """What the keys do beyond the buffer."""
+
+    def submit(self, text: str) -> None:
+        """Enter."""
+        ...
+
+    def steer(self, text: str) -> None:
+        """Alt-Enter while something goes on."""
+        ...
+
+    def act(self, act: Act) -> None:
+        """A key that is no edit."""
+        ...
+
+    def press(self, key: str) -> None:
+        """A key for the open dialog: a character, or the name of a key."""
+        ...
+
+    def typed(self) -> None:
+        """The line of the open dialog changed."""
+        ...
+
+    def recall(self) -> str | None:
+        """Take back the message that was queued last."""
+        ...
+
+    @property
+    def working(self) -> bool:
+        """Whether a turn runs."""
+        ...
+
+    @property
+    def asking(self) -> Literal["", "choice", "entry"]:
+        """Which kind of dialog is open."""
+        ...
+
+    def paint(self) -> None:
+        """Show what changed."""
+        ...
+
+    def erase(self) -> None:
+        """Take the live part off the screen: somebody else writes now."""
+        ...
+
+
+class Editor:
+    """The draft, the line of a dialog, and the completion menu."""
+
+    def __init__(
+        self,
+        deeds: Deeds,
+        complete: Callable[[str], Menu],
+        past: list[str],
+        *,
+        vi: bool = False,
+        stdin: TextIO = sys.stdin,
+    ) -> None:
+        self.pastes = Pastes()
+        self.menu, self.chosen = Menu(), -1
+        self._deeds, self._complete = deeds, complete
+        self.draft = Buffer(multiline=True, history=InMemoryHistory(past), on_text_changed=lambda _: self._changed())
+        self.line = Buffer(multiline=False, on_text_changed=lambda _: deeds.typed())
+        self.keyboard = Keyboard(stdin)
+        self.application: Application[int] = Application(
+            layout=Layout(HSplit([Window(BufferControl(self.draft)), Window(BufferControl(self.line))])),
+            key_bindings=bindings(self, deeds),
+            editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
+            input=self.keyboard,
+            output=DummyOutput(),
+            terminal_size_polling_interval=None,
+        )
+        self.application.ttimeoutlen = self.application.timeoutlen = FLUSH
+        self.application.renderer = _Painted(self.application, deeds)
+
+    @property
+    def edit(self) -> Edit:
+        """A frozen copy of what is being typed."""
+        if self._deeds.asking:
+            return Edit(self.line.text, self.line.cursor_position)
+        mark = "! " if self.draft.text.startswith("!") else ""
+        return Edit(self.draft.text, self.draft.cursor_position, self.menu.items, self.chosen, mark)
+
+    def type_ahead(self, data: bytes) -> None:
+        """Keys that were pressed before there was an editor."""
+        store_typeahead(self.keyboard, [*self.keyboard.keys_of(data), *self.keyboard.flush_keys()])
+
+    async def run(self) -> int:
+        """Read keys until `leave`."""
+        # Drawing a control would load the history; nothing is drawn here.
+        self.application.pre_run_callables.append(self.draft.load_history_if_not_yet_loaded)
+        return await self.application.run_async()
+
+    def leave(self, code: int) -> None:
+        """End `run`."""
+        if self.application.is_running and not self.application.is_done:
+            self.application.exit(result=code)
+
+    def repaint(self) -> None:
+        """Have the screen painted soon."""
+        self.application.invalidate()
+
+    def focus(self, dialog: bool, text: str = "") -> None:
+        """Type into the dialog's line, or back into the draft, which stays as it was."""
+        self.menu, self.chosen = Menu(), -1
+        if dialog:
+            self.line.text = text
+            self.line.cursor_position = len(text)
+        self.application.layout.focus(self.line if dialog else self.draft)
+
+    def take(self) -> str:
+        """The draft with its pastes unfolded; the buffer is empty then, and the history one richer."""
+        text = self.draft.text
+        self.draft.append_to_history()
+        self.draft.reset()
+        self._changed()
+        return self.pastes.unfold(text)
+
+    def put(self, text: str) -> None:
+        """Replace the draft."""
+        self.draft.text = text
+        self.draft.cursor_position = len(text)
+
+    def move(self, step: int) -> None:
+        """Choose another menu item."""
+        self.chosen = (
+            (self.chosen + step) % len(self.menu.items) if self.chosen >= 0 or step > 0 else len(self.menu.items) - 1
+        )
+
+    def accept(self) -> None:
+        """Insert the chosen menu item, or the first."""
+        item = self.menu.items[max(self.chosen, 0)]
+        self.draft.delete_before_cursor(self.menu.length)
+        ends = "" if item.label.endswith("/") else " "
+        self.draft.insert_text(item.label + ends)
+
+    def close_menu(self) -> None:
+        """No completion until more is typed."""
+        self.menu, self.chosen = Menu(), -1
+
+    def _changed(self) -> None:
+        self.menu = self._complete(self.draft.document.text_before_cursor)
+        self.chosen = 0 if self.menu.first and self.menu.items else -1
+
+
+class _Painted(Renderer):
+    """Puts our painting where prompt_toolkit's would be; suspending and resizing work through it unchanged."""
+
+    def __init__(self, application: Application[int], deeds: Deeds) -> None:
+        self._deeds: Deeds | None = None  # the base class resets itself before there is anything to reset
+        super().__init__(application._merged_style, application.output)
+        self._deeds = deeds
+
+    def render(self, app: Application[Any], layout: AnyLayout, is_done: bool = False) -> None:
+        if self._deeds is not None and not is_done:
+            self._deeds.paint()
+
+    def erase(self, leave_alternate_screen: bool = True) -> None:
+        if self._deeds is not None:
+            self._deeds.erase()
+
+    def request_absolute_cursor_position(self) -> None:
+        """Nothing here depends on where the terminal's cursor is."""

@@ -1,0 +1,159 @@
+"""Shows the state: a tick prints what is finished and renews the tail, a key paints at once with the tail as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from agentcli.core.event import Event, TextDelta, ThinkingDelta
+from agentcli.ui.draw import Edit, Live, Size, draw, tail
+from agentcli.ui.paint import Painter
+from agentcli.ui.scroll import Look, Markdown, render
+from agentcli.ui.view import Piece, State, Status, update
+
+FRAME = 0.033
+"""Seconds between two ticks at least; rendering may take a fifth of the time."""
+BUDGET = 0.012
+"""Seconds of printing in one tick, after which keys have their turn."""
+
+
+class Screen:
+    """The state and the one place that shows it. `hear` and `change` may be called as often as one likes."""
+
+    def __init__(self, painter: Painter, descriptor: int, look: Look) -> None:
+        self.state = State()
+        self.look = look
+        self.painter = painter
+        self.edit: Callable[[], Edit] = Edit
+        self.status: Callable[[], Status] | None = None
+        self._descriptor = descriptor
+        self._coming: TextDelta | ThinkingDelta | None = None
+        self._unfinished: list[str] = []
+        self._unfinished_for: Size | None = None
+        self._dirty = asyncio.Event()
+        self._stale = True
+        self._away = False
+
+    @property
+    def size(self) -> Size:
+        """The terminal's size now."""
+        try:
+            found = os.get_terminal_size(self._descriptor)
+        except OSError:
+            return Size(80, 24)
+        return Size(found.columns or 80, found.lines or 24)
+
+    def change(self, state: State) -> None:
+        """Show another state at the next tick."""
+        self.state = state
+        self._dirty.set()
+
+    def print(self, *pieces: Piece) -> None:
+        """Print at the next tick, after everything that was heard before."""
+        self._settle()
+        self.change(self.state.add(*pieces))
+
+    def hear(self, event: Event) -> None:
+        """Show an event at the next tick."""
+        match self._coming, event:
+            case (TextDelta(before), TextDelta(text)):
+                self._coming = TextDelta(before + text)
+            case (ThinkingDelta(before), ThinkingDelta(text)):
+                self._coming = ThinkingDelta(before + text)
+            case (_, TextDelta() | ThinkingDelta()):
+                self._settle()
+                self._coming = event
+            case _:
+                self._settle()
+                self.state = update(self.state, event, time.monotonic())
+                self._stale = True
+        self._dirty.set()
+
+    def refresh(self) -> None:
+        """The status line may have changed."""
+        self._stale = True
+        self._dirty.set()
+
+    async def run(self) -> None:
+        """Tick for ever, when there is something to show or a second of work has passed."""
+        while True:
+            try:
+                async with asyncio.timeout(1 if self.state.work else None):
+                    await self._dirty.wait()
+            except TimeoutError:
+                pass
+            self._dirty.clear()
+            began = time.perf_counter()
+            self.tick()
+            await asyncio.sleep(max(FRAME, 5 * (time.perf_counter() - began)))
+
+    def tick(self) -> None:
+        """Print what is finished, renew the tail and the status line, paint."""
+        if self._away:
+            return
+        self._settle()
+        size, began = self.size, time.perf_counter()
+        lines: list[str] = []
+        waiting = self.state.finished
+        while waiting and time.perf_counter() - began < BUDGET:
+            lines += render(waiting[:1], size.columns, self.look, _markdown())
+            waiting = waiting[1:]
+        self.state = replace(self.state, finished=waiting)
+        if waiting:
+            self._dirty.set()
+        if self._stale and self.status is not None:
+            self.state = replace(self.state, status=self.status())
+            self._stale = False
+        self._unfinished = [] if waiting else tail(self.state, size, self.look, _markdown())
+        self._unfinished_for = size
+        self._show(lines, size)
+
+    def flush(self) -> None:
+        """Print everything that waits, at once."""
+        self.tick()
+        while self.state.finished:
+            self.tick()
+
+    def paint(self) -> None:
+        """A key came: paint what is being typed. Renders nothing, unless the terminal changed its size."""
+        size = self.size
+        if self._unfinished_for not in (None, size):
+            self._unfinished = tail(self.state, size, self.look, _markdown())
+            self._unfinished_for = size
+        self._show([], size)
+
+    def erase(self) -> None:
+        """Take the live part away: somebody else writes now."""
+        self.painter.erase()
+
+    def away(self, value: bool) -> None:
+        """Paint nothing while another program has the terminal."""
+        self._away = value
+
+    def close(self) -> None:
+        """Print what is left and take the live part away for good."""
+        self.flush()
+        self.painter.erase()
+
+    def _show(self, lines: list[str], size: Size) -> None:
+        if self._away:
+            return
+        live = self._live(size)
+        self.painter.paint(lines, live.lines, live.cursor)
+
+    def _live(self, size: Size) -> Live:
+        return draw(self.state, self.edit(), size, self.look, self._unfinished, time.monotonic())
+
+    def _settle(self) -> None:
+        coming, self._coming = self._coming, None
+        if coming is not None:
+            self.state = update(self.state, coming, time.monotonic())
+
+
+def _markdown() -> Markdown:
+    from agentcli.ui.markdown import lines  # rich is imported in the background after the first paint
+
+    return lines

@@ -1,0 +1,147 @@
+"""Finished pieces as lines for the scrollback."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from agentcli.core.message import ToolResult
+from agentcli.core.sanitise import safe
+from agentcli.ui import diff
+from agentcli.ui.cells import clip, expand, wrap
+from agentcli.ui.theme import DARK, Role, Theme
+from agentcli.ui.view import Called, Note, Piece, Printed, Reply, Said, Thought
+
+Markdown = Callable[[str, int, Theme, bool], list[str]]
+"""Source, width, theme, and whether a blank line goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How things are shown. `output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts."""
+
+    theme: Theme = DARK
+    thinking: bool = False
+    output_lines: int = 5
+    diff_lines: int = 60
+    tail_rows: int = 14
+
+
+def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) -> list[str]:
+    """Lines of at most `width` cells for all pieces, in order."""
+    return [line for piece in pieces for line in _piece(piece, width, look, markdown)]
+
+
+def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str]:
+    match piece:
+        case Reply(block):
+            return markdown(expand(block.source), width, look.theme, block.gap)
+        case Said(text):
+            return ["", *_said(text, width, look.theme)]
+        case Thought():
+            return _thought(piece, width, look)
+        case Called():
+            return called(piece, width, look)
+        case Note():
+            return _note(piece, width, look.theme)
+        case Printed(lines):
+            return [clip(line, width) for line in lines]
+        case _:
+            assert_never(piece)
+
+
+def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[str]:
+    """A call's line, then its diff or the beginning of what it printed; all of it when `whole`."""
+    theme, result = look.theme, piece.result
+    mark = theme.paint("bad" if result.status == "error" else "warn" if result.failed else "good", "●")
+    title, short = clip(piece.title, max(width // 2, width - 40)), brief(result)
+    head = clip(f"{mark} {title}" + (theme.paint("dim", f" · {short}") if short else ""), width)
+    change = result.metadata.get("diff")
+    if isinstance(change, str) and change:
+        rows = diff.lines(change, width - 2, theme)
+        limit = len(rows) if whole else look.diff_lines
+    else:
+        rows = _output(result, width, theme, whole)
+        limit = len(rows) if whole else look.output_lines
+    return [head, *fold(["  " + row for row in rows], limit, theme)]
+
+
+def fold(rows: list[str], limit: int, theme: Theme) -> list[str]:
+    """The first rows and a count of the rest."""
+    if len(rows) <= limit + 1:
+        return rows
+    return [*rows[:limit], theme.paint("dim", f"  … {len(rows) - limit} more lines (Ctrl-O)")]
+
+
+def brief(result: ToolResult) -> str:
+    """What came of a call, in a few words."""
+    facts: list[str] = []
+    data = result.metadata
+    if result.status in ("denied", "interrupted"):
+        facts.append(result.status)
+    if "exit_code" in data and data["exit_code"] is not None:
+        facts.append(f"exit {data['exit_code']}")
+    if data.get("additions") or data.get("deletions"):
+        facts.append(f"+{data.get('additions', 0)} −{data.get('deletions', 0)}")
+    elif isinstance(data.get("matches"), int):
+        facts.append(_many(data["matches"], "match", "matches"))
+    elif isinstance(data.get("lines"), int):
+        facts.append(_many(data["lines"], "line", "lines"))
+    elif result.output and not result.failed and not data.get("diff"):
+        facts.append(_many(len(result.output.splitlines()), "line", "lines"))
+    spent = result.ended - result.started
+    if spent >= 2:
+        facts.append(duration(spent))
+    return ", ".join(facts)
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people."""
+    if seconds < 60:
+        return f"{seconds:.0f}s"
+    return (
+        f"{seconds // 60:.0f}m {seconds % 60:02.0f}s"
+        if seconds < 3600
+        else f"{seconds // 3600:.0f}h {seconds % 3600 // 60:02.0f}m"
+    )
+
+
+def _output(result: ToolResult, width: int, theme: Theme, whole: bool) -> list[str]:
+    """Only what a person wants to see at once: what commands print, and why something failed."""
+    if not (whole or result.failed or "exit_code" in result.metadata):
+        return []
+    role: Role = "bad" if result.status == "error" and "exit_code" not in result.metadata else "dim"
+    text = expand(safe(result.output.rstrip("\n")))
+    rows = wrap(text, width - 2) if text else []
+    return [theme.paint(role, row) for row in rows]
+
+
+def _said(text: str, width: int, theme: Theme) -> list[str]:
+    rows = wrap(expand(text.rstrip("\n")), width - 3)
+    return [theme.paint("said", ("> " if n == 0 else "  ") + row) for n, row in enumerate(rows)]
+
+
+def _thought(piece: Thought, width: int, look: Look) -> list[str]:
+    took = f" for {duration(piece.seconds)}" if piece.seconds >= 1 else ""
+    head = look.theme.paint("thought", f"∴ Thought{took}")
+    if not look.thinking:
+        return ["", head]
+    rows = wrap(expand(piece.text.strip()), width - 3)
+    return ["", head, *(look.theme.paint("thought", "  " + row) for row in rows)]
+
+
+def _note(piece: Note, width: int, theme: Theme) -> list[str]:
+    role, mark = {"act": ("dim", "·"), "warn": ("warn", "!"), "error": ("bad", "✗")}[piece.kind]
+    rows = wrap(expand(piece.text), width - 3)
+    return [theme.paint(role, f"{mark if n == 0 else ' '} {row}") for n, row in enumerate(rows)]  # type: ignore[arg-type]
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"
+
+
+def clock(moment: float) -> str:
+    """A moment in seconds since the epoch as local hours and minutes."""
+    return time.strftime("%H:%M", time.localtime(moment))

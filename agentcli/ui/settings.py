@@ -1,0 +1,45 @@
+"""What of the terminal can be set in config, under [ui]."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from agentcli.ui import theme
+from agentcli.ui.scroll import Look
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the terminal looks and behaves. `notify_after` is in seconds of work; `state` the folder for the prompt history."""
+
+    state: Path | None = None
+    theme: str = "auto"
+    vi: bool = False
+    thinking: bool = False
+    output_lines: int = 5
+    diff_lines: int = 60
+    tail_rows: int = 14
+    notify: str = "auto"
+    notify_after: float = 20.0
+    paste_lines: int = 8
+    paste_characters: int = 1_000
+    history: int = 5_000
+    replay: int = 12
+    status_command: str = ""
+
+    @property
+    def look(self) -> Look:
+        """The part that drawing needs."""
+        colours = theme.choose(self.theme, os.environ)
+        return Look(colours, self.thinking, self.output_lines, self.diff_lines, self.tail_rows)
+
+
+def from_config(setting: Callable[[str], Any], state: Path | None) -> Settings:
+    """The settings found under `ui.`; what is absent (None) keeps its default."""
+    names = [field.name for field in fields(Settings) if field.name != "state"]
+    found = {name: value for name in names if (value := setting(f"ui.{name}")) is not None}
+    return Settings(state=state, **found)

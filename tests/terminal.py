@@ -1,0 +1,168 @@
+"""A real program in a real pseudo-terminal, and the screen as a person would see it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+import pyte
+
+
+class Terminal:
+    """Runs a program in a pty of a given size. Everything it writes is kept; pyte sees it only when somebody looks."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        columns: int = 80,
+        rows: int = 24,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> None:
+        self.command, self.cwd = list(command), cwd
+        self.env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
+        self.env = {name: value for name, value in self.env.items() if value != "\0unset"}
+        self.columns, self.rows = columns, rows
+        self.raw = b""
+        self._sizes: list[tuple[int, int, int]] = [(0, columns, rows)]
+        self.code: int | None = None
+
+    def __enter__(self) -> Terminal:
+        self.started = time.monotonic()
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            if self.cwd:
+                os.chdir(self.cwd)
+            os.execvpe(self.command[0], self.command, self.env)
+        self._set_size(self.columns, self.rows)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.code is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            self.wait()
+        os.close(self.master)
+
+    def send(self, text: str) -> None:
+        """Type."""
+        data = text.encode()
+        while data:
+            ready, writable, _ = select.select([self.master], [self.master], [], 5)
+            if ready:
+                self._read()
+            if writable:
+                data = data[os.write(self.master, data[:4096]) :]
+
+    def until(self, text: str, seconds: float = 20.0) -> None:
+        """Read on until the text stands on the screen or in the scrollback; AssertionError with the screen otherwise."""
+        ends = time.monotonic() + seconds
+        while text not in "\n".join(row + " " for row in self.history()):
+            if not self._wait(ends):
+                raise AssertionError(f"{text!r} never came. The screen:\n" + "\n".join(self.screen()))
+
+    def gone(self, text: str, seconds: float = 20.0) -> None:
+        """Read on until the text is no longer on the screen."""
+        ends = time.monotonic() + seconds
+        while text in "\n".join(self.screen()):
+            if not self._wait(ends):
+                raise AssertionError(f"{text!r} stays. The screen:\n" + "\n".join(self.screen()))
+
+    def bytes_until(self, data: bytes, seconds: float = 10.0) -> float:
+        """Read on until these bytes come, from now; returns how many seconds that took."""
+        began, place = time.monotonic(), len(self.raw)
+        while data not in self.raw[place:]:
+            if not self._wait(began + seconds):
+                raise AssertionError(f"{data!r} never came. The screen:\n" + "\n".join(self.screen()))
+        return time.monotonic() - began
+
+    def settle(self, quiet: float = 0.15, seconds: float = 10.0) -> None:
+        """Read until nothing has come for a while."""
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends and select.select([self.master], [], [], quiet)[0]:
+            if not self._read():
+                return
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the window, as a person drags its corner."""
+        self.settle(0.05)
+        self._set_size(columns, rows)
+        self._sizes.append((len(self.raw), columns, rows))
+
+    def history(self) -> list[str]:
+        """Everything that can be seen by scrolling up, then the screen; without trailing blanks."""
+        screen = self._replay()
+        rows = [_row(line, screen.columns) for line in screen.history.top]
+        return [*rows, *self._rows(screen)]
+
+    def screen(self) -> list[str]:
+        """The rows of the window."""
+        return self._rows(self._replay())
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Row and column."""
+        screen = self._replay()
+        return screen.cursor.y, screen.cursor.x
+
+    def wait(self, seconds: float = 10.0) -> int:
+        """Wait for the end of the program; its exit code, or minus the signal."""
+        ends = time.monotonic() + seconds
+        while self.code is None:
+            self._wait(min(ends, time.monotonic() + 0.05))
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > ends:
+                raise AssertionError("The program does not end. The screen:\n" + "\n".join(self.screen()))
+        self.settle(0.02)
+        return self.code
+
+    def signal(self, number: int) -> None:
+        """Send the program a signal."""
+        os.kill(self.pid, number)
+
+    def _rows(self, screen: pyte.HistoryScreen) -> list[str]:
+        return [_row(screen.buffer[n], screen.columns) for n in range(screen.lines)]
+
+    def _replay(self) -> pyte.HistoryScreen:
+        _, columns, rows = self._sizes[0]
+        screen = pyte.HistoryScreen(columns, rows, history=10**5, ratio=0.5)
+        stream = pyte.ByteStream(screen)
+        ends = [place for place, _, _ in self._sizes[1:]] + [len(self.raw)]
+        for (start, columns, rows), end in zip(self._sizes, ends, strict=True):
+            if start:
+                screen.resize(rows, columns)
+            stream.feed(self.raw[start:end])
+        return screen
+
+    def _wait(self, ends: float) -> bool:
+        left = ends - time.monotonic()
+        return left > 0 and (not select.select([self.master], [], [], left)[0] or self._read())
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:
+            return False
+        self.raw += data
+        return bool(data)
+
+    def _set_size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def _row(line: Mapping[int, pyte.screens.Char], columns: int) -> str:
+    return "".join(line[n].data for n in range(columns)).rstrip()

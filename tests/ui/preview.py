@@ -1,0 +1,391 @@
+"""A scripted desk behind the real terminal: `python -m tests.ui.preview` to look at it, and for the pty tests.
+
+What it does follows from the prompt: `long N RATE` streams N tagged blocks at RATE tokens a second, `edit`, `run` and `plan` ask for
+approval, `ask` asks a question, `think` thinks, `fail` fails, `tools` runs a few tools, anything else is echoed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.ports import Approve, Ask, AskUser, Prompt, Window
+from agentcli.core.errors import ModelError, UsageError
+from agentcli.core.event import (
+    CallDelta,
+    CompactionEnded,
+    CompactionStarted,
+    Event,
+    Noticed,
+    Pruned,
+    Recorded,
+    TextDelta,
+    ThinkingDelta,
+    ToolProgress,
+    ToolStarted,
+    TurnEnded,
+    UsageReported,
+)
+from agentcli.core.history import History, evolve
+from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
+from agentcli.core.model import ModelSpec
+from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem
+from agentcli.core.tool import Choice, Question, Tool
+
+DIFF = """--- a/shop/cart.py
++++ b/shop/cart.py
+@@ -10,5 +10,6 @@ class Cart:
+     def total(self):
+-        return sum(self.prices)
++        prices = [item.price for item in self.items]
++        return sum(prices)
+ 
+     def clear(self):
+         self.items = []
+"""
+MODELS = [ModelSpec("demo", "demo", "demo"), ModelSpec("demo", "other", "demo", window=1_000_000)]
+
+
+class MemoryJournal:
+    """A session that is kept in memory."""
+
+    def __init__(self, name: str) -> None:
+        self.id, self.folder, self.history = name, Path("/nowhere"), History(model="demo/demo", mode="ask")
+        self._records: list[Record] = []
+
+    def append(self, body: Body) -> Record:
+        record = Record(len(self._records) + 1, str(len(self._records) + 1), "2026-01-01T00:00:00Z", "", body)
+        self._records.append(record)
+        self.history = evolve(self.history, record)
+        return record
+
+    def stream(self, parts: Sequence[object]) -> None: ...
+
+    def keep_output(self, call_id: str, text: str) -> str:
+        return ""
+
+    def output(self, path: str) -> str:
+        return "\n".join(f"whole output, line {n}" for n in range(40)) if path else ""
+
+    def records(self, newest_first: bool = False) -> Iterator[Record]:
+        return iter(self._records)
+
+    def record(self, seq: int) -> Record | None:
+        return self._records[seq - 1]
+
+    def trouble(self) -> str:
+        return ""
+
+    def close(self) -> None: ...
+
+
+class ScriptedDesk:
+    """Plays what the prompt asks for, at the pace it asks for."""
+
+    def __init__(self, name: str, approve: Approve, ask_user: AskUser) -> None:
+        self.journal = MemoryJournal(name)
+        self.model, self.cwd = MODELS[0], Path.cwd()
+        self.tools: Sequence[Tool] = ()
+        self.instructions = [(Path("AGENTS.md"), 420)]
+        self.approve, self.ask_user = approve, ask_user
+        self.used = 12_000
+        self.steered: list[str] = []
+
+    @property
+    def history(self) -> History:
+        return self.journal.history
+
+    @property
+    def mode(self) -> Any:
+        return self.history.mode
+
+    async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        parts = prompt.parts or (Text(prompt.text),)
+        yield self._keep(Message("user", parts, turn=self.history.turn + 1))
+        word, *rest = prompt.text.split() or [""]
+        plays = {
+            "long": self._long, "edit": self._edit, "run": self._run, "plan": self._plan, "ask": self._ask, "think": self._think,
+            "tools": self._tools, "fail": self._fail, "long-command": self._long_command, "both": self._both, "slow": self._slow,
+        }  # fmt: skip
+        play = plays.get(word, self._echo)
+        async for event in play(rest or [prompt.text], interrupt):
+            yield event
+            if interrupt.is_set():
+                break
+        yield UsageReported(Usage(input=self.used, output=321), 0.012, self.used)
+        yield TurnEnded("interrupted" if interrupt.is_set() else "done")
+
+    async def _echo(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        text = f"You said: **{' '.join(words)}**"
+        for piece in text.split(" "):
+            yield TextDelta(piece + " ")
+            await asyncio.sleep(0.005)
+        yield self._keep(Message("assistant", (Text(text),)))
+
+    async def _slow(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        yield TextDelta("Waiting for something that never comes.\n\n")
+        await interrupt.wait()
+        yield self._keep(Message("assistant", (Text("Waiting for something that never comes."),), stop="interrupted"))
+
+    async def _long(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        count, rate = int(words[0]), float(words[1]) if len(words) > 1 else 1000.0
+        text, began = long_reply(count), time.monotonic()
+        for n in range(0, len(text), 4):
+            yield TextDelta(text[n : n + 4])
+            ahead = n / 4 / rate - (time.monotonic() - began)
+            if ahead > 0.002:
+                await asyncio.sleep(ahead)
+            if interrupt.is_set():
+                break
+        yield self._keep(Message("assistant", (Text(text),)))
+
+    async def _think(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        for n in range(60):
+            yield ThinkingDelta(f"Perhaps thought number {n} helps. ")
+            await asyncio.sleep(0.01)
+        async for event in self._echo(["thought about it"], interrupt):
+            yield event
+
+    async def _fail(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        yield TextDelta("This begins well")
+        yield TurnEnded("failed", error=ModelError("The key was refused. Set ANTHROPIC_API_KEY.", "auth"))
+
+    async def _edit(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        call = ToolCall("c1", "edit", {"file_path": "shop/cart.py", "old_string": "a", "new_string": "b"})
+        yield TextDelta("I change the sum.\n")
+        yield CallDelta("c1", "edit", '{"file_path"')
+        yield self._keep(Message("assistant", (Text("I change the sum."), call), stop="tool_use"))
+        answer = await self.approve(Ask(call, "edit shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)"))
+        if answer is None or answer.choice == "no":
+            words_ = answer.words if answer else ""
+            yield self._keep(
+                ToolResult("c1", "edit", "denied", f"The user said no. {words_}", title="edit shop/cart.py")
+            )
+        else:
+            yield ToolStarted(call, "edit shop/cart.py")
+            data = {"diff": DIFF, "additions": 2, "deletions": 1}
+            yield self._keep(ToolResult("c1", "edit", "success", "done", title="edit shop/cart.py", metadata=data))
+        async for event in self._echo(
+            [f"answer {answer.choice if answer else None} {answer.words if answer else ''}"], interrupt
+        ):
+            yield event
+
+    async def _both(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        async for event in self._long(["30", "400"], interrupt):
+            yield event
+        async for event in self._edit(words, interrupt):
+            yield event
+        async for event in self._long(["30", "400"], interrupt):
+            yield event
+
+    async def _run(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        async for event in self._command("pytest -q", interrupt):
+            yield event
+
+    async def _long_command(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        command = "\n".join(f"echo line {n} of a long command" for n in range(60))
+        async for event in self._command(command, interrupt):
+            yield event
+
+    async def _command(self, command: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        call = ToolCall("c2", "bash", {"command": command})
+        yield self._keep(Message("assistant", (call,), stop="tool_use"))
+        title = "bash " + command.split("\n")[0]
+        answer = await self.approve(
+            Ask(call, "Run this command?", "no rule allows it", command, "command", "bash(pytest -q)")
+        )
+        if answer is None or answer.choice == "no":
+            yield self._keep(ToolResult("c2", "bash", "denied", "The user said no.", title=title))
+            return
+        ran = (answer.input or call.input)["command"]
+        yield ToolStarted(call, f"bash {ran}")
+        for n in range(10):
+            yield ToolProgress("c2", f"test {n} passed\n")
+            await asyncio.sleep(0.05)
+        output = "\n".join(f"test {n} passed" for n in range(10)) + "\n\x1b[31mred\x1b[0m\n"
+        yield self._keep(
+            ToolResult("c2", "bash", "success", output, True, "whole.txt", f"bash {ran}", metadata={"exit_code": 0})
+        )
+
+    async def _tools(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        calls = [ToolCall(f"r{n}", "read", {"file_path": f"src/module_{n}.py"}) for n in range(3)]
+        yield TextDelta("Let me look.\n\n")
+        yield self._keep(Message("assistant", (Text("Let me look."), *calls), stop="tool_use"))
+        steps = ("Read the modules", "Find the bug", "Mend it")
+        yield self._keep(
+            Todo(tuple(TodoItem(step, "in_progress" if n == 0 else "pending") for n, step in enumerate(steps)))
+        )
+        for call in calls:
+            yield ToolStarted(call, f"read {call.input['file_path']}")
+        await asyncio.sleep(0.6)
+        for call in calls:
+            title = f"read {call.input['file_path']}"
+            yield self._keep(
+                ToolResult(call.call_id, "read", "success", "x\n" * 120, title=title, metadata={"lines": 120})
+            )
+        wrong = ToolCall("g1", "grep", {"pattern": "["})
+        yield self._keep(
+            ToolResult(wrong.call_id, "grep", "error", "The pattern [ is not a regular expression.", title="grep [")
+        )
+        yield Noticed("Pruned nothing: too little to gain.")
+        yield self._keep(Todo(tuple(TodoItem(step, "completed") for step in steps)))
+        async for event in self._echo(["looked"], interrupt):
+            yield event
+
+    async def _plan(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        call = ToolCall("p1", "exit_plan", {"plan": "# Plan\n\n1. Read\n2. Mend"})
+        yield self._keep(Message("assistant", (call,), stop="tool_use"))
+        answer = await self.approve(Ask(call, "Go on with this plan?", "", str(call.input["plan"]), "plan"))
+        async for event in self._echo([f"plan {answer.choice if answer else None}"], interrupt):
+            yield event
+
+    async def _ask(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        colours = (Choice("red", "like blood"), Choice("green", "like grass"))
+        answers = await self.ask_user([Question("Which colour?", "Colour", colours), Question("Why?")])
+        async for event in self._echo([f"answers {answers}"], interrupt):
+            yield event
+
+    def steer(self, prompt: Prompt) -> None:
+        self.steered.append(prompt.text)
+
+    async def compress(self, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        yield CompactionStarted("manual", "auto")
+        await asyncio.sleep(0.2)
+        yield self._keep(Compaction("manual", "compressed", "auto"))
+        self.used = 3_000
+        yield CompactionEnded("manual", "compressed", "auto", 12_000, 3_000, f"Focus: {focus or 'none'}.")
+
+    def preview(self, focus: str) -> Sequence[str]:
+        return ["It would summarise messages 1 to 9."]
+
+    def uncompress(self) -> Sequence[Event]:
+        return [Noticed("The newest compaction was taken back.")]
+
+    def prune(self, undo: bool = False) -> Sequence[Event]:
+        return [Pruned(("a", "b"), 4_000, "You asked for it.")]
+
+    def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
+        return [Noticed(f"Pinned {seq}.")]
+
+    def rewind(self, seq: int) -> Sequence[Event]:
+        return [Noticed(f"Back to before #{seq}.")]
+
+    def switch(self, *, model: str = "", mode: str = "", policy: str = "") -> Sequence[Event]:
+        if mode and mode not in MODES:
+            raise UsageError(f"There is no mode {mode}; there are {', '.join(MODES)}.")
+        if model:
+            self.model = next(one for one in MODELS if one.name == model)
+        return [self._keep(Settings(model, mode, policy))]
+
+    def rename(self, name: str) -> Sequence[Event]:
+        return [self._keep(Title(name=name))]
+
+    def window(self) -> Window:
+        return Window(self.used, 168_000, 200_000, 110_000, 150_000, {"system": 4_000, "messages": 8_000})
+
+    def context_report(self) -> Sequence[str]:
+        return ["window 200,000, usable 168,000", "[####......] 12,000 tokens"]
+
+    def cost_report(self) -> Sequence[str]:
+        return ["$0.01 in 1 request"]
+
+    def diff(self) -> str:
+        return DIFF
+
+    def close(self) -> None: ...
+
+    def _keep(self, body: Body) -> Recorded:
+        return Recorded(self.journal.append(body))
+
+
+class ScriptedHost:
+    """As many scripted desks as one likes."""
+
+    def __init__(self, approve: Approve, ask_user: AskUser) -> None:
+        self._ports = (approve, ask_user)
+        self._made = 0
+
+    def new(self) -> ScriptedDesk:
+        self._made += 1
+        return ScriptedDesk(f"20260101-{self._made:04}", *self._ports)
+
+    def open(self, selector: str) -> ScriptedDesk:
+        return ScriptedDesk(selector, *self._ports)
+
+    def fork(self, desk: Any) -> ScriptedDesk:
+        return self.new()
+
+    def sessions(self) -> Sequence[Mapping[str, Any]]:
+        return [
+            {
+                "id": f"2025-{n:04}",
+                "title": f"Earlier work {n}",
+                "model": "demo/demo",
+                "time": {"updated": "2025-12-01T10:00:00Z"},
+            }
+            for n in range(30)
+        ]
+
+    def models(self) -> Sequence[ModelSpec]:
+        return MODELS
+
+    def setting(self, key: str) -> Any:
+        return None
+
+
+def long_reply(count: int) -> str:
+    """Blocks of all kinds, each with its tag like #0007; the length of a block varies."""
+    kinds = [
+        lambda tag: f"## Heading {tag}\n\n",
+        lambda tag: (
+            f"A paragraph {tag} with **bold** and `code` and some words to fill a line or two, so that it must be wrapped.\n\n"
+        ),
+        lambda tag: f"- item {tag}\n  - nested\n",
+        lambda tag: f"\n```python\n# {tag}\ndef f(x):\n    return x + 1\n```\n\n",
+        lambda tag: f"| a | b |\n|---|---|\n| {tag} | 2 |\n| 3 | 四 |\n\n",
+        lambda tag: f"漢字かな {tag} 한글 and {'x' * 120}\n\n",
+        lambda tag: f"> quoted {tag}\n> twice\n\n",
+        lambda tag: f"1. numbered {tag}\n",
+    ]
+    return "".join(kinds[n % len(kinds)](f"#{n:04}") for n in range(count)) + "\n\nall done\n"
+
+
+def main() -> int:
+    """Run it in this terminal."""
+    from agentcli.ui import early
+
+    began = early.start()
+    try:
+        terminal_module, asyncio_module = began.during(_heavy)
+        from agentcli.ui.settings import Settings as Looks
+
+        arguments = dict(one.split("=", 1) for one in sys.argv[1:])
+        state = Path(arguments["state"]) if "state" in arguments else None
+        looks = replace(Looks(state=state), vi="vi" in arguments, theme=arguments.get("theme", "auto"))
+        return asyncio_module.run(_session(terminal_module, looks, began))
+    except KeyboardInterrupt:
+        began.leave()
+        return 130
+
+
+def _heavy() -> tuple[Any, Any]:
+    import asyncio as asyncio_module
+
+    from agentcli.ui import terminal
+
+    return terminal, asyncio_module
+
+
+async def _session(terminal_module: Any, looks: Any, began: Any) -> int:
+    terminal = terminal_module.Terminal(looks, began)
+    host = ScriptedHost(terminal.approve, terminal.ask_user)
+    return await terminal.run(host, host.new())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
