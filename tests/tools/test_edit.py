@@ -1,0 +1,269 @@
+"""Edits: found by a ladder of allowances, applied to the byte, refused with help."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from agentcli.core.tool import Outcome
+from agentcli.tools._matching import find, replacement
+from agentcli.tools.table import run, tools
+from tests.tools.conftest import Call
+from tests.tools.workplace import Bench
+
+
+def put(work: Bench, name: str, data: bytes) -> Path:
+    """A file that the model has read."""
+    file = work.cwd / name
+    file.write_bytes(data)
+    tool = tools({"read"})[0]
+    assert asyncio.run(run(tool, work, "r", {"file_path": name})).status == "success"
+    return file
+
+
+def test_an_edit_needs_a_read(call: Call, work: Bench) -> None:
+    (work.cwd / "a.py").write_text("x = 1\n")
+    outcome = call("edit", file_path="a.py", old_string="1", new_string="2")
+    assert outcome.status == "error"
+    assert "has not been read yet" in outcome.output
+    assert (work.cwd / "a.py").read_text() == "x = 1\n"
+
+
+def test_an_edit_needs_a_read_of_the_present_content_whatever_the_clock_says(call: Call, work: Bench) -> None:
+    file = put(work, "a.py", b"x = 1\n")
+    before = file.stat()
+    file.write_text("y = 1\n")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    outcome = call("edit", file_path="a.py", old_string="1", new_string="2")
+    assert "has changed since you read it" in outcome.output
+    file.write_text("x = 1\n")
+    os.utime(file)
+    assert call("edit", file_path="a.py", old_string="1", new_string="2").status == "success"
+
+
+def test_one_edit_follows_another_without_a_new_read(call: Call, work: Bench) -> None:
+    file = put(work, "a.py", b"x = 1\n")
+    assert call("edit", file_path="a.py", old_string="1", new_string="2").status == "success"
+    assert call("edit", file_path="a.py", old_string="2", new_string="3").status == "success"
+    assert file.read_text() == "x = 3\n"
+
+
+def test_what_an_edit_did_is_told_as_a_diff(call: Call, work: Bench) -> None:
+    put(work, "a.py", b"a\nb\nc\n")
+    outcome = call("edit", file_path="a.py", old_string="b\n", new_string="B\nBB\n")
+    assert outcome.metadata["diff"] == "--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,4 @@\n a\n-b\n+B\n+BB\n c\n"
+    assert (outcome.metadata["additions"], outcome.metadata["deletions"]) == (2, 1)
+    assert outcome.metadata["path"] == str(work.cwd / "a.py")
+    assert outcome.metadata["created"] is False
+
+
+def test_a_text_that_occurs_twice_is_refused_with_the_lines(call: Call, work: Bench) -> None:
+    file = put(work, "a.py", b"x\ny\nx\n")
+    outcome = call("edit", file_path="a.py", old_string="x", new_string="z")
+    assert "occurs 2 times in a.py (lines 1, 3)" in outcome.output
+    assert file.read_bytes() == b"x\ny\nx\n"
+    assert call("edit", file_path="a.py", old_string="x", new_string="z", replace_all=True).status == "success"
+    assert file.read_bytes() == b"z\ny\nz\n"
+
+
+LADDER = [
+    ("exact", "a\n  b\nc\n", "  b", "  B", "a\n  B\nc\n"),
+    ("line endings", "a\r\nb\r\nc\r\n", "a\nb", "a\nB\nBB", "a\r\nB\r\nBB\r\nc\r\n"),
+    ("trailing blanks", "a  \nb\t\nc\n", "a\nb\nc", "a\nB\nc", "a  \nB\nc\n"),
+    ("trailing blanks", "a\nb\n", "a   \nb", "a   \nB", "a\nB\n"),
+    (
+        "indentation",
+        "if x:\n    a\n\n    b\nc\n",
+        "a\n\nb",
+        "a\n\nif b:\n    c",
+        "if x:\n    a\n\n    if b:\n        c\nc\n",
+    ),
+    ("indentation", "a\n  b\n", "    a\n      b", "    a\n      B", "a\n  B\n"),
+    ("indentation", "\tif a:\n\t\tb\n", "if a:\n\tb\n", "if a:\n\tB\n", "\tif a:\n\t\tB\n"),
+    ("punctuation", "say(“hi”)\nx – y\n", 'say("hi")\nx - y', 'say("ho")\nx - y', 'say("ho")\nx – y\n'),
+    ("punctuation", "  it’s\n", "it's", "it is", "  it is\n"),
+]
+
+
+@pytest.mark.parametrize(("rung", "text", "old", "new", "after"), LADDER)
+def test_each_rung_of_the_ladder_finds_its_kind_and_keeps_the_rest(
+    call: Call, work: Bench, rung: str, text: str, old: str, new: str, after: str
+) -> None:
+    file = put(work, "a.py", text.encode())
+    assert find(text, old)[1] == rung
+    outcome = call("edit", file_path="a.py", old_string=old, new_string=new)
+    assert outcome.status == "success", outcome.output
+    assert file.read_bytes() == after.encode()
+    assert rung == "exact" or rung in outcome.output
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ("total = price * count\n", "total = price * amount"),
+        ("if x:\n    a\n  b\n", "a\nb"),  # not uniform
+        ("if x:\n    return 1\n", "if x:\n\treturn 1"),
+        ("a\nb\n", "b\na"),
+        ("foo ( x )", "foo(x)"),
+    ],
+)
+def test_below_the_ladder_nothing_is_applied(call: Call, work: Bench, text: str, old: str) -> None:
+    file = put(work, "a.py", text.encode())
+    outcome = call("edit", file_path="a.py", old_string=old, new_string="something else")
+    assert outcome.status == "error"
+    assert "Nothing was changed" in outcome.output
+    assert file.read_bytes() == text.encode()
+
+
+def test_a_failed_edit_shows_the_nearest_place(call: Call, work: Bench) -> None:
+    body = "".join(f"def f{n}():\n    return {n}\n\n" for n in range(100))
+    put(work, "a.py", body.encode())
+    outcome = call("edit", file_path="a.py", old_string="def f42():\n    return 43\n", new_string="x")
+    assert "Nearest: lines 127-128" in outcome.output
+    assert "-     return 43" in outcome.output
+    assert "+     return 42" in outcome.output
+
+
+ENCODINGS = [
+    pytest.param("größe = 1\n".encode(), id="utf-8"),
+    pytest.param(b"\xef\xbb\xbf" + "größe = 1\n".encode(), id="utf-8 with a mark"),
+    pytest.param(b"\xff\xfe" + "größe = 1\r\n".encode("utf-16-le"), id="utf-16 little"),
+    pytest.param(b"\xfe\xff" + "größe = 1\n".encode("utf-16-be"), id="utf-16 big"),
+    pytest.param("size = 1, plain ascii text\n".encode("utf-16-le"), id="utf-16 without a mark"),
+    pytest.param("größe = 1\n".encode("latin-1"), id="latin-1"),
+    pytest.param("größe, äöü = 1".encode() + b"\xff\n", id="utf-8 with one bad byte"),
+    pytest.param(b"a = 1\r\nb = 2\nc = 3\rd", id="mixed newlines"),
+    pytest.param(b"a = 1", id="no newline at the end"),
+]
+
+
+@pytest.mark.parametrize("data", ENCODINGS)
+def test_encoding_mark_newlines_and_end_survive(call: Call, work: Bench, data: bytes) -> None:
+    file = put(work, "a.txt", data)
+    wide = data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data
+    one, two = ("1\0", "2\0") if wide and data[:1] != b"\xfe" else ("\x001", "\x002") if wide else ("1", "2")
+    outcome = call("edit", file_path="a.txt", old_string="= 1", new_string="= 2") if b"=" in data else None
+    assert outcome is not None
+    assert outcome.status == "success", outcome.output
+    assert file.read_bytes() == data.replace(one.encode(), two.encode(), 1)
+
+
+def test_a_character_that_the_encoding_cannot_spell_is_refused(call: Call, work: Bench) -> None:
+    file = put(work, "a.txt", "größe\n".encode("latin-1"))
+    outcome = call("edit", file_path="a.txt", old_string="e\n", new_string="→\n")
+    assert "latin-1 and cannot hold '→'" in outcome.output
+    assert file.read_bytes() == "größe\n".encode("latin-1")
+
+
+def test_mode_bits_survive_and_no_temporary_file_stays(call: Call, work: Bench) -> None:
+    file = put(work, "run.sh", b"echo 1\n")
+    file.chmod(0o751)
+    assert call("edit", file_path="run.sh", old_string="1", new_string="2").status == "success"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o751
+    assert os.listdir(work.cwd) == ["run.sh"]
+
+
+def test_a_link_stays_a_link_and_its_target_is_changed(call: Call, work: Bench) -> None:
+    target = put(work, "real", b"1\n")
+    (work.cwd / "link").symlink_to("real")
+    assert call("edit", file_path="link", old_string="1", new_string="2").status == "success"
+    assert (work.cwd / "link").is_symlink()
+    assert target.read_bytes() == b"2\n"
+
+
+def test_a_notebook_is_refused_with_a_hint(call: Call, work: Bench) -> None:
+    put(work, "a.ipynb", b'{"cells": []}')
+    outcome = call("edit", file_path="a.ipynb", old_string="[]", new_string="[1]")
+    assert outcome.status == "error"
+    assert "notebook" in outcome.output
+    assert "bash" in outcome.output
+
+
+def test_an_edit_that_changes_nothing_is_refused(call: Call, work: Bench) -> None:
+    put(work, "a", b"x\n")
+    assert call("edit", file_path="a", old_string="x", new_string="x").status == "error"
+
+
+def test_an_empty_old_text_makes_a_new_file_and_never_overwrites(call: Call, work: Bench) -> None:
+    assert call("edit", file_path="new/a.py", old_string="", new_string="x\n").metadata["created"] is True
+    assert (work.cwd / "new/a.py").read_text() == "x\n"
+    assert call("edit", file_path="new/a.py", old_string="", new_string="y\n").status == "error"
+    assert (work.cwd / "new/a.py").read_text() == "x\n"
+
+
+def test_several_edits_are_made_in_order_or_not_at_all(call: Call, work: Bench) -> None:
+    file = put(work, "a.py", b"a\nb\n")
+    good = [{"old_string": "a", "new_string": "c"}, {"old_string": "c", "new_string": "d"}]
+    outcome = call("multi_edit", file_path="a.py", edits=[*good, {"old_string": "zz", "new_string": "y"}])
+    assert outcome.status == "error"
+    assert "Edit 3 of 3" in outcome.output
+    assert file.read_bytes() == b"a\nb\n"
+    assert call("multi_edit", file_path="a.py", edits=good).status == "success"
+    assert file.read_bytes() == b"d\nb\n"
+
+
+def test_edits_of_one_file_from_many_threads_are_all_made(work: Bench) -> None:
+    names = [f"line {n}" for n in range(24)]
+    file = put(work, "a.txt", "\n".join(names).encode())
+    edit = tools({"edit"})[0]
+    outcomes: list[Outcome] = []
+
+    def change(n: int) -> None:
+        given = {"file_path": "a.txt", "old_string": f"line {n}\n", "new_string": f"LINE {n}\n"}
+        outcomes.append(asyncio.run(run(edit, work, f"c{n}", given)))
+
+    threads = [threading.Thread(target=change, args=(n,)) for n in range(23)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {outcome.status for outcome in outcomes} == {"success"}
+    assert file.read_text().count("LINE") == 23
+
+
+CHARACTERS = st.text(st.sampled_from("ab \t\n\r“\"'’-–é😀x"), max_size=60)
+
+
+@given(before=CHARACTERS, old=CHARACTERS, after=CHARACTERS, new=CHARACTERS)
+def test_an_applied_edit_changes_exactly_what_it_says(before: str, old: str, after: str, new: str) -> None:
+    assume(old)
+    text = before + old + after
+    matches, rung = find(text, old)
+    assert rung == "exact"
+    match = matches[0]
+    put_in = replacement(text, match, old, new)
+    assert text[match.start : match.end] == old
+    same_but_newlines = put_in.replace("\r\n", "\n").replace("\r", "\n") == new.replace("\r\n", "\n").replace(
+        "\r", "\n"
+    )
+    assert same_but_newlines
+    assert put_in == new or "\r" not in new
+
+
+@given(text=CHARACTERS, old=CHARACTERS)
+def test_every_match_is_the_old_text_but_for_the_named_allowances(text: str, old: str) -> None:
+    assume(old)
+    for match in find(text, old)[0]:
+        assert 0 <= match.start < match.end <= len(text)
+        assert _plain(text[match.start : match.end]) == _plain(old)
+
+
+@given(text=CHARACTERS, old=CHARACTERS)
+def test_an_edit_that_repeats_the_old_text_gives_the_file_back(text: str, old: str) -> None:
+    assume(old)
+    for match in find(text, old)[0]:
+        assert replacement(text, match, old, old) == text[match.start : match.end]
+
+
+def _plain(text: str) -> list[str]:
+    """Lines without what the ladder may overlook."""
+    folded = text.translate(str.maketrans("“’–", "\"'-")).replace("\r\n", "\n").replace("\r", "\n")
+    lines = [line.strip(" \t") for line in folded.split("\n")]
+    return lines
