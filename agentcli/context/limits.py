@@ -58,3 +58,8 @@ def price_ratios(prices: Prices | None) -> tuple[float, float]:
     if prices is None or not prices.input:
         return 1.25, 0.1
     return (prices.cache_write or prices.input) / prices.input, (prices.cache_read or prices.input) / prices.input
+
+
+def output_ratio(prices: Prices | None) -> float:
+    """What a token of the reply costs in units of one fresh token; 5 where prices are unknown."""
+    return prices.output / prices.input if prices and prices.input else 5.0

@@ -1,0 +1,141 @@
+"""Budgets in tokens or money for a session, a task and an agent: what may still be spent, and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agentcli.core.message import Usage
+
+Scope = Literal["session", "task", "agent"]
+Mode = Literal["hard", "soft", "approval"]
+BACKPRESSURE: tuple[tuple[float, float], ...] = ((0.95, 1.5), (0.90, 0.75), (0.85, 0.3), (0.80, 0.05))
+"""Share of a budget that is used → seconds to hold the next request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was used so far. `cost` is in USD, or None where prices are unknown."""
+
+    tokens: int = 0
+    cost: float | None = None
+
+    def add(self, usage: Usage, cost: float | None) -> Spent:
+        """After one more request."""
+        money = self.cost if cost is None else (self.cost or 0.0) + cost
+        return Spent(self.tokens + usage.total, money)
+
+    def since(self, earlier: Spent) -> Spent:
+        """What came on top of an earlier state: what one task spent of a session's total."""
+        money = None if self.cost is None else self.cost - (earlier.cost or 0.0)
+        return Spent(self.tokens - earlier.tokens, money)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one scope may spend; 0 is no limit. At the end `hard` refuses, `soft` warns and goes on, `approval` asks."""
+
+    scope: Scope
+    tokens: int = 0
+    cost: float = 0.0
+    mode: Mode = "hard"
+    warn_at: float = 0.80
+    tell_below: float = 0.20
+    backpressure: tuple[tuple[float, float], ...] = BACKPRESSURE
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it limits anything."""
+        return self.tokens > 0 or self.cost > 0
+
+    def used(self, spent: Spent) -> float:
+        """The share used, of tokens or of money, whichever is further."""
+        tokens = spent.tokens / self.tokens if self.tokens > 0 else 0.0
+        money = (spent.cost or 0.0) / self.cost if self.cost > 0 else 0.0
+        return max(tokens, money)
+
+    def delay(self, spent: Spent) -> float:
+        """Seconds to hold the next request."""
+        used = self.used(spent)
+        return next((seconds for share, seconds in self.backpressure if used >= share), 0.0)
+
+    def left(self, spent: Spent) -> str:
+        """What remains, in words for people and the model."""
+        words = []
+        if self.tokens > 0:
+            words.append(f"{max(0, self.tokens - spent.tokens):,} of {self.tokens:,} tokens")
+        if self.cost > 0:
+            words.append(f"${max(0.0, self.cost - (spent.cost or 0.0)):.2f} of ${self.cost:.2f}")
+        return " and ".join(words) or "no limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the next request may be made. `reason` says which budget speaks; `warning` is to be shown to the user.
+
+    `delay` is in seconds. `warned` are the budgets that have warned so far: pass them to the next check, so that each warns once.
+    """
+
+    action: Literal["go", "ask", "refuse"] = "go"
+    reason: str = ""
+    warning: str = ""
+    delay: float = 0.0
+    warned: frozenset[str] = frozenset()
+
+
+def check_budgets(
+    budgets: Iterable[tuple[Budget, Spent]],
+    *,
+    next_tokens: int = 0,
+    next_cost: float = 0.0,
+    warned: frozenset[str] = frozenset(),
+    approved: frozenset[Scope] = frozenset(),
+) -> Verdict:
+    """Whether a request estimated at so many tokens and USD may be made; the strictest budget decides.
+
+    Past its end an `approval` budget asks until its scope is among `approved`; where nobody is there to ask, that is a refusal.
+    """
+    in_force = [(budget, spent) for budget, spent in budgets if budget.is_set]
+    action: Literal["go", "ask", "refuse"] = "go"
+    reason, warnings, said = "", [], set(warned)
+    for budget, spent in in_force:
+        over = _would_exceed(budget, spent, next_tokens, next_cost)
+        if over and budget.mode == "hard" and action != "refuse":
+            action, reason = "refuse", over
+        elif over and budget.mode == "approval" and budget.scope not in approved and action == "go":
+            action, reason = "ask", over
+        elif over and budget.mode == "soft" and f"{budget.scope} over" not in said:
+            said.add(f"{budget.scope} over")
+            warnings.append(over)
+        if not over and budget.used(spent) >= budget.warn_at and budget.scope not in said:
+            said.add(budget.scope)
+            warnings.append(
+                f"{budget.used(spent):.0%} of the {budget.scope} budget is used: {budget.left(spent)} is left."
+            )
+    delay = max((budget.delay(spent) for budget, spent in in_force), default=0.0)
+    return Verdict(action, reason, " ".join(warnings), 0.0 if action == "refuse" else delay, frozenset(said))
+
+
+def words_for_model(budgets: Sequence[tuple[Budget, Spent]]) -> str:
+    """What the model is told once less than a fifth of a budget is left; empty before that."""
+    low = [
+        f"{budget.left(spent)} of the {budget.scope} budget are left"
+        for budget, spent in budgets
+        if budget.is_set and 1 - budget.used(spent) < budget.tell_below
+    ]
+    return f"{'; '.join(low)}. Finish the most important part first and spend little." if low else ""
+
+
+def _would_exceed(budget: Budget, spent: Spent, tokens: int, cost: float) -> str:
+    if budget.tokens > 0 and spent.tokens + tokens > budget.tokens:
+        return (
+            f"The {budget.scope} budget of {budget.tokens:,} tokens would be exceeded: {spent.tokens:,} are used "
+            f"and the next request needs about {tokens:,}."
+        )
+    if budget.cost > 0 and (spent.cost or 0.0) + cost > budget.cost:
+        return (
+            f"The {budget.scope} budget of ${budget.cost:.2f} would be exceeded: ${spent.cost or 0.0:.2f} is spent "
+            f"and the next request costs about ${cost:.2f}."
+        )
+    return ""

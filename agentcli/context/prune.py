@@ -1,0 +1,278 @@
+"""Clears old tool outputs from the view, when that is free, forced, or pays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import accumulate
+
+from agentcli.context.limits import Limits, output_ratio
+from agentcli.context.price import Edit, gain, requests_to_pay
+from agentcli.context.settings import PruneSettings
+from agentcli.context.supersede import superseded
+from agentcli.context.tokens import Counts
+from agentcli.context.view import Block, View, cleared_result
+from agentcli.core.message import Thinking, ToolResult
+from agentcli.core.record import Prune
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """An output that may be cleared. `rank` 0 is out of date, 1 old, 2 live content, 3 the text of an error."""
+
+    call_id: str
+    seq: int
+    position: int
+    tokens: int
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """Why a prune may be made now although the cache is warm.
+
+    `free` says why it costs nothing (a cold cache, a switched model, a compaction), empty if it does. `need` are the tokens that
+    must go for the next request to fit. `forced` when the user asks for it.
+    """
+
+    free: str = ""
+    need: int = 0
+    forced: bool = False
+
+
+def plan_prune(
+    view: View,
+    counts: Counts,
+    limits: Limits,
+    settings: PruneSettings,
+    *,
+    pressure: Pressure = Pressure(),
+    policy: str = "auto",
+) -> tuple[Prune | None, str]:
+    """The prune to make now, if any, and why now or why not: a line for people.
+
+    To be asked only while no call is open. `opencode` follows its rule to the letter; `auto` queues what could go, and lets it go
+    all at once when that is free, forced, or pays within `settings.horizon` requests.
+    """
+    if not settings.enabled and not pressure.forced:
+        return None, "Pruning is switched off."
+    layout = _Layout(view, counts, limits)
+    if policy == "opencode":
+        chosen, why = _by_the_letter(layout, settings)
+    else:
+        chosen, why = _choose(layout, settings, pressure)
+    return (layout.prune(chosen, why), why) if chosen else (None, why)
+
+
+def opencode_rule(view: View, counts: Counts, settings: PruneSettings) -> tuple[str, ...]:
+    """The call ids that opencode would clear now, newest first.
+
+    From the newest message back, the user's messages are turns and everything until `turns` of them are passed is skipped. A
+    summary ends the walk, and so does an output that is already cleared. What completed outputs hold is added up: those beyond
+    the newest `protect` tokens are cleared, if together they hold more than `minimum`.
+    """
+    total = freed = 0
+    chosen: list[str] = []
+    for block in _beyond_turns(view, settings.turns):
+        if block.source == "compactor" or block.cleared:
+            break
+        if not _clearable(block, settings) or not _completed(block):
+            continue
+        tokens = counts.block(block)
+        total += tokens
+        if total > settings.protect:
+            freed += tokens
+            chosen.append(block.tool_use_id)
+    return tuple(chosen) if freed > settings.minimum else ()
+
+
+def victims(view: View, counts: Counts, limits: Limits, settings: PruneSettings) -> tuple[Victim, ...]:
+    """Everything that could be cleared, best first: what is out of date, then what is old, then live content, then errors.
+
+    What the model has not answered yet is never among it. On a small window less is protected: a quarter of it at most.
+    """
+    return _victims(_Layout(view, counts, limits), settings)
+
+
+def free_because(view: View, model: str, now: datetime, lifetime: float) -> str:
+    """Why an edit costs nothing now, or an empty text: the provider's cache has run out, or is another model's."""
+    for message in reversed(view.messages):
+        if message.role != "assistant" or not message.model:
+            continue
+        if message.model != model:
+            return f"the model was switched from {message.model}, so its cache is of no use"
+        last = _time(message.blocks[-1].created_at)
+        idle = (now - last).total_seconds() if last else 0.0
+        return f"the cache is cold after {idle / 60:.0f} minutes" if idle > lifetime else ""
+    return ""
+
+
+class _Layout:
+    """A view with the place of each block in tokens, measured once."""
+
+    def __init__(self, view: View, counts: Counts, limits: Limits) -> None:
+        self.view, self.counts, self.limits = view, counts, limits
+        self.blocks = list(view.blocks)
+        sizes = [counts.block(block) for block in self.blocks]
+        self.starts = list(accumulate(sizes, initial=0))
+        self.total = self.starts.pop()
+        # Where thoughts are bound to what stands before them, an edit costs all of them.
+        bound = [n for n, block in enumerate(self.blocks) if isinstance(block.part, Thinking)]
+        bound = bound if limits.preserved_thinking else []
+        self.thoughts = sum(sizes[n] for n in bound)
+        self.first_thought = self.starts[bound[0]] if bound else self.total
+
+    def victim(self, number: int, rank: int) -> Victim:
+        block = self.blocks[number]
+        assert isinstance(block.part, ToolResult)
+        marker = cleared_result(block.part.call_id, block.part.name, block.part.status)
+        freed = self.counts.block(block) - self.counts.part(marker)
+        return Victim(block.tool_use_id, block.seq, self.starts[number], max(0, freed), rank)
+
+    def edit(self, removed: int, first: int) -> Edit:
+        """What removing so many tokens from some place on means for the cache."""
+        first = min(first, self.first_thought)
+        return Edit(removed, max(0, self.total - first - removed - self.thoughts), self.thoughts)
+
+    def prune(self, chosen: Sequence[Victim], why: str) -> Prune:
+        ordered = sorted(chosen, key=lambda victim: victim.position)
+        drop = max(block.seq for block in self.blocks) + 1 if self.thoughts else 0
+        return Prune(tuple(victim.call_id for victim in ordered), sum(victim.tokens for victim in ordered), why, drop)
+
+
+def _by_the_letter(layout: _Layout, settings: PruneSettings) -> tuple[Sequence[Victim], str]:
+    chosen = set(opencode_rule(layout.view, layout.counts, settings))
+    beyond = f"beyond the newest {settings.protect:,} tokens of outputs"
+    if not chosen:
+        return (), f"Nothing to prune: no more than {settings.minimum:,} tokens {beyond}."
+    found = [
+        layout.victim(number, 1)
+        for number, block in enumerate(layout.blocks)
+        if isinstance(block.part, ToolResult) and block.tool_use_id in chosen
+    ]
+    return found, f"more than {settings.minimum:,} tokens {beyond}"
+
+
+def _victims(layout: _Layout, settings: PruneSettings) -> tuple[Victim, ...]:
+    outdated, turns = superseded(layout.view), _turns_behind(layout.blocks)
+    protect = min(settings.protect, layout.limits.usable // 4)
+    found, total = [], 0
+    for number in range(_answered(layout.blocks) - 1, -1, -1):
+        block = layout.blocks[number]
+        if block.cleared or not _clearable(block, settings):
+            continue
+        total += layout.counts.block(block)
+        old = total > protect and turns[number] >= settings.turns
+        rank = 3 if not _completed(block) else 0 if block.tool_use_id in outdated else 1 if old else 2
+        victim = layout.victim(number, rank)
+        if victim.tokens >= settings.smallest:
+            found.append(victim)
+    return tuple(sorted(found, key=lambda victim: (victim.rank, victim.position)))
+
+
+def _choose(layout: _Layout, settings: PruneSettings, pressure: Pressure) -> tuple[Sequence[Victim], str]:
+    """What of the queue goes now, and why."""
+    queue = _victims(layout, settings)
+    ready = [victim for victim in queue if victim.rank <= 1]
+    if pressure.need > 0:
+        chosen = _enough(queue, ready, pressure.need)
+        return chosen, f"the window demands {pressure.need:,} tokens" if chosen else "There is no output left to clear."
+    if not ready:
+        return (), "Nothing to prune: no output is out of date or old enough."
+    if pressure.forced:
+        return ready, "asked for"
+    if pressure.free:
+        return _free(layout, settings, ready, pressure.free)
+    return _paying(layout, settings, ready)
+
+
+def _enough(queue: Sequence[Victim], ready: Sequence[Victim], need: int) -> Sequence[Victim]:
+    """All that is ready, and if that is too little, live content from the oldest on, errors last."""
+    # Trimming a little on each request would defeat the provider's cache, so we move in long strides.
+    chosen = list(ready)
+    freed = sum(victim.tokens for victim in chosen)
+    for victim in queue[len(ready) :]:
+        if freed >= need:
+            break
+        chosen.append(victim)
+        freed += victim.tokens
+    return chosen
+
+
+def _free(layout: _Layout, settings: PruneSettings, ready: Sequence[Victim], why: str) -> tuple[Sequence[Victim], str]:
+    """Everything that is ready if it is worth a recall now and then, otherwise what is out of date."""
+    minimum = min(settings.minimum, layout.limits.usable // 8)
+    enough = sum(victim.tokens for victim in ready) > minimum
+    chosen = ready if enough else [victim for victim in ready if victim.rank == 0]
+    if not chosen:
+        return (), f"Not worth it: less than {minimum:,} tokens."
+    write, read = layout.limits.price_ratios
+    saved = sum(victim.tokens for victim in chosen) * (write + read * settings.horizon)
+    if saved <= layout.thoughts * output_ratio(layout.limits.prices):
+        return (), "Not worth it: more would be lost in thoughts than is saved."
+    return chosen, why
+
+
+def _paying(layout: _Layout, settings: PruneSettings, ready: Sequence[Victim]) -> tuple[Sequence[Victim], str]:
+    """The part of the queue, from some place on, that saves most within the horizon; nothing if nothing pays."""
+    (write, read), output = layout.limits.price_ratios, output_ratio(layout.limits.prices)
+    ordered = sorted(ready, key=lambda victim: -victim.position)
+    best, best_gain, best_wait, soonest, removed = 0, 0.0, 0.0, math.inf, 0
+    for count, victim in enumerate(ordered, 1):
+        removed += victim.tokens
+        edit = layout.edit(removed, victim.position)
+        wait, saved = requests_to_pay(edit, write, read, output), gain(edit, write, read, settings.horizon, output)
+        soonest = min(soonest, wait)
+        if wait <= settings.horizon and saved > best_gain:
+            best, best_gain, best_wait = count, saved, wait
+    if best:
+        return ordered[:best], f"it pays after {math.ceil(best_wait)} requests"
+    when = f"after {math.ceil(soonest)} requests" if soonest < math.inf else "never"
+    return (), f"Waiting: on a warm cache it would pay {when}."
+
+
+def _beyond_turns(view: View, turns: int) -> Iterator[Block]:
+    """Blocks from the newest back, beginning where so many of the user's messages have been passed."""
+    blocks = list(view.blocks)
+    behind = _turns_behind(blocks)
+    return (blocks[number] for number in range(len(blocks) - 1, -1, -1) if behind[number] >= turns)
+
+
+def _turns_behind(blocks: Sequence[Block]) -> list[int]:
+    """How many of the user's messages stand at or behind each block."""
+    passed: set[int] = set()
+    counts = []
+    for block in reversed(blocks):
+        if block.source == "user":
+            passed.add(block.seq)
+        counts.append(len(passed))
+    return counts[::-1]
+
+
+def _answered(blocks: Sequence[Block]) -> int:
+    """How many blocks the model has already seen: those up to its newest reply."""
+    return max((number for number, block in enumerate(blocks) if block.source == "assistant"), default=0)
+
+
+def _clearable(block: Block, settings: PruneSettings) -> bool:
+    part = block.part
+    return (
+        isinstance(part, ToolResult)
+        and not block.pinned
+        and block.compactable
+        and part.name not in settings.protected_tools
+    )
+
+
+def _completed(block: Block) -> bool:
+    return isinstance(block.part, ToolResult) and block.part.status == "success"
+
+
+def _time(stamp: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
