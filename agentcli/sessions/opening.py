@@ -6,14 +6,14 @@ import contextlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, fold
 from agentcli.core.message import Message, ToolCall, ToolResult
-from agentcli.sessions.disk import Disk, is_temporary, make_folder, write_file
+from agentcli.sessions.disk import Disk, is_temporary, make_folder, reason, write_file
 from agentcli.sessions.info import Info, Parent, decode_info, encode_info, note
 from agentcli.sessions.lock import Lock
 from agentcli.sessions.partial import INTERVAL, read_partial
@@ -25,33 +25,37 @@ RAN = "interrupted, may or may not have taken effect: the program ended while th
 CUT_OFF = "interrupted, did not run: the reply that asked for it was cut off."
 
 
+_PLAUSIBLE = 1_000
+"""A `session.json` that knows of more lost records than this is itself what is damaged."""
+
+
 def open_session(folder: Path, disk: Disk, *, read_only: bool = False, interval: float = INTERVAL) -> Session:
     """The session in a folder, with what is in force; open for writing it is mended first.
 
-    Raises SessionBusy when another process writes to it, StoreError when there is no session.
+    Raises SessionBusy when another process writes to it, StoreError when there is no session or it cannot be read.
     """
     if not (folder / "records").is_dir() and not (folder / "session.json").is_file():
         raise StoreError(f"There is no session in {folder}.")
     lock = None if read_only else _lock(folder)
-    info = read_info(folder) or retrace(folder)
-    shelf = Shelf(folder / "records")
-    stale = shelf.mark() != info.shelf
-    newest = shelf.newest(info.records, info.shelf)
-    reader = Reader(shelf, info.head if newest == info.records else "")
-    history = fold(tail(reader, newest))
-    losses = [*reader.losses, *_vanished(newest, info)]
-    notes = [loss.why for loss in losses if not is_settled(folder, loss)]
-    info = replace(_caught_up(info, shelf, newest), shelf=shelf.mark())
-    if read_only:
-        return Session(folder, info, disk, None, history=history, notes=notes, interval=interval)
-    set_aside(folder, losses, disk)
-    if stale:
-        remove_leftovers(folder, disk)
-    writer = Writer(folder, disk, encode_origin(info), lock)
-    session = Session(folder, info, disk, writer, history=history, notes=notes, interval=interval)
-    repair_on_open(session)
-    if stale:
-        session.save_glance()
+    try:
+        found = _read(folder)
+        session = Session(
+            folder,
+            found.info,
+            disk,
+            None if read_only else Writer(folder, disk, encode_origin(found.info), lock),
+            history=found.history,
+            notes=[loss.why for loss in found.losses if not is_settled(folder, loss)],
+            interval=interval,
+        )
+        if not read_only:
+            _mend(session, folder, found, disk)
+    except BaseException as error:
+        if lock:
+            lock.release()
+        if isinstance(error, OSError):
+            raise StoreError(f"Session {folder.name} cannot be read: {reason(error)}.") from error
+        raise
     return session
 
 
@@ -98,7 +102,8 @@ def retrace(folder: Path) -> Info:
     info = _origin(folder)
     for seq in shelf.numbers():
         info = _noted(info, shelf, seq)
-    return info
+    aside = max(_numbers_aside(folder), default=0)
+    return replace(info, records=max(info.records, aside), shelf=shelf.mark())
 
 
 def save_info(folder: Path, info: Info, disk: Disk) -> None:
@@ -115,7 +120,7 @@ def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
         with contextlib.suppress(OSError):
             make_folder(disk, folder / "damaged")
             if loss.file is None:
-                disk.close(disk.create(folder / "damaged" / f"{loss.seq:06d}-missing"))
+                disk.close(disk.create(folder / "damaged" / f"{loss.seq:06d}-noted"))
             else:
                 disk.rename(loss.file, free_name(folder / "damaged" / loss.file.name))
 
@@ -164,6 +169,42 @@ def free_name(path: Path) -> Path:
     return path if not path.exists() else next(other for other in numbered if not other.exists())
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What lies in a session's folder. `stale` when `session.json` was not written after the newest record was."""
+
+    info: Info
+    history: History
+    losses: Sequence[Loss]
+    stale: bool
+
+
+def _read(folder: Path) -> _Found:
+    shelf = Shelf(folder / "records")
+    info = read_info(folder)
+    mark = shelf.mark()
+    stale = info is None or mark != info.shelf
+    newest = shelf.newest(info.records, info.shelf) if info else 0
+    proof = info.head if info and info.records == newest else ""
+    if info is None or info.records > newest + _PLAUSIBLE:
+        info, newest, proof = retrace(folder), max(shelf.numbers(), default=0), ""
+    reader = Reader(shelf, proof)
+    history = fold(tail(reader, newest))
+    losses = [*reader.losses, *_vanished(newest, info)]
+    # Where the folder lies counts, not what a file copied into it says.
+    here = replace(_caught_up(info, shelf, newest), id=folder.name, project_id=folder.parent.name, shelf=mark)
+    return _Found(here, history, losses, stale)
+
+
+def _mend(session: Session, folder: Path, found: _Found, disk: Disk) -> None:
+    set_aside(folder, found.losses, disk)
+    if found.stale:
+        remove_leftovers(folder, disk)
+    repair_on_open(session)
+    if found.stale or found.losses:
+        session.save_glance()
+
+
 def _lock(folder: Path) -> Lock | None:
     try:
         return Lock(folder / "lock")
@@ -183,10 +224,10 @@ def _origin(folder: Path) -> Info:
 
 
 def _caught_up(info: Info, shelf: Shelf, newest: int) -> Info:
-    """With the records that were written after `session.json` was."""
+    """With the records that were written after `session.json` was. The number of a lost record is not used again."""
     if newest < info.records:
         data = shelf.read(newest) if newest else None
-        return replace(info, records=newest, head=digest(data) if data else "")
+        return replace(info, head=digest(data) if data else "")
     for seq in range(info.records + 1, newest + 1):
         info = _noted(info, shelf, seq)
     return info
@@ -203,6 +244,14 @@ def _noted(info: Info, shelf: Shelf, seq: int) -> Info:
     if isinstance(verdict, Found):
         return note(info, verdict.record, verdict.digest)
     return replace(info, records=seq, head=digest(data))
+
+
+def _numbers_aside(folder: Path) -> Sequence[int]:
+    try:
+        names = os.listdir(folder / "damaged")
+    except OSError:
+        return ()
+    return [int(head) for name in names if (head := name.partition("-")[0]).isdecimal()]
 
 
 def _vanished(newest: int, info: Info) -> Sequence[Loss]:
