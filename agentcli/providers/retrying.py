@@ -82,6 +82,12 @@ class Retrying:
         """See `Model.count`; a failure is not worth a second try."""
         return await self._model.count(request)
 
+    async def close(self) -> None:
+        """Close the model inside, where it holds something open."""
+        close = getattr(self._model, "close", None)
+        if close is not None:
+            await close()
+
     async def _wait(self, delay: float) -> None:
         import asyncio
 

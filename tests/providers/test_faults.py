@@ -1,0 +1,438 @@
+"""Every way in which a provider fails, through both SDKs."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+
+from agentcli.core import event
+from agentcli.core.errors import ModelError
+from agentcli.core.event import ReplyRestarted, TextDelta
+from agentcli.core.message import Text, ToolCall
+from agentcli.core.model import PartDone, Stopped
+from agentcli.providers.retrying import Retrying, RetryPolicy
+from agentcli.providers.scripted import Reply, call, say
+from tests.loopback import Cut, Fail, Idle, Loopback, Raw, Refuse
+from tests.loopback.server import KEY
+from tests.providers.hearing import BOTH, ONCE, Heard, answers, ask, connected, hear, reply_turn, request
+
+both = pytest.mark.parametrize("name", BOTH)
+QUICK = RetryPolicy(first=0.001, longest=0.002)
+LONG_CALL = say("I shall write.", call("write", file_path="a", content="rm -rf everything\n" * 3), thinking="dangerous")
+
+ANTHROPIC = [
+    (Refuse(401), "auth", 41),
+    (Refuse(402), "billing", 1),
+    (Refuse(403), "auth", 41),
+    (Refuse(404), "not_found", 1),
+    (Refuse(409), "server", 75),
+    (Refuse(413), "too_large", 1),
+    (Refuse(413, body=b"<html>Request Entity Too Large</html>"), "too_large", 1),
+    (Refuse(429), "rate_limit", 75),
+    (Refuse(429, details={"error_code": "enforced_spend_limit_reached"}), "billing", 1),
+    (Refuse(500), "server", 75),
+    (Refuse(502, body=b"<html>Bad Gateway</html>"), "server", 75),
+    (Refuse(503, body=b""), "overloaded", 75),
+    (Refuse(504), "server", 75),
+    (Refuse(529), "overloaded", 75),
+    (Refuse(400, message="Your credit balance is too low to access the Anthropic API."), "billing", 1),
+    (Refuse(400, message="prompt is too long: 250000 tokens > 200000 maximum"), "too_long", 54),
+    (Refuse(400, message="This model's maximum context length is 8192 tokens"), "too_long", 54),
+    (Refuse(400, message="tools.0.custom.name: String should match"), "bad_request", 1),
+    (Refuse(418, body=b"{}"), "bad_request", 1),
+]
+GOOGLE = [
+    (Refuse(400, message="API key not valid.", details=[{"reason": "API_KEY_INVALID"}]), "auth", 41),
+    (Refuse(401), "auth", 41),
+    (Refuse(403), "auth", 41),
+    (Refuse(404), "not_found", 1),
+    (Refuse(413, body=b"<html>too large</html>"), "too_large", 1),
+    (Refuse(429), "rate_limit", 75),
+    (Refuse(429, details=[{"violations": [{"quotaId": "GenerateRequestsPerDayPerProject"}]}]), "billing", 1),
+    (Refuse(499), "network", 75),
+    (Refuse(500), "server", 75),
+    (Refuse(502, body=b"<html>Bad Gateway</html>"), "server", 75),
+    (Refuse(503), "overloaded", 75),
+    (Refuse(504), "server", 75),
+    (Refuse(400, message="Invalid value at 'tools[0]'"), "bad_request", 1),
+    (
+        Refuse(400, kind="FAILED_PRECONDITION", message="User location is not supported for the API use."),
+        "bad_request",
+        1,
+    ),
+]
+
+
+@pytest.mark.parametrize(("refusal", "cause", "code"), ANTHROPIC)
+def test_a_refusal_of_the_messages_api_has_its_cause(refusal: Refuse, cause: str, code: int) -> None:
+    _expect("haiku", refusal, cause, code)
+
+
+@pytest.mark.parametrize(("refusal", "cause", "code"), GOOGLE)
+def test_a_refusal_of_gemini_has_its_cause(refusal: Refuse, cause: str, code: int) -> None:
+    _expect("flash", refusal, cause, code)
+
+
+def _expect(name: str, refusal: Refuse, cause: str, code: int) -> None:
+    heard, server = ask(name, [refusal, say("never asked for")])
+    assert heard.error is not None
+    assert (heard.error.cause, heard.error.exit_code) == (cause, code)
+    assert str(refusal.status) in str(heard.error)
+    assert len(server.asked) == 1
+
+
+def test_the_wait_that_a_provider_asks_for_is_understood() -> None:
+    for headers, wanted in (
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+    ):
+        heard, _ = ask("haiku", [Refuse(429, headers=headers)])
+        assert heard.error is not None
+        assert heard.error.retry_after == wanted
+    info = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}]
+    heard, _ = ask("flash", [Refuse(429, details=info)])
+    assert heard.error is not None
+    assert heard.error.retry_after == 34.5
+
+
+@both
+@pytest.mark.parametrize("after", [0, 3, 6])
+def test_an_error_in_mid_stream_is_told_by_its_type_though_the_status_was_good(name: str, after: int) -> None:
+    kinds = {
+        "haiku": ("overloaded_error", "rate_limit_error", "api_error"),
+        "flash": ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL"),
+    }
+    for kind, code, cause in zip(kinds[name], (503, 429, 500), ("overloaded", "rate_limit", "server"), strict=True):
+        heard, _ = ask(name, [Fail(say("a reply of some length " * 20), after, kind, code=code)])
+        assert heard.error is not None
+        assert heard.error.cause == cause
+        assert heard.stop is None
+
+
+@both
+def test_the_servers_own_words_on_a_window_that_is_full_are_recognised(name: str) -> None:
+    with Loopback([say("x")], window=1000) as server:
+
+        async def run() -> Heard:
+            model = connected(server, name)
+            heard = await hear(model, request(model.spec, "much " * 4000))
+            await model.close()
+            return heard
+
+        heard = asyncio.run(run())
+    assert heard.error is not None
+    assert heard.error.cause == "too_long"
+
+
+@both
+def test_an_unanswered_call_is_a_matter_of_pairing(name: str) -> None:
+    open_call = call("read", call_id="call_1", file_path="a")
+    heard, server = ask(name, [say("x")], "hi", reply_turn(_spec(name), (open_call,)), "go on")
+    assert heard.error is not None
+    assert heard.error.cause == "pairing"
+    assert server.asked[0].refused
+
+
+def test_a_forged_signature_is_a_matter_of_signatures() -> None:
+    from agentcli.core.message import Thinking
+
+    turn = reply_turn(_spec("opus"), (Thinking("I never thought this", "AAAA"), Text("So.")))
+    heard, _ = ask("opus", [say("x")], "hi", turn, "go on")
+    assert heard.error is not None
+    assert heard.error.cause == "signature"
+    signed = ToolCall("c1", "read", {"file_path": "a"}, {"google": {"thought_signature": "AAAA"}})
+    heard, _ = ask("flash", [say("x")], "hi", reply_turn(_spec("flash"), (signed,)), answers([signed]))
+    assert heard.error is not None
+    assert heard.error.cause == "signature"
+    heard, _ = ask("flash", [Raw([{"candidates": [{"finishReason": "MISSING_THOUGHT_SIGNATURE"}]}])])
+    assert heard.error is not None
+    assert heard.error.cause == "signature"
+
+
+def _spec(name: str) -> Any:
+    from agentcli.providers.catalog import spec
+
+    return spec(name)
+
+
+@both
+@pytest.mark.parametrize("how", ["close", "chunk", "end"])
+def test_a_stream_cut_anywhere_surfaces_no_truncated_call(name: str, how: str) -> None:
+    size = _size_of(name, LONG_CALL)
+    _cut_at(name, LONG_CALL, how, sorted({*random.sample(range(size), 25), 0, 1, size - 1}))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@both
+@pytest.mark.parametrize("how", ["close", "chunk", "end"])
+def test_a_stream_cut_at_every_byte_surfaces_no_truncated_call(name: str, how: str) -> None:
+    _cut_at(name, LONG_CALL, how, range(_size_of(name, LONG_CALL)))
+
+
+def _size_of(name: str, reply: Reply) -> int:
+    with Loopback([reply]) as server:
+
+        async def run() -> None:
+            model = connected(server, name)
+            await hear(model, request(model.spec, "hello"))
+            await model.close()
+
+        asyncio.run(run())
+        return len(b"".join(server.events(server.asked[0], reply)))
+
+
+def _cut_at(name: str, reply: Reply, how: Any, places: Any) -> None:
+    whole = reply.parts[-1]
+    assert isinstance(whole, ToolCall)
+    with Loopback([Cut(reply, at, how) for at in places]) as server:
+
+        async def run() -> list[Heard]:
+            model = connected(server, name)
+            heard = [await hear(model, request(model.spec, "hello")) for _ in places]
+            await model.close()
+            return heard
+
+        for at, heard in zip(places, asyncio.run(run()), strict=True):
+            if heard.error is None:
+                # Only the farewell was cut off: everything that counts had arrived.
+                assert heard.stop == Stopped("tool_use"), at
+                assert [made.input for made in heard.calls] == [whole.input], at
+            else:
+                assert heard.error.cause in ("network", "bad_reply"), at
+                assert heard.stop is None, at
+                assert heard.calls == [], at
+                assert all(part.text in (LONG_CALL.parts[0].text, LONG_CALL.parts[1].text) for part in heard.parts), at  # type: ignore[union-attr]
+
+
+def test_the_last_call_of_a_reply_that_ran_out_of_tokens_never_surfaces() -> None:
+    heard, _ = ask(
+        "haiku", [say("Two.", call("read", file_path="a"), call("read", file_path="b" * 50), stop="max_tokens")]
+    )
+    assert [made.input for made in heard.calls] == [{"file_path": "a"}]
+    assert heard.stop == Stopped("max_tokens")
+    # Even a half that is good JSON by itself is no call.
+    events = [
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "tool_use", "id": "t", "name": "write", "input": {}},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "input_json_delta", "partial_json": '{"path": "a"}'},
+        },
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {}},
+        {"type": "message_stop"},
+    ]
+    heard, _ = ask("haiku", [Raw(events)])
+    assert heard.parts == ()
+    heard, _ = ask("flash", [say("One.", call("read", file_path="a"), stop="max_tokens")])
+    assert heard.calls == []
+
+
+@pytest.mark.parametrize("text", ['{"path": "a', '{"path": NaN-', "[1, 2]", '"text"', "{'path': 'a'}", '{"a": 1} {'])
+def test_input_that_is_no_json_object_never_becomes_a_call(text: str) -> None:
+    events = [
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "tool_use", "id": "t", "name": "write", "input": {}},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": text}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}},
+        {"type": "message_stop"},
+    ]
+    heard, _ = ask("haiku", [Raw(events)])
+    assert heard.calls == []
+    assert heard.stop is not None
+    assert heard.stop.stop == "malformed_call"
+
+
+@both
+def test_an_empty_body_is_a_reply_that_broke_off(name: str) -> None:
+    heard, _ = ask(name, [Raw([])])
+    assert heard.error is not None
+    assert heard.error.cause == "network"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "content_block_stop", "index": 3},
+        {"type": "content_block_delta"},
+        {"type": "message_start"},
+        {"no": "type"},
+    ],
+)
+def test_events_out_of_place_are_a_bad_reply(event: dict[str, Any]) -> None:
+    heard, _ = ask(
+        "haiku", [Raw([{"type": "ping"}, event])] if "type" in event else [Refuse(200, body=b"data: {}\n\n")]
+    )
+    assert heard.error is not None
+    assert heard.error.cause in ("bad_reply", "network")
+
+
+@both
+def test_a_silent_reply_counts_as_dropped(name: str) -> None:
+    with Loopback([Idle(say("one two three four five six"), 1, 30)]) as server:
+
+        async def run() -> Heard:
+            model = connected(server, name, idle_timeout=0.2)
+            heard = await hear(model, request(model.spec, "hello"))
+            await model.close()
+            return heard
+
+        heard = asyncio.run(run())
+    assert heard.error is not None
+    assert heard.error.cause == "network"
+    assert "0.2 s" in str(heard.error)
+
+
+@both
+def test_a_slow_reply_is_not_a_silent_one(name: str) -> None:
+    with Loopback([say("word " * 40, rate=400)]) as server:
+
+        async def run() -> Heard:
+            model = connected(server, name, idle_timeout=0.4)
+            heard = await hear(model, request(model.spec, "hello"))
+            await model.close()
+            return heard
+
+        assert asyncio.run(run()).error is None
+
+
+@both
+def test_nobody_at_the_address_is_a_matter_of_the_network(name: str) -> None:
+    with Loopback([]) as server:
+        pass
+
+    async def run() -> Heard:
+        model = connected(server, name)
+        heard = await hear(model, request(model.spec, "hello"))
+        await model.close()
+        return heard
+
+    heard = asyncio.run(run())
+    assert heard.error is not None
+    assert heard.error.cause == "network"
+    assert "127.0.0.1 cannot be reached" in str(heard.error)
+
+
+@both
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+def test_no_error_text_holds_the_key_or_the_prompt(name: str, status: int) -> None:
+    echo = f"Incorrect API key provided: {KEY}. " + "x" * 5000
+    heard, _ = ask(name, [Refuse(status, message=echo, headers={"x-echo": KEY})], "the secret plan")
+    assert heard.error is not None
+    assert KEY not in str(heard.error)
+    assert KEY not in repr(heard.error)
+    assert "secret plan" not in str(heard.error)
+    assert len(str(heard.error)) < 600
+    assert heard.error.__cause__ is None
+
+
+@both
+def test_what_may_pass_is_asked_for_again_and_told(name: str) -> None:
+    plan = [
+        Refuse(429),
+        Refuse(529 if name == "haiku" else 503),
+        Refuse(500),
+        Cut(say("broken reply " * 9), 700, "close"),
+        say("at last"),
+    ]
+    heard, server = ask(name, plan, retry=QUICK)
+    assert heard.error is None
+    waits = [step for step in heard.steps if isinstance(step, event.Retrying)]
+    assert [wait.attempt for wait in waits] == [1, 2, 3, 4]
+    assert all(wait.reason for wait in waits)
+    restarted = heard.steps.index(ReplyRestarted())
+    assert any(isinstance(step, TextDelta) for step in heard.steps[:restarted])
+    assert PartDone(Text("at last")) in heard.steps[restarted:]
+    assert len(server.asked) == 5
+    assert len({asked.body for asked in server.asked}) == 1
+
+
+@both
+def test_the_fifth_failure_is_the_last(name: str) -> None:
+    heard, server = ask(name, [Refuse(500)] * 9, retry=QUICK)
+    assert heard.error is not None
+    assert heard.error.cause == "server"
+    assert len(server.asked) == 5
+
+
+@both
+def test_a_wait_that_is_too_long_is_left_to_the_user(name: str) -> None:
+    details = [{"retryDelay": "61s"}] if name == "flash" else None
+    heard, server = ask(name, [Refuse(429, headers={"retry-after": "61"}, details=details)], retry=QUICK)
+    assert heard.error is not None
+    assert (heard.error.retry_after, heard.error.exit_code) == (61.0, 75)
+    assert len(server.asked) == 1
+
+
+@both
+def test_what_cannot_pass_is_not_asked_for_again(name: str) -> None:
+    for status in (400, 401, 403, 404, 413):
+        heard, server = ask(name, [Refuse(status)] * 3, retry=QUICK)
+        assert heard.error is not None
+        assert len(server.asked) == 1
+
+
+def test_a_wait_can_be_broken_off_at_once() -> None:
+    with Loopback([Refuse(500)] * 2) as server:
+
+        async def run() -> None:
+            model = connected(server, "haiku", RetryPolicy(first=60, longest=60))
+            waiting = asyncio.Event()
+
+            async def listen() -> None:
+                async for step in model.stream(request(model.spec, "hello")):
+                    assert isinstance(step, event.Retrying)
+                    waiting.set()
+
+            task = asyncio.create_task(listen())
+            await waiting.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(task, 5)
+            await model.close()
+
+        asyncio.run(run())
+
+
+def test_waits_double_up_to_their_limit_and_chance_shortens_them() -> None:
+    policy = RetryPolicy(attempts=99)
+    error = ModelError("x", "server")
+    assert [policy.delay(n, error, 0.0) for n in range(1, 9)] == [0.5, 1, 2, 4, 8, 16, 32, 32]
+    assert policy.delay(3, error, 1.0) == 1.5
+    assert policy.delay(1, ModelError("x", "server", retry_after=60), 0.0) == 60
+    assert policy.delay(1, ModelError("x", "server", retry_after=60.1), 0.0) is None
+    assert policy.delay(1, ModelError("x", "auth", retry_after=1), 0.0) is None
+    assert RetryPolicy().delay(5, error, 0.0) is None
+
+
+def test_the_waits_are_slept_through_in_order() -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    with Loopback([Refuse(500), Refuse(429, headers={"retry-after": "9"}), say("done")]) as server:
+
+        async def run() -> Heard:
+            inner = connected(server, "haiku", ONCE)
+            model = Retrying(inner, sleep=sleep, chance=lambda: 0.0)
+            heard = await hear(model, request(model.spec, "hello"))
+            await model.close()
+            return heard
+
+        assert asyncio.run(run()).text == "done"
+    assert slept == [0.5, 9.0]
