@@ -1,0 +1,31 @@
+"""Whether a call may run: rules, modes, paths and commands, decided without running anything."""
+
+from agentcli.agent.permissions.decide import SUBJECTS, Decision, decide, standing_check
+from agentcli.agent.permissions.explain import EFFECTS, explain, explain_lines, show
+from agentcli.agent.permissions.git import GIT_HARDENED_ENV, SCRUBBED_VARIABLES, GitFacts, git_facts
+from agentcli.agent.permissions.paths import PathVerdict, judge_path
+from agentcli.agent.permissions.place import CommandLimits, Place
+from agentcli.agent.permissions.rules import Rule, Rules, parse_rule, parse_rules
+
+__all__ = [
+    "EFFECTS",
+    "GIT_HARDENED_ENV",
+    "SCRUBBED_VARIABLES",
+    "SUBJECTS",
+    "CommandLimits",
+    "Decision",
+    "GitFacts",
+    "PathVerdict",
+    "Place",
+    "Rule",
+    "Rules",
+    "decide",
+    "explain",
+    "explain_lines",
+    "git_facts",
+    "judge_path",
+    "parse_rule",
+    "parse_rules",
+    "show",
+    "standing_check",
+]

@@ -1,0 +1,198 @@
+"""What the policy needs to know of a shell command before any rule or mode is asked."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agentcli.agent.permissions.commands import Reading, read_only
+from agentcli.agent.permissions.nested import WRAPPERS, Contents, contents, spellings
+from agentcli.agent.permissions.ordinary import INTERPRETERS, NETWORK, is_ordinary
+from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
+from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.rules import Rule, command_pattern, exact
+from agentcli.agent.permissions.shell import UNKNOWN, Command, NotPlain, Part, read_plain
+from agentcli.agent.permissions.table import READERS
+
+_REWRITING = frozenset({"sed", "sort", "uniq", "awk", "gawk", "mawk", "tree", "command", "cd", "xxd"})
+_STARTERS = (
+    "--pre",
+    "--hostname-bin",
+    "--compress-program",
+    "--ext-diff",
+    "--textconv",
+    "--open-files-in-pager",
+    "--use-compress-program",
+)
+_STARTERS += (
+    "--checkpoint-action",
+    "--to-command",
+    "--upload-pack",
+    "--receive-pack",
+    "--exec",
+    "--config-env",
+    "--git-dir",
+    "--work-tree",
+)
+"""Options by which an ordinary program starts another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A command line, looked at once: `plain` when it is fully understood, `readings` beside its commands."""
+
+    text: str
+    refused: str
+    contents: Contents
+    plain: tuple[Command, ...]
+    readings: tuple[Reading, ...]
+    obstacle: str
+    protected: str
+
+    @property
+    def harmless(self) -> bool:
+        """Whether every command is known to only read what may be read."""
+        return bool(self.plain) and not any(reading.why for reading in self.readings)
+
+    @property
+    def why(self) -> str:
+        """Why the line is not harmless."""
+        return self.obstacle or next((reading.why for reading in self.readings if reading.why), "")
+
+
+def look_at(text: str, place: Place) -> Line:
+    """Everything about a line that needs no rule. A line beyond the limits is refused without being read."""
+    limits = place.limits
+    if len(text) > limits.characters:
+        return _refusal(text, f"the command is longer than {limits.characters:,} characters")
+    inside = contents(text)
+    if len(inside.parts) > limits.commands:
+        return _refusal(text, f"the line holds more than {limits.commands} commands")
+    read = read_plain(text)
+    obstacle = read.why if isinstance(read, NotPlain) else ""
+    plain = () if isinstance(read, NotPlain) else read
+    readings = read_only(plain, place)
+    if len(plain) > limits.parts:
+        obstacle = f"the line holds more than {limits.parts} commands"
+        plain, readings = (), ()
+    protected = _protected(plain, readings, inside, place)
+    return Line(text, "", inside, plain, readings, obstacle, protected)
+
+
+def forbidding(line: Line, rules: Iterable[Rule]) -> Rule | None:
+    """The first `bash` rule that speaks of any command of the line, however it is wrapped."""
+    patterns = [rule for rule in rules if rule.is_for("bash")]
+    if not patterns:
+        return None
+    texts = [line.text.strip(), *(text for part in line.contents.parts for text in spellings(part))]
+    for rule in patterns:
+        if not rule.pattern or any(command_pattern(rule.pattern).fullmatch(text) for text in texts):
+            return rule
+    return None
+
+
+def allowing(line: Line, rules: Iterable[Rule]) -> Rule | None:
+    """The rule that allows the line: its exact text, or all commands that do not merely read match some rule."""
+    patterns = [rule for rule in rules if rule.is_for("bash")]
+    for rule in patterns:
+        if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
+            return rule
+    used: Rule | None = None
+    for command, reading in zip(line.plain, line.readings, strict=True):
+        match = next((rule for rule in patterns if command_pattern(rule.pattern).fullmatch(rule_text(command))), None)
+        if match is None and reading.why:
+            return None
+        used = match or used
+    return used
+
+
+def rule_text(command: Command) -> str:
+    """A command as rules match it: words joined by blanks, quoted only where a blank is part of a word."""
+    spaced = any(not word or any(letter.isspace() for letter in word) for word in command.words)
+    return shlex.join(command.words) if spaced else command.text
+
+
+def always_rule(line: Line) -> str:
+    """The exact rule that would allow this very line again, or the empty string where none may be saved."""
+    if not line.plain or line.protected or any(map(_never_saved, line.plain)):
+        return ""
+    return f"bash({exact(line.text.strip())})"
+
+
+def ordinary(line: Line) -> bool:
+    """Whether the line only reads, builds and tests: what a sandbox may run unasked."""
+    return bool(line.plain) and all(
+        not reading.why or is_ordinary(command) for command, reading in zip(line.plain, line.readings, strict=True)
+    )
+
+
+def words_of(line: Line) -> Iterator[str]:
+    """Everything in a line that could be a path, for rules about paths."""
+    for part in line.contents.parts:
+        for word in (*part.words[1:], *part.writes, *part.reads):
+            yield from _paths_in(word.text)
+
+
+def _never_saved(command: Command) -> bool:
+    name = os.path.basename(command.words[0])
+    if (name == "git" and command.words[1:2] and command.words[1].startswith("-")) or name in ("test", "printf"):
+        return True
+    networked = name == "git" and not {"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule"}.isdisjoint(
+        command.words
+    )
+    rooted = name.rstrip("0123456789.") in INTERPRETERS or name in INTERPRETERS
+    wraps = name in WRAPPERS and name not in ("git", "make")
+    starts = any(word.startswith(_STARTERS) for word in command.words[1:])
+    return not command.bare or networked or rooted or wraps or starts or name in NETWORK
+
+
+def _refusal(text: str, why: str) -> Line:
+    return Line(text, why, Contents((), False), (), (), why, "")
+
+
+def _protected(plain: Sequence[Command], readings: Sequence[Reading], inside: Contents, place: Place) -> str:
+    """Why the line must ask in every mode, or the empty string."""
+    if plain and not any(reading.why for reading in readings):
+        return ""
+    for reading in readings:
+        if reading.protected:
+            return reading.why
+    for part in inside.parts:
+        if why := _part_protected(part, place):
+            return why
+    return ""
+
+
+def _part_protected(part: Part, place: Place) -> str:
+    words = [piece.text for piece in part.words]
+    if words and not part.writes and all(piece.known for piece in part.words):
+        (reading,) = read_only((Command(tuple(words), "", True),), place)
+        if not reading.why or reading.protected:
+            return reading.why
+    name = os.path.basename(words[0]) if words else ""
+    reads = name in READERS and name not in _REWRITING
+    targets = [(word, not reads) for word in words[1:]] + [(piece.text, True) for piece in part.writes]
+    for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
+        for candidate in _paths_in(word):
+            if why := _word_protected(candidate, write, place):
+                return why
+    return ""
+
+
+def _paths_in(word: str) -> Iterator[str]:
+    """The paths that a word of an unknown command may name: itself, or what follows `=`, `:`, `@` or an option's letter."""
+    forms = {word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2], word.lstrip("@<>")}
+    if len(word) > 2 and word[0] == "-" and word[1] != "-":
+        forms.add(word[2:])
+    return (form for form in forms if form and len(form) < 4096 and "\n" not in form)
+
+
+def _word_protected(text: str, write: bool, place: Place) -> str:
+    if named := names_protected(text, write=write) or could_name_protected(text):
+        return f"{named} is protected"
+    if UNKNOWN in text or text.startswith("-"):
+        return ""
+    verdict = judge_path(text, place, write=write)
+    return verdict.why if verdict.verdict == "protected" else ""

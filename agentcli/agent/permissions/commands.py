@@ -1,0 +1,191 @@
+"""What a shell command may do, as far as it can be told without running it."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
+from agentcli.agent.permissions.place import Place, resolved
+from agentcli.agent.permissions.scripts import find_reads
+from agentcli.agent.permissions.shapes import Found, fit
+from agentcli.agent.permissions.shell import Command
+from agentcli.agent.permissions.table import GIT_READERS, READERS
+
+_PRIVATE_SAMPLES = (".env", ".env.local", ".env.production", ".envrc")
+_STREAMS = frozenset({"-", os.devnull})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one command of a line reads: nothing objectionable when `why` is empty. `protected` when it must ask in every mode."""
+
+    why: str = ""
+    protected: bool = False
+
+
+def read_only(commands: Sequence[Command], place: Place) -> tuple[Reading, ...]:
+    """For each command of a plain line, whether it is known to only read what may be read; `cd` moves those after it."""
+    readings = []
+    folders: tuple[Path, ...] = (place.cwd,)
+    for number, command in enumerate(commands):
+        readings.append(_read_only(command, folders, place))
+        if command.words[0] == "cd" and not readings[-1].why:
+            following = commands[number + 1].joint if number + 1 < len(commands) else ""
+            folders = _after_cd(command, folders, sure=following == "&&", piped=command.joint == "|")
+    return tuple(readings)
+
+
+def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bool) -> tuple[Path, ...]:
+    """Where the next command may find itself: it need not have worked, nor have been in this shell."""
+    moved = tuple(folder / command.words[-1] for folder in folders)
+    return moved if sure and not piped else tuple(dict.fromkeys((*folders, *moved)))
+
+
+def _read_only(command: Command, folders: tuple[Path, ...], place: Place) -> Reading:
+    if not command.bare:
+        return Reading("the command's name is quoted or escaped")
+    name, *arguments = command.words
+    if name == "cd":
+        return _cd(arguments, folders, place)
+    if name == "git":
+        return _git(arguments, folders, place)
+    if name == "find":
+        found = find_reads(arguments)
+        return Reading(found) if isinstance(found, str) else _values(found, folders, place)
+    if "/" in name:
+        return Reading(f"{name} is called by its path")
+    if name not in READERS:
+        return Reading(f"{name} is not known to only read")
+    fitting = fit(READERS[name], arguments)
+    if isinstance(fitting, str):
+        return Reading(f"{name}: {fitting}")
+    shape, found = fitting
+    if present := _present(shape.unless, folders):
+        return Reading(f"{present} may choose what {name} runs")
+    return _first(_values(found, folders, place), _recursion(name, arguments, found, folders, place))
+
+
+def _first(*readings: Reading) -> Reading:
+    return max(readings, key=lambda reading: (reading.protected, bool(reading.why)))
+
+
+def _cd(arguments: list[str], folders: tuple[Path, ...], place: Place) -> Reading:
+    operands = arguments[1:] if arguments[:1] == ["--"] else arguments
+    if len(operands) != 1 or operands[0].startswith("-"):
+        return Reading("cd without a plain folder")
+    for folder in folders:
+        target = folder / operands[0]
+        # The shell undoes `..` by name, commands undo it by what links point to: a link in the way makes the two differ.
+        if resolved(target) != Path(os.path.normpath(resolved(folder) / operands[0])):
+            return Reading("cd through a link")
+    return _values([("path", operands[0])], folders, place)
+
+
+def _git(arguments: list[str], folders: tuple[Path, ...], place: Place) -> Reading:
+    rest = list(arguments)
+    places = folders
+    while rest and rest[0].startswith("-") and rest[0] != "--version":
+        option = rest.pop(0)
+        if option == "-C" and rest:
+            moved = _cd([rest[0]], places, place)
+            if moved.why:
+                return moved
+            places = tuple(folder / rest[0] for folder in places)
+            rest.pop(0)
+        elif option not in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):
+            return Reading(f"git {option} may start programs")
+    if not rest or rest[0] not in GIT_READERS:
+        return Reading(f"git {rest[0] if rest else ''} is not known to only read".replace("  ", " "))
+    fitting = fit(GIT_READERS[rest[0]], rest[1:])
+    if isinstance(fitting, str):
+        return Reading(f"git {rest[0]}: {fitting}")
+    for folder in places:
+        if danger := place.git(folder).danger:
+            return Reading(danger)
+    return _values(fitting[1], places, place)
+
+
+def _values(found: Found, folders: tuple[Path, ...], place: Place) -> Reading:
+    worst = Reading()
+    for kind, value in found:
+        if kind in ("path", "rev") and value not in _STREAMS:
+            for folder in folders:
+                worst = _first(worst, _value(kind, value, folder, place))
+    return worst
+
+
+def _value(kind: str, value: str, folder: Path, place: Place) -> Reading:
+    verdict = judge_path(value, place, write=False, cwd=folder)
+    if verdict.verdict != "free":
+        return Reading(verdict.why, verdict.verdict == "protected")
+    if kind == "rev":
+        inside = value.rpartition(":")[2].rpartition(")")[2]
+        if named := names_protected(inside, write=False) or could_name_protected(inside):
+            return Reading(f"{named} is protected", protected=True)
+    return Reading()
+
+
+def _present(names: Sequence[str], folders: tuple[Path, ...]) -> str:
+    above = (above for folder in folders for above in (folder, *folder.parents))
+    return next((name for folder in above for name in names if os.path.lexists(folder / name)), "") if names else ""
+
+
+def _recursion(name: str, arguments: list[str], found: Found, folders: tuple[Path, ...], place: Place) -> Reading:
+    """Whether a search through a tree would come upon a file that must not be read unasked."""
+    if not _searches_hidden(name, arguments, found):
+        return Reading()
+    operands = [value for kind, value in found if kind == "path"] or ["."]
+    for folder in folders:
+        for operand in operands:
+            if private := _private_file(folder / operand, place.limits.walk):
+                return Reading(f"the search would read {private}, which is protected", protected=True)
+    return Reading()
+
+
+def _searches_hidden(name: str, arguments: list[str], found: Found) -> bool:
+    options = [word for word in arguments if word.startswith("-")]
+    short = "".join(word[1:] for word in options if not word.startswith("--"))
+    globs = [value for kind, value in found if kind == "glob" and not value.startswith("!")]
+    match name:
+        case "grep" | "egrep" | "fgrep":
+            recursive = "r" in short or "--recursive" in options
+            return recursive and (not globs or any(map(_matches_private, globs)))
+        case "rg":
+            hidden = "." in short or "u" in short or not {"--hidden", "--unrestricted"}.isdisjoint(options)
+            return hidden or any(map(_matches_private, globs))
+        case "diff":
+            return "r" in short or "--recursive" in options
+        case _:
+            return False
+
+
+def _matches_private(glob: str) -> bool:
+    last = glob.rpartition("/")[2]
+    return "{" in last or any(fnmatch.fnmatchcase(sample, last) for sample in _PRIVATE_SAMPLES)
+
+
+def _private_file(top: Path, limit: int) -> str:
+    """The first protected file below a folder, breadth first, within `limit` entries."""
+    waiting, seen = [top], 0
+    while waiting and seen < limit:
+        for entry in _entries(waiting.pop(0)):
+            seen += 1
+            if names_protected(entry.name, write=False):
+                return entry.path
+            if entry.is_dir(follow_symlinks=False) and entry.name != ".git":
+                waiting.append(Path(entry.path))
+            if seen >= limit:
+                break
+    return ""
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except OSError:
+        return

@@ -1,0 +1,225 @@
+"""Whether git commands that only read can be made to start a program by the repository they read."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+GIT_HARDENED_CONFIG: tuple[tuple[str, str], ...] = (
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", os.devnull),
+    ("core.pager", "cat"),
+    ("diff.external", ""),
+    ("safe.bareRepository", "explicit"),
+    ("log.showSignature", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+)
+"""Config that every git command of the agent runs with, so that no repository chooses a program for it."""
+
+GIT_HARDENED_ENV: dict[str, str] = {
+    "GIT_CONFIG_COUNT": str(len(GIT_HARDENED_CONFIG)),
+    **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(GIT_HARDENED_CONFIG)},
+    **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(GIT_HARDENED_CONFIG)},
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_PAGER": "cat",
+    "PAGER": "cat",
+    "GIT_EDITOR": "true",
+}
+"""The environment for the bash tool: the hardened config, no pager, no editor, no prompt, no optional locks, no lazy fetch."""
+
+SCRUBBED_VARIABLES: tuple[str, ...] = (
+    "BASH_ENV",
+    "ENV",
+    "CDPATH",
+    "GLOBIGNORE",
+    "RIPGREP_CONFIG_PATH",
+    "GREP_OPTIONS",
+    "GREP_COLORS",
+    "LESSOPEN",
+    "TAR_OPTIONS",
+    "POSIXLY_CORRECT",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_ASKPASS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+)
+"""Variables to unset for the bash tool: each can change what an approved command does."""
+
+_CONFIG_BYTES = 1_000_000
+_HARMLESS = re.compile(
+    r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol"
+    r"|safecrlf|quotepath|abbrev|longpaths|whitespace|untrackedcache|preloadindex|compression|bigfilethreshold|commentchar"
+    r"|sparsecheckout|sparsecheckoutcone|splitindex|protecthfs|protectntfs|sharedrepository|multipackindex|commitgraph)"
+    r"|remote\.[^\n]*\.(url|pushurl|fetch|push|tagopt|prune|prunetags|mirror|skipdefaultupdate|skipfetchall|gh-resolved|followremotehead)"
+    r"|remote\.pushdefault"
+    r"|branch\.[^\n]*\.(remote|merge|rebase|pushremote|description|vscode-merge-base|gh-merge-base|github-pr-[a-z-]+)"
+    r"|branch\.(autosetupmerge|autosetuprebase|sort)"
+    r"|user\.(name|email|signingkey|useconfigonly)|author\.(name|email)|committer\.(name|email)"
+    r"|submodule\.[^\n]*\.(url|active|branch|ignore|shallow|fetchrecursesubmodules)|submodule\.(active|fetchjobs)"
+    r"|extensions\.(worktreeconfig|objectformat|noop|preciousobjects|refstorage|compatobjectformat|relativeworktrees)"
+    r"|(pull|push|fetch|init|receive|gc|pack|index|feature|advice|color|column|rerere|commit|tag|rebase|transfer|maintenance|lfs)"
+    r"\.[a-z.-]*(rebase|ff|default|defaultbranch|autosetupremote|followtags|prune|prunetags|parallel|auto|enabled|version"
+    r"|denycurrentbranch|threads|experimental|manyfiles|ui|status|branch|diff|autostash|autosquash|gpgsign|repo|strategy|schedule"
+    r"|repositoryformatversion|fsckobjects|statushints|detachedhead)"
+    r"|diff\.(algorithm|renames|renamelimit|mnemonicprefix|noprefix|colormoved|context|ignoresubmodules|submodule|statgraphwidth|indentheuristic|suppressblankempty)"
+    r"|status\.(short|branch|showuntrackedfiles|renames|ahead-behind|aheadbehind|relativepaths|showstash)"
+    r"|log\.(date|decorate|abbrevcommit|follow|mailmap)|merge\.(conflictstyle|ff|renames|renamelimit)|blame\.(date|coloring|showemail)"
+    r"|i18n\.(commitencoding|logoutputencoding)|lfs\.repositoryformatversion|http\.postbuffer"
+)
+_SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class GitFacts:
+    """What the repository around a folder would start when it is only read; empty `danger` when nothing."""
+
+    danger: str = ""
+
+
+def git_facts(folder: Path) -> GitFacts:
+    """Read the config that git would read in `folder`, its submodules' too. Starts no program.
+
+    Only keys known to be harmless pass: a key that this program does not know counts as one that may start something.
+    """
+    try:
+        return GitFacts(_danger(Path(os.path.realpath(folder)), depth=0))
+    except (OSError, ValueError) as error:
+        return GitFacts(f"the repository's config cannot be read ({error})")
+
+
+def _danger(folder: Path, depth: int) -> str:
+    for top in (folder, *folder.parents):
+        marker = top / ".git"
+        if marker.is_file():
+            return _work_tree_danger(top, _pointed(top, marker), depth)
+        if marker.is_dir() and (problem := _work_tree_danger(top, marker, depth)):
+            return problem
+        if _is_git_folder(marker):
+            return ""
+        if _is_git_folder(top):
+            return f"{top} looks like a bare repository"
+    return ""
+
+
+def _work_tree_danger(top: Path, git_folder: Path, depth: int) -> str:
+    common = _common_folder(git_folder)
+    for file in (common / "config", git_folder / "config.worktree", common / "config.worktree"):
+        if problem := _config_danger(file):
+            return problem
+    return _submodule_danger(top, common, git_folder, depth)
+
+
+def _is_git_folder(path: Path) -> bool:
+    return os.path.lexists(path / "HEAD") and ((path / "commondir").exists() or (path / "objects").is_dir())
+
+
+def _pointed(top: Path, marker: Path) -> Path:
+    """Where a `.git` file leads. Raises ValueError when it leads nowhere."""
+    text = marker.read_text(encoding="utf-8", errors="replace").strip()
+    if not text.startswith("gitdir:"):
+        raise ValueError(f"{marker} is not a git file")
+    return Path(os.path.realpath(top / text.removeprefix("gitdir:").strip()))
+
+
+def _common_folder(git_folder: Path) -> Path:
+    pointer = git_folder / "commondir"
+    if not pointer.is_file():
+        return git_folder
+    return Path(os.path.realpath(git_folder / pointer.read_text(encoding="utf-8", errors="replace").strip()))
+
+
+def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
+    """The first key of a config file that may start a program, told with its file."""
+    if not file.exists():
+        return ""
+    if not file.is_file() or file.stat().st_size > _CONFIG_BYTES:
+        return f"{file} is not an ordinary config file"
+    for key in config_keys(file.read_text(encoding="utf-8", errors="replace")):
+        if key not in harmless and not _HARMLESS.fullmatch(key):
+            return f"{key} in {file} may start a program"
+    return ""
+
+
+def config_keys(text: str) -> list[str]:
+    """The keys of a git config in lower case (`section.sub.key`). What cannot be read comes as a key of its own."""
+    keys: list[str] = []
+    section = ""
+    lines = iter(text.removeprefix("\ufeff").splitlines())
+    for line in lines:
+        rest = line.strip()
+        while match := _SECTION.match(rest):
+            section = match[1].lower() + (f".{match[2].lower()}" if match[2] is not None else "")
+            rest = rest[match.end() :]
+        if not rest or rest[0] in "#;":
+            continue
+        key = _KEY.match(rest)
+        keys.append(f"{section}.{key[1].lower()}" if key and section else f"unreadable line {rest[:40]!r}")
+        while rest.endswith("\\"):
+            rest = next(lines, "").strip()
+    return keys
+
+
+def _submodule_danger(top: Path, common: Path, git_folder: Path, depth: int) -> str:
+    """Submodules are read with their own config: `status` and `diff` step into them, without our hardened one."""
+    if depth > 8:
+        return "submodules are nested too deep"
+    if (common / "modules").is_dir():
+        for folder, names, files in os.walk(common / "modules"):
+            names[:] = [name for name in names if name not in ("objects", "refs", "hooks", "logs", "info")]
+            if "config" in files and (problem := _config_danger(Path(folder) / "config", ("core.worktree",))):
+                return problem
+    for path in gitlinks(git_folder / "index"):
+        inner = top / path
+        if os.path.lexists(inner / ".git") and (problem := _submodule(inner, depth + 1)):
+            return problem
+    return ""
+
+
+def _submodule(inner: Path, depth: int) -> str:
+    marker = inner / ".git"
+    if marker.is_dir():
+        return _work_tree_danger(inner, marker, depth)
+    git_folder = _pointed(inner, marker)
+    return _config_danger(git_folder / "config", ("core.worktree",)) or _submodule_danger(
+        inner, git_folder, git_folder, depth
+    )
+
+
+def gitlinks(index: Path) -> list[str]:
+    """The paths in a git index that are repositories of their own. Raises ValueError for an index that cannot be read."""
+    if not index.is_file():
+        return []
+    data = index.read_bytes()
+    if _GITLINK_MODE not in data:
+        return []
+    if data[:4] != b"DIRC":
+        raise ValueError("damaged index")
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if version not in (2, 3) or count > _INDEX_ENTRIES:
+        raise ValueError("the index may hold submodules and is of a kind that is not read here")
+    return list(_walk_index(data, count))
+
+
+_GITLINK_MODE = b"\x00\x00\xe0\x00"
+_INDEX_ENTRIES = 20_000
+
+
+def _walk_index(data: bytes, count: int) -> list[str]:
+    found, offset = [], 12
+    for _ in range(count):
+        flags = int.from_bytes(data[offset + 60 : offset + 62], "big")
+        start = offset + (64 if flags & 0x4000 else 62)
+        end = data.index(b"\0", start)
+        if data[offset + 24 : offset + 28] == _GITLINK_MODE:
+            found.append(data[start:end].decode("utf-8", "surrogateescape"))
+        offset += (end - offset + 8) // 8 * 8
+    return found

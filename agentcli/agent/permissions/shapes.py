@@ -1,0 +1,186 @@
+"""The commands that only read, as shapes of (name, options, operands): what is not in this table asks.
+
+The notation of `options`, separated by blanks:
+    -abc            flags that may be bundled       -NUM             a number as an option (`head -5`)
+    -n:number       takes a value, joined or next   --lines=number   the same for a long option, `=` or next
+    --color[=word]  takes a value after `=` only    --all            takes none
+`operands` are kinds in order; `*` after the last repeats it any number of times, `?` makes it optional.
+Kinds: `path` obeys the path policy, `text` is anything, `number`, `word`, `size`, and the others in `_KINDS`; `=a|b` is one of these words.
+An abbreviated long option is not in the table and therefore asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from agentcli.agent.permissions.scripts import awk_only_prints, jq_only_reads, sed_only_prints
+
+ANYTHING = "anything"
+"""Options of a command that only ever prints its arguments."""
+
+Found = list[tuple[str, str]]
+"""The values of a fitting command with their kinds."""
+
+Kind = Callable[[str], object]
+
+
+def _like(pattern: str) -> Kind:
+    return re.compile(pattern, re.DOTALL | re.IGNORECASE).fullmatch
+
+
+_KINDS: dict[str, Kind] = {
+    "text": _like(r".*"),
+    "path": _like(r".+"),
+    "rev": _like(r"[^-].*"),
+    "number": _like(r"[+-]?\d+"),
+    "size": _like(r"[+-]?\d+[a-z]{0,3}"),
+    "word": _like(r"[a-z0-9_,.:+/@%-]*"),
+    "format": _like(r"(?!.*%[-+ ]?g[?gksfp t])(?!.*%\(?signature).*"),
+    "key": _like(r"(?!.*(token|secret|password|header|credential|url))[a-z][a-z0-9.-]*"),
+    "date": _like(r"\+.*"),
+    "printf": _like(r"(?!-)(?:[^%]|%%|%-?\d*[sbq])*"),
+    "variable": _like(r"PATH|HOME|USER|SHELL|LANG|LC_[A-Z]+|PWD|TERM|VIRTUAL_ENV|EDITOR|HOSTNAME|TZ|NODE_ENV|CI"),
+    "ps": _like(r"a?u?x|aux|axu"),
+    "glob": _like(r".*"),
+    "pattern": _like(r"[a-z0-9_./*-]+"),
+    "archive": _like(r"[^:-][^:]*"),
+    "sed": sed_only_prints,
+    "awk": awk_only_prints,
+    "jq": jq_only_reads,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One way to call a command that only reads.
+
+    `needs` are options of which one must be given; `unless` names files whose presence here or above makes the command do more.
+    """
+
+    options: str = ""
+    operands: str = ""
+    needs: str = ""
+    unless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    flags: frozenset[str]
+    valued: dict[str, str]
+    long: frozenset[str]
+    long_valued: dict[str, str]
+    long_optional: dict[str, str]
+    numbered: bool
+
+
+def fit(shapes: Sequence[Shape], arguments: Sequence[str]) -> tuple[Shape, Found] | str:
+    """The first shape that the arguments fit, with their values by kind; else why the last one does not fit."""
+    why = "it is not in the table of commands that only read"
+    for shape in shapes:
+        found = _fit(shape, arguments)
+        if not isinstance(found, str):
+            return shape, found
+        why = found
+    return why
+
+
+def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
+    if shape.options == ANYTHING:
+        return [("text", word) for word in arguments]
+    table = _compiled(shape.options)
+    found: Found = []
+    given: set[str] = set()
+    operands: list[str] = []
+    waiting = list(reversed(arguments))
+    while waiting:
+        word = waiting.pop()
+        if word == "--":
+            operands.extend(reversed(waiting))
+            break
+        if word.startswith("--"):
+            given.add(word.partition("=")[0])
+            problem = _long(table, word, waiting, found)
+        elif word.startswith("-") and word != "-":
+            given.update(f"-{letter}" for letter in word[1:])
+            problem = _short(table, word, waiting, found)
+        else:
+            operands.append(word)
+            continue
+        if problem:
+            return problem
+    if shape.needs and given.isdisjoint(shape.needs.split()):
+        return f"it only reads with {' or '.join(shape.needs.split())}"
+    return _operands(shape.operands.split(), operands, found)
+
+
+def _long(table: _Options, word: str, waiting: list[str], found: Found) -> str:
+    name, equals, value = word.partition("=")
+    if not equals and (name in table.long or name in table.long_optional):
+        return ""
+    if equals and name in table.long_optional:
+        return _value(table.long_optional[name], value, name, found)
+    if name in table.long_valued:
+        if not equals and not waiting:
+            return f"{name} lacks its value"
+        return _value(table.long_valued[name], value if equals else waiting.pop(), name, found)
+    return f"the option {name} is not known to only read"
+
+
+def _short(table: _Options, word: str, waiting: list[str], found: Found) -> str:
+    if table.numbered and word[1:].isdigit():
+        return ""
+    for place, letter in enumerate(word[1:], 2):
+        if letter in table.valued:
+            rest = word[place:]
+            if not rest and not waiting:
+                return f"-{letter} lacks its value"
+            return _value(table.valued[letter], rest or waiting.pop(), f"-{letter}", found)
+        if letter not in table.flags:
+            return f"the option -{letter} is not known to only read"
+    return ""
+
+
+def _operands(kinds: list[str], operands: list[str], found: Found) -> str | Found:
+    for place, operand in enumerate(operands):
+        last = kinds[-1] if kinds else ""
+        kind = kinds[place] if place < len(kinds) else last if last.endswith("*") else ""
+        if not kind:
+            return f"the operand {operand!r} is one too many to only read"
+        if problem := _value(kind.rstrip("*?"), operand, "operand", found):
+            return problem
+    needed = sum(not kind.endswith(("*", "?")) for kind in kinds)
+    return found if len(operands) >= needed else "an operand is missing"
+
+
+def _value(kind: str, value: str, where: str, found: Found) -> str:
+    fits = value in kind[1:].split("|") if kind.startswith("=") else _KINDS[kind](value)
+    if not fits:
+        return f"{value!r} is not known to only read as {where}"
+    found.append((kind, value))
+    return ""
+
+
+@lru_cache(maxsize=512)
+def _compiled(options: str) -> _Options:
+    flags: set[str] = set()
+    valued: dict[str, str] = {}
+    long: set[str] = set()
+    long_valued: dict[str, str] = {}
+    long_optional: dict[str, str] = {}
+    for option in options.split():
+        name, _, kind = option.partition("=")
+        if option.startswith("--"):
+            if name.endswith("["):
+                long_optional[name[:-1]] = kind.rstrip("]")
+            elif kind:
+                long_valued[name] = kind
+            else:
+                long.add(name)
+        elif ":" in option:
+            valued[option[1]] = option[3:]
+        elif option != "-NUM":
+            flags.update(option[1:])
+    return _Options(frozenset(flags), valued, frozenset(long), long_valued, long_optional, "-NUM" in options.split())

@@ -1,0 +1,49 @@
+"""Text from outside, made safe to show: what a terminal or a reader could be fooled by is spelled out."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but tab and newline: ESC, CSI, OSC, BEL, carriage return
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, fillers, Mongolian selectors
+    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"  # zero width, bidi, line separators, fillers
+    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # annotations, shorthand and music controls
+    "\ud800-\udfff"  # lone surrogates: no terminal can encode them
+    "\U000e0000-\U000e0fff]"  # tags and the rest of the plane's ignorable characters
+)
+_INVISIBLE_KINDS = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+
+
+def safe(text: str) -> str:
+    """The text with every control, bidi and tag character shown as an escape like `\\x1b` or `\\u202e`.
+
+    Newline and tab stay. A carriage return before a newline is dropped, so that text with DOS line ends reads well.
+    The joiners that emoji and some scripts need (U+200C, U+200D, variation selectors) stay as well: they move no other text.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _HARMFUL.sub(_spelled, text.replace("\r\n", "\n"))
+
+
+def safe_line(text: str) -> str:
+    """The same for a place that holds one line: a title, a status, a file name. Newlines and tabs are spelled out too."""
+    return safe(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def invisible(letter: str) -> bool:
+    """Whether a reader would not see this character, or would see others in another order because of it."""
+    if " " <= letter <= "~":
+        return False
+    if "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef" or letter in _BLANK_LETTERS:
+        return True
+    return unicodedata.category(letter) in _INVISIBLE_KINDS or (letter != " " and unicodedata.category(letter) == "Zs")
+
+
+def _spelled(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,235 @@
+from pathlib import Path
+
+import pytest
+
+from agentcli.agent.permissions import Decision, Place, Rules, decide, explain, parse_rule, parse_rules, standing_check
+from agentcli.core.errors import ConfigError, UsageError
+from agentcli.core.message import ToolCall
+from agentcli.core.record import MODES, Mode
+
+NONE = Rules()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    work, home = tmp_path / "work", tmp_path / "home"
+    (work / "src").mkdir(parents=True)
+    (home / ".ssh").mkdir(parents=True)
+    return Place(work, (work,), home, own=(home / ".local/share/agentcli",))
+
+
+def ask(tool: str, value: str, place: Place, mode: Mode = "ask", rules: Rules = NONE) -> Decision:
+    fields = {"bash": "command", "web_fetch": "url", "glob": "pattern", "grep": "pattern", "list": "path"}
+    return explain(ToolCall("c", tool, {fields.get(tool, "file_path"): value}), rules, mode, place)
+
+
+def test_reading_inside_is_free_in_every_mode(place: Place) -> None:
+    for mode in MODES:
+        assert ask("read", "src/a.py", place, mode).decision == "allow"
+        assert ask("bash", "ls -la src | head -3", place, mode).decision == "allow"
+
+
+def test_reading_outside_asks(place: Place) -> None:
+    assert ask("read", "/etc/passwd", place).decision == "ask"
+    assert ask("read", "../sibling/a.py", place).decision == "ask"
+
+
+def test_a_neighbour_with_the_same_beginning_is_outside(place: Place) -> None:
+    (place.cwd.parent / "work-other").mkdir()
+    assert ask("read", str(place.cwd.parent / "work-other" / "a"), place).decision == "ask"
+
+
+def test_an_edit_inside_asks_by_default_and_is_free_in_auto_edit(place: Place) -> None:
+    assert ask("edit", "src/a.py", place).decision == "ask"
+    assert ask("edit", "src/a.py", place, "auto-edit").decision == "allow"
+    assert ask("write", "/etc/hosts", place, "auto-edit").decision == "ask"
+    assert ask("bash", "npm test", place, "auto-edit").decision == "ask"
+
+
+def test_plan_mode_denies_what_changes_something_and_says_so(place: Place) -> None:
+    for tool, value in (("edit", "src/a.py"), ("write", "new"), ("bash", "npm test"), ("bash", "echo x > y")):
+        decision = ask(tool, value, place, "plan")
+        assert decision.decision == "deny"
+        assert "plan mode" in decision.why
+    assert ask("bash", "git log --oneline", place, "plan").decision == "allow"
+
+
+def test_yolo_stops_only_for_deny_rules_and_protected_paths(place: Place) -> None:
+    assert ask("bash", "rm -rf build", place, "yolo").decision == "allow"
+    assert ask("write", ".git/hooks/pre-commit", place, "yolo").decision == "ask"
+    assert ask("bash", "echo x > .git/hooks/pre-commit", place, "yolo").decision == "ask"
+    assert ask("bash", "rm -rf build", place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm x",
+        "ls && rm x",
+        "echo $(rm x)",
+        "env A=1 rm x",
+        "timeout 5 rm x",
+        "nice -n 3 rm x",
+        "find . -exec rm {} +",
+        "xargs rm < list",
+        "sudo -u root rm x",
+        "bash -c 'ls; rm x'",
+        "sh -c \"bash -c 'rm x'\"",
+        "/bin/rm x",
+        "r''m x",
+        '"rm" x',
+        "\\rm x",
+        "if true; then rm x; fi",
+        "f() { rm x; }; f",
+        "for a in b; do rm $a; done",
+        "eval 'rm x'",
+        "eval rm x",
+        "setsid nohup rm x &",
+        "cat <(rm x)",
+        "A=1 rm x",
+        "rm x > log",
+        "(rm x)",
+        "{ rm x; }",
+        "! rm x",
+        "true | rm x",
+        "`rm x`",
+        "$'rm' x",
+        "trap 'rm x' EXIT",
+        "alias l='rm x'",
+    ],
+)
+def test_a_deny_rule_sees_through_every_wrapper_in_yolo(place: Place, command: str) -> None:
+    assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
+
+
+def test_a_command_that_hides_its_name_asks_where_deny_rules_stand(place: Place) -> None:
+    rules = parse_rules(allow=["bash"], deny=["bash(rm *)"])
+    assert ask("bash", "$CMD x", place, "yolo", rules).decision == "ask"
+    assert ask("bash", "$CMD x", place, "yolo").decision == "allow"
+
+
+def test_deny_goes_before_ask_and_ask_before_allow(place: Place) -> None:
+    rules = parse_rules(allow=["bash(npm *)"], ask=["bash(npm publish*)"], deny=["bash(npm publish --force)"])
+    assert ask("bash", "npm test", place, rules=rules).decision == "allow"
+    assert ask("bash", "npm publish", place, "yolo", rules).decision == "ask"
+    assert ask("bash", "npm publish --force", place, "yolo", rules).decision == "deny"
+
+
+def test_an_allow_rule_must_cover_every_command_of_the_line(place: Place) -> None:
+    rules = parse_rules(allow=["bash(npm test *)"])
+    assert ask("bash", "cd src && npm test 2>&1 | tail -5", place, rules=rules).decision == "allow"
+    for command in ("npm test; curl x", "npm test $(id)", "npm test > .bashrc", "npm test & id", "npm testing"):
+        assert ask("bash", command, place, rules=rules).decision == "ask"
+
+
+def test_a_read_rule_forbids_the_shell_the_same_file(place: Place) -> None:
+    rules = parse_rules(deny=["read(secrets/**)"])
+    assert ask("read", "secrets/a", place, "yolo", rules).decision == "deny"
+    assert ask("read", "src/../SECRETS/a", place, "yolo", rules).decision == "deny"
+    assert ask("bash", "cat secrets/a", place, "yolo", rules).decision == "deny"
+    assert ask("bash", "python x.py --in=secrets/a", place, "yolo", rules).decision == "deny"
+
+
+def test_a_rule_about_edits_covers_all_tools_that_write(place: Place) -> None:
+    rules = parse_rules(deny=["edit(src/*.lock)"])
+    for tool in ("edit", "write", "multi_edit"):
+        assert ask(tool, "src/a.lock", place, "yolo", rules).decision == "deny"
+    assert ask("bash", "echo x > src/a.lock", place, "yolo", rules).decision == "deny"
+    assert ask("bash", "cat src/a.lock", place, "yolo", rules).decision == "allow"
+
+
+def test_always_saves_an_exact_rule_that_passes_its_own_test(place: Place) -> None:
+    for tool, value in (
+        ("bash", "npm test"),
+        ("bash", "npm run 'a  b'  && ls"),
+        ("edit", "src/[a]*.py"),
+        ("bash", "make *x"),
+    ):
+        decision = ask(tool, value, place)
+        fields = {"bash": "command", "edit": "file_path"}
+        call = ToolCall("c", tool, {fields[tool]: value})
+        if decision.always:
+            assert standing_check(decision.always, call, "run", Rules(), "ask", place) == ""
+            other = ToolCall("c", tool, {fields[tool]: value + "x"})
+            assert decide(other, "run", parse_rules(allow=[decision.always]), "ask", place).decision == "ask"
+    assert ask("bash", "npm test", place).always == "bash(npm test)"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "python x.py",
+            "bash x.sh",
+            "timeout 5 make",
+            "env make",
+            "curl x",
+            "git push",
+            "ssh h",
+            "npx x",
+            "make $X",
+            "sudo make",
+        ),
+        *("find . -delete", "rg --pre cat x", "git -c a=b log", "test -v x"),
+    ],
+)
+def test_no_rule_is_offered_for_interpreters_wrappers_and_network_tools(place: Place, command: str) -> None:
+    assert ask("bash", command, place).always == ""
+
+
+def test_the_check_that_still_stands_is_named(place: Place) -> None:
+    call = ToolCall("c", "bash", {"command": "echo x > .envrc"})
+    assert "protected" in standing_check("bash(echo *)", call, "run", Rules(), "ask", place)
+    assert "not a rule" in standing_check("bash(", call, "run", Rules(), "ask", place)
+
+
+def test_nonsense_in_a_rule_is_refused_with_the_exit_code_of_its_source() -> None:
+    for text in ("", "bash()", "(x)", "bash(x", "a b"):
+        with pytest.raises(ConfigError):
+            parse_rule(text)
+        with pytest.raises(UsageError):
+            parse_rule(text, "flag")
+
+
+def test_auto_mode_runs_builds_only_where_a_sandbox_holds(place: Place) -> None:
+    boxed = Place(place.cwd, place.roots, place.home, sandboxed=True)
+    for command in (
+        "pytest -q 2>&1 | tail -3",
+        "cd src && make test",
+        "cargo test",
+        "python -m pytest",
+        "npm run build",
+    ):
+        assert ask("bash", command, boxed, "auto").decision == "allow"
+        assert ask("bash", command, place, "auto").decision == "ask"
+        assert ask("bash", command, boxed, "auto-edit").decision == "ask"
+    for command in ("rm -rf src", "git push", "curl x", "make > .envrc", "npm publish"):
+        assert ask("bash", command, boxed, "auto").decision == "ask"
+
+
+def test_a_line_beyond_the_limits_is_refused_in_every_mode(place: Place) -> None:
+    for mode in MODES:
+        assert ask("bash", "ls " + "a" * 10_000, place, mode).decision == "deny"
+        assert ask("bash", "ls;" * 201, place, mode).decision == "deny"
+    assert ask("bash", "ls;" * 60, place).decision == "ask"
+    assert ask("bash", "ls;" * 49, place).decision == "allow"
+
+
+def test_web_rules_cannot_be_fooled_by_a_host_in_the_path(place: Place) -> None:
+    rules = parse_rules(allow=["web_fetch(https://*.example.org/*)", "web_fetch(domain:python.org)"])
+    for url in ("https://a.example.org/x", "https://docs.python.org/3/", "http://python.org"):
+        assert ask("web_fetch", url, place, rules=rules).decision == "allow"
+    for url in (
+        "https://evil.net/a.example.org/x",
+        "https://a.example.org@evil.net/x",
+        "https://python.org.evil.net/",
+        "http://[bad",
+    ):
+        assert ask("web_fetch", url, place, rules=rules).decision == "ask"
+
+
+def test_tools_without_effect_need_no_permission(place: Place) -> None:
+    for tool in ("todo", "recall", "ask_user", "exit_plan", "bash_output"):
+        assert explain(ToolCall("c", tool, {}), Rules(), "plan", place).decision == "allow"
+    assert explain(ToolCall("c", "mcp__x__y", {}), Rules(), "ask", place).decision == "ask"
+    assert explain(ToolCall("c", "mcp__x__y", {}), parse_rules(deny=["mcp__*"]), "yolo", place).decision == "deny"
