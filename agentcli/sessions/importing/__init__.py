@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from agentcli.core.errors import InputError
-from agentcli.sessions.importing import claude_code, codex, gemini_cli, pi
+from agentcli.sessions.importing import claude_code, codex, gemini_cli, own, pi
 from agentcli.sessions.importing.imported import Format, Imported, Timed
+from agentcli.sessions.importing.planting import plant
 from agentcli.sessions.importing.recognise import load, recognise
 
-__all__ = ["Format", "Imported", "Timed", "read", "recognise"]
+__all__ = ["Format", "Imported", "Timed", "plant", "read", "recognise"]
 
 _READERS: Mapping[Format, Callable[[Iterable[str]], Imported]] = {
+    "agentcli": own.read,
     "pi": pi.read,
     "claude-code": claude_code.read,
     "gemini-cli": gemini_cli.read,

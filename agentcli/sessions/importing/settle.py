@@ -10,8 +10,8 @@ from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, Timed
 from agentcli.sessions.importing.tools import todo_list
+from agentcli.sessions.info import first_title
 
-TITLE_LENGTH = 80
 UNANSWERED = "The call was interrupted before it was answered."
 
 
@@ -154,8 +154,5 @@ class _Numbering:
 
 def _title_from(items: Iterable[Item]) -> str:
     """The first line of the first prompt."""
-    for item in items:
-        if isinstance(item.said, Message) and item.said.role == "user" and item.said.text.strip():
-            line = item.said.text.strip().splitlines()[0].strip()
-            return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
-    return ""
+    prompts = (item.said for item in items if isinstance(item.said, Message) and item.said.role == "user")
+    return next((title for prompt in prompts if (title := first_title(prompt))), "")

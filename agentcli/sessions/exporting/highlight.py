@@ -1,0 +1,59 @@
+"""Colours for code and shape for Markdown, as HTML that is safe whatever stands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from typing import Any
+
+HIGHLIGHT_LIMIT = 20_000
+"""Characters of a block beyond which colouring would take longer than it is worth."""
+
+_LANGUAGES = {"command": "bash", "sql": "sql"}
+
+
+def coloured(code: str, language: str, limit: int = HIGHLIGHT_LIMIT) -> str:
+    """The code as HTML spans; plain where the language is not known, or the code too long."""
+    if not language or len(code) > limit:
+        return escape(code)
+    # Both libraries take a tenth of a second to load, and only this export needs them.
+    from pygments import highlight  # type: ignore[import-untyped]
+    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False)
+    except ClassNotFound:
+        return escape(code)
+    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
+
+
+def language_of(field: str, given: Mapping[str, Any]) -> str:
+    """The language of a call's input, told by the field's name or by the file that it goes to."""
+    if field in _LANGUAGES:
+        return _LANGUAGES[field]
+    path = given.get("file_path")
+    if field not in ("content", "old_string", "new_string") or not isinstance(path, str):
+        return ""
+    from pygments.lexers import find_lexer_class_for_filename
+
+    lexer = find_lexer_class_for_filename(path.rsplit("/", 1)[-1])
+    return str(lexer.aliases[0]) if lexer and lexer.aliases else ""
+
+
+def rendered(markdown: str, limit: int = HIGHLIGHT_LIMIT) -> str:
+    """Markdown as HTML. Tags in it are shown, not obeyed; pictures from elsewhere stay links."""
+    return str(_parser(limit).render(markdown))
+
+
+@cache
+def _parser(limit: int) -> Any:
+    from markdown_it import MarkdownIt
+
+    def code(text: str, language: str, _: str) -> str:
+        return coloured(text, language.split(maxsplit=1)[0] if language.strip() else "", limit)
+
+    parser = MarkdownIt("commonmark", {"html": False, "highlight": code}).enable(["table", "strikethrough"])
+    return parser.disable(["image"])

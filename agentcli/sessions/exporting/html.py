@@ -1,0 +1,112 @@
+"""The HTML export: one file that needs no network and no script, on a phone as on a desk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, coloured, language_of, rendered
+from agentcli.sessions.exporting.source import Source
+from agentcli.sessions.exporting.story import Aside, Clean, Done, Note, Picture, Scene, Words, pretty, tell
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_SPEAKERS = {"user": "You", "assistant": "Agent"}
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
+_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def to_html(source: Source, clean: Clean = str, *, highlight_limit: int = HIGHLIGHT_LIMIT) -> str:
+    """The whole session as one page. Code longer than `highlight_limit` characters stays plain.
+
+    All that came from outside is escaped, and a policy in the page forbids it scripts and the network even so.
+    """
+    info = source.info
+    title = _text(clean(info.name or info.title or info.id))
+    scenes = tell([record for record, _ in source.records], clean)
+    body = "\n".join(block for scene in scenes for block in _scene(scene, highlight_limit))
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>
+{Path(__file__).with_name("style.css").read_text(encoding="utf-8")}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+<p>{" · ".join(_text(fact) for fact in _facts(source, clean))}</p>
+</header>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def _facts(source: Source, clean: Clean) -> Iterator[str]:
+    info = source.info
+    yield from filter(None, (info.time.created[:16].replace("T", " "), info.model, clean(info.directory)))
+    if info.usage.total:
+        yield f"{info.usage.prompt:,} tokens in, {info.usage.output:,} out"
+    if info.cost is not None:
+        yield f"${info.cost:.2f}"
+
+
+def _scene(scene: Scene, limit: int) -> Iterator[str]:
+    match scene:
+        case Words(seq, time, speaker, text):
+            said = rendered(_plain(text), limit) if speaker == "assistant" else _text(text)
+            who = f'<a class="who" href="#r{seq}">{_SPEAKERS.get(speaker, speaker)} · {_text(time[11:16])}</a>'
+            yield f'<section class="{_text(speaker)}" id="r{seq}">{who}<div class="words">{said}</div></section>'
+        case Aside(_, label, text):
+            yield f"<details><summary>{_text(label)}</summary>{_pre(text)}</details>"
+        case Picture(_, mime, data) if mime in _PICTURES:
+            yield f'<p><img alt="picture" src="data:{mime};base64,{escape(data)}"></p>'
+        case Picture(_, mime, _):
+            yield f'<p class="note">{_text(mime)}</p>'
+        case Note(_, text):
+            yield f'<p class="note">{_text(text)}</p>'
+        case Done():
+            yield _done(scene, limit)
+
+
+def _done(scene: Done, limit: int) -> str:
+    status = scene.status
+    head = f'<b>{_text(scene.call.name)}</b> <code>{_text(scene.subject)}</code> <span class="{status}">{status}</span>'
+    blocks = [_given(scene, name, value, limit) for name, value in scene.call.input.items()]
+    if scene.result is not None:
+        diff = scene.result.metadata.get("diff")
+        if isinstance(diff, str) and diff:
+            blocks.append(f'<div class="label">diff</div><pre>{coloured(_plain(diff), "diff", limit)}</pre>')
+        blocks.append(f'<div class="label">result</div>{_pre(scene.result.output)}')
+    return f'<details id="c{scene.seq}"><summary>{head}</summary>{"".join(blocks)}</details>'
+
+
+def _given(scene: Done, name: str, value: Any, limit: int) -> str:
+    text = _plain(pretty(value))
+    if "\n" not in text and len(text) < 80 and name != "command":
+        return f'<div><span class="label">{_text(name)}</span> <code>{escape(text)}</code></div>'
+    language = language_of(name, scene.call.input)
+    return f'<div class="label">{_text(name)}</div><pre>{coloured(text, language, limit)}</pre>'
+
+
+def _pre(text: str) -> str:
+    return f"<pre>{_text(text)}</pre>"
+
+
+def _text(text: str) -> str:
+    return escape(_plain(text))
+
+
+def _plain(text: str) -> str:
+    """Without what a page cannot show: control characters, escape sequences of terminals, halves of characters."""
+    shown = "".join(letter for letter in _ESCAPES.sub("", text) if letter in "\n\t" or letter.isprintable())
+    return shown.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,74 @@
+"""The Markdown export: to be read, searched and pasted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from agentcli.sessions.exporting.source import Source
+from agentcli.sessions.exporting.story import Aside, Clean, Done, Note, Picture, Scene, Words, pretty, tell
+
+_SPEAKERS = {"user": "You", "assistant": "Agent"}
+
+
+def to_markdown(source: Source, clean: Clean = str) -> str:
+    """The whole session as one Markdown document."""
+    info = source.info
+    title = clean(info.name or info.title or info.id)
+    cost = "" if info.cost is None else f" · ${info.cost:.2f}"
+    lines = [
+        f"# {_line(title)}",
+        "",
+        f"{info.time.created} · {info.model or 'no model'}{cost} · `{info.directory or '-'}`",
+    ]
+    speaker = ""
+    for scene in tell([record for record, _ in source.records], clean):
+        who = _SPEAKERS.get(scene.speaker, "") if isinstance(scene, Words) else speaker
+        if isinstance(scene, Words) and (who != speaker or scene.speaker == "user"):
+            lines += ["", f"## {who}", ""]
+            speaker = who
+        lines += ["", *_scene(scene)]
+    return "\n".join(lines) + "\n"
+
+
+def _scene(scene: Scene) -> Iterable[str]:
+    match scene:
+        case Words(text=text):
+            return [text]
+        case Aside(_, label, text):
+            return _folded(_line(label), [fence(text)])
+        case Picture(_, mime, data):
+            return [f"*[{mime}, {len(data) * 3 // 4:,} bytes]*"]
+        case Note(_, text):
+            return [f"*{_line(text)}*"]
+        case Done():
+            return _folded(_line(f"{scene.call.name} {scene.subject} — {scene.status}"), _done(scene))
+
+
+def _done(scene: Done) -> Iterator[str]:
+    for name, value in scene.call.input.items():
+        yield f"`{name}`"
+        yield fence(pretty(value))
+    if scene.result is None:
+        return
+    diff = scene.result.metadata.get("diff")
+    if isinstance(diff, str) and diff:
+        yield fence(diff, "diff")
+    yield fence(scene.result.output)
+
+
+def fence(text: str, language: str = "") -> str:
+    """A code block that nothing inside it can end."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    return f"{ticks}{language}\n{text.rstrip()}\n{ticks}"
+
+
+def _folded(summary: str, blocks: Iterable[str]) -> list[str]:
+    return [f"<details><summary>{summary}</summary>", "", *(f"{block}\n" for block in blocks), "</details>"]
+
+
+def _line(text: str) -> str:
+    """Text for one line, with nothing in it that would be markup."""
+    flat = " ".join(text.split())
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("`", "'").replace("*", "\\*")

@@ -1,0 +1,317 @@
+"""Sessions leave the store as JSON without loss, as Markdown, and as a page that is safe to open."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentcli.core.errors import InputError, StoreError
+from agentcli.core.message import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.record import Body, Compaction, Failure, Prune, Undo
+from agentcli.sessions.disk import Disk
+from agentcli.sessions.exporting import ExportFormat, collect, export
+from agentcli.sessions.importing import Imported, plant, read
+from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.store import Store
+
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\"'>&amp;"
+SECRET = "sk-ant-" + "A1b2C3d4" * 4
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def user(*parts: Part | str) -> Message:
+    return Message("user", tuple(Text(part) if isinstance(part, str) else part for part in parts), turn=1)
+
+
+def agent(*parts: Part | str) -> Message:
+    said = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+    return Message("assistant", said, 1, "anthropic", "opus", Usage(10, 5, 0, 100, 7), 0.5, "end_turn")
+
+
+def journal(*bodies: Body) -> MemorySession:
+    memory = MemorySession()
+    for body in bodies:
+        memory.append(body)
+    return memory
+
+
+def told(form: ExportFormat, *bodies: Body, redacted: bool = True) -> str:
+    return export(collect(journal(*bodies)), form, redacted=redacted)
+
+
+def whole_session() -> list[Body]:
+    return [
+        user("Fix `total`", Image("image/png", PNG)),
+        agent(
+            Thinking("hm", "sig"), "On it:\n\n```python\nx = 1\n```", ToolCall("c1", "bash", {"command": "pytest -q"})
+        ),
+        ToolResult("c1", "bash", "error", "1 failed", True, "/somewhere/outputs/c1.txt", metadata={"exit_code": 1}),
+        agent(ToolCall("c2", "edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"})),
+        ToolResult("c2", "edit", "success", "Edited", metadata={"diff": "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n"}),
+        Prune(("c1",), 300, "cold cache"),
+        Compaction("auto", "compressed", "auto", (1, 4), 6, "<state_snapshot/>", tokens_before=900, tokens_after=90),
+        Failure("The network is gone", "model"),
+        agent("Done."),
+    ]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "sessions")
+
+
+def test_json_brings_back_the_very_same_records(store: Store, tmp_path: Path):
+    session = store.create(tmp_path, model="anthropic/opus")
+    for body in whole_session():
+        session.append(body)
+    session.keep_output("c1", "all of it\n")
+    session.close()
+    file = tmp_path / "session.json"
+    file.write_text(export(collect(session), "json", redacted=False))
+    info = plant(store.root, read(file), tmp_path)
+    assert info.id != session.id
+    old, new = (store.folder(each) for each in (session.info, info))
+    assert [(path.name, path.read_bytes()) for path in sorted((new / "records").iterdir())] == [
+        (path.name, path.read_bytes()) for path in sorted((old / "records").iterdir())
+    ]
+    again = store.open(info.project_id, info.id)
+    assert again.notes == ()
+    assert again.history == store.open(session.info.project_id, session.id, read_only=True).history
+    assert again.output("c1.txt") == "all of it\n"
+    assert (info.usage, info.cost, info.title) == (session.info.usage, session.info.cost, "Fix `total`")
+    again.close()
+
+
+def test_fields_and_kinds_that_are_not_known_survive_the_round_trip(store: Store, tmp_path: Path):
+    session = store.create(tmp_path)
+    session.append(user("hello"))
+    session.close()
+    (record,) = (store.folder(session.info) / "records").iterdir()
+    raw = json.loads(record.read_text())
+    record.write_text(json.dumps({**raw, "from_the_future": [1]}, separators=(",", ":")) + "\n")
+    file = tmp_path / "session.json"
+    file.write_text(export(collect(session), "json", redacted=False))
+    info = plant(store.root, read(file), tmp_path)
+    (copy,) = (store.folder(info) / "records").iterdir()
+    assert copy.read_bytes() == record.read_bytes()
+
+
+def test_a_redacted_export_opens_too_and_says_what_it_is(store: Store, tmp_path: Path):
+    file = tmp_path / "session.json"
+    file.write_text(told("json", user(f"my key is {SECRET}"), agent("Noted.")))
+    assert SECRET not in file.read_text()
+    assert json.loads(file.read_text())["redacted"] is True
+    imported = read(file)
+    assert imported.notes == ("the export was changed, for one by redaction: its records are chained anew",)
+    info = plant(store.root, imported, tmp_path)
+    again = store.open(info.project_id, info.id)
+    assert (again.notes, [record.kind for record in again.records()]) == ((), ["message", "message"])
+    again.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda raw: raw["records"].pop(0), "records are missing"),
+        (lambda raw: raw["records"][1].pop("role"), "record 2: not a record"),
+        (lambda raw: raw.pop("session"), "the export: no field 'session'"),
+        (lambda raw: raw.update(records=7), "the export: unexpected shape"),
+    ],
+)
+def test_a_damaged_export_is_refused_with_the_reason(tmp_path: Path, change, says: str):
+    raw = json.loads(told("json", user("one"), agent("two")))
+    change(raw)
+    file = tmp_path / "session.json"
+    file.write_text(json.dumps(raw))
+    with pytest.raises(InputError, match=says):
+        read(file)
+
+
+@pytest.mark.parametrize("form", ["json", "md", "html"])
+def test_secrets_stay_home_unless_asked_for(form: ExportFormat):
+    call = ToolCall("c", "bash", {"command": f"curl -H 'x-api-key: {SECRET}'"})
+    bodies = (user(f"key {SECRET}"), agent(call), ToolResult("c", "bash", "success", f"ok {SECRET}"))
+    assert SECRET not in told(form, *bodies)
+    assert told(form, *bodies, redacted=False).count(SECRET) >= 3
+
+
+def test_markdown_tells_who_said_what_and_what_was_done():
+    page = told("md", *whole_session())
+    for expected in (
+        "# Fix 'total'",
+        "## You",
+        "## Agent",
+        "pytest -q",
+        "1 failed",
+        "```diff\n--- a",
+        "Compacted by auto",
+        "Done.",
+    ):
+        assert expected in page
+
+
+def test_a_code_block_in_markdown_holds_whatever_it_holds():
+    page = told(
+        "md",
+        user("go"),
+        agent(ToolCall("c", "bash", {"command": "ls"})),
+        ToolResult("c", "bash", "success", "a\n````\nb\n\n\n\nc"),
+    )
+    assert "`````\na\n````\nb\n\n\n\nc\n`````" in page
+
+
+def test_what_was_rewound_is_not_told():
+    assert "forget me" not in told("md", user("stay"), user("forget me"), Undo(1, "rewind"), agent("ok"))
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page: its tags, and the words outside its style."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_a_page_folds_calls_shows_pictures_and_colours_code():
+    page = told("html", *whole_session())
+    tags = Page(page).tags
+    assert [tag for tag, _ in tags].count("details") >= 4
+    assert ("img", {"alt": "picture", "src": f"data:image/png;base64,{PNG}"}) in tags
+    assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in tags
+    assert {"mi", "gi", "gd"} <= {attributes.get("class") for tag, attributes in tags if tag == "span"}
+
+
+def test_a_page_needs_nothing_from_elsewhere():
+    page = told("html", *whole_session(), agent("![pixel](https://spy.example/p.png) [site](https://example.com)"))
+    for tag, attributes in Page(page).tags:
+        assert tag not in ("script", "link", "iframe", "object", "embed", "base", "form")
+        assert (attributes.get("src") or "data:").startswith("data:")
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+def everywhere(text: str) -> list[Body]:
+    """The same text in every place that comes from outside."""
+    return [
+        user(text, Image(text, text), Text(text, True, "reminder")),
+        agent(Thinking(text), text, f"```{text}\n{text}\n```", f"[{text}](javascript:alert(1))", ToolCall("c", text, {text: text, "command": text, "file_path": text, "content": text})),
+        ToolResult("c", text, "success", text, metadata={"diff": text}, images=(Image(text, text),)),
+        Compaction("auto", "compressed", text, (1, 1), 2, text),
+        Prune(("c",), 1, text),
+        Failure(text, text),
+    ]  # fmt: skip
+
+
+def assert_harmless(page: str) -> None:
+    for tag, attributes in Page(page).tags:
+        assert tag not in ("script", "iframe", "object", "svg", "style2", "form", "base")
+        assert not any(name.startswith("on") for name in attributes)
+        assert not (attributes.get("href") or "").lower().startswith(("javascript:", "data:", "vbscript:"))
+        assert tag != "img" or (attributes["src"] or "").startswith("data:image/")
+
+
+def test_nothing_from_outside_becomes_part_of_the_page():
+    page = told("html", *everywhere(EVIL), redacted=False)
+    assert_harmless(page)
+    assert "owned" in "".join(Page(page).words)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(alphabet=st.sampled_from("<>&\"'`/=! \n\x1b[31m]()*_~:;scriptonerr-\u202e\ud800é漢"), max_size=40))
+def test_no_text_at_all_breaks_out(text: str):
+    page = told("html", *everywhere(text), redacted=False)
+    assert_harmless(page)
+    page.encode("utf-8")
+
+
+class Full(Disk):
+    """A disk that is full after some writes."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+
+    def write(self, file: int, data: memoryview) -> int:
+        self.room -= 1
+        if self.room < 0:
+            raise OSError(28, "No space left on device")
+        return super().write(file, data)
+
+
+@pytest.mark.parametrize("room", [0, 1, 2, 3])
+def test_an_import_stands_whole_or_not_at_all(tmp_path: Path, room: int):
+    bodies = tuple(("2026-01-01T00:00:00.000Z", body) for body in (user("one"), agent("two")))
+    imported = Imported("pi", "one", "", "", "2026-01-01T00:00:00.000Z", bodies)
+    with pytest.raises(StoreError, match="No space left"):
+        plant(tmp_path / "sessions", imported, tmp_path, disk=Full(room))
+    assert [path for path in (tmp_path / "sessions").rglob("*") if path.is_file()] == []
+    info = plant(tmp_path / "sessions", imported, tmp_path)
+    assert [found.id for found in Store(tmp_path / "sessions").list()] == [info.id]
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the recorded session is not here")
+def test_the_real_session_goes_out_and_comes_back(store: Store, tmp_path: Path):
+    info = plant(store.root, read(REAL), tmp_path)
+    session = store.open(info.project_id, info.id, read_only=True)
+    file = tmp_path / "out.json"
+    file.write_text(export(collect(session), "json", redacted=False))
+    again = plant(store.root, read(file), tmp_path)
+    assert (again.records, again.head, again.usage) == (info.records, info.head, info.usage)
+    assert session.notes == ()
+
+
+def browse(page: Path, tmp_path: Path) -> str:
+    """The document as Chromium has it after loading, without any name on the network resolving."""
+    command = [
+        CHROMIUM or "",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--dump-dom",
+        "--virtual-time-budget=2000",
+    ]
+    command += ["--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={tmp_path / 'profile'}", page.as_uri()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+def test_chromium_runs_nothing_of_it_and_a_phone_needs_no_sideways_scrolling(tmp_path: Path):
+    wide = "x" * 400 + "\n" + "\t".join(["column"] * 60)
+    page = told(
+        "html",
+        *everywhere(EVIL),
+        agent(f"| a | b |\n|---|---|\n| {'w' * 300} | {wide[:300]} |", wide),
+        user(wide),
+        redacted=False,
+    )
+    frame = json.dumps(page).replace("</", "<\\/")
+    outer = tmp_path / "phone.html"
+    outer.write_text(
+        f"""<!doctype html><iframe id=f style="width:390px;height:800px;border:0"></iframe><script>
+        f.onload = () => {{ const d = f.contentDocument; d.querySelectorAll('details').forEach(e => e.open = true);
+        document.title = [d.title, d.documentElement.scrollWidth, d.querySelectorAll('details').length].join('|') }};
+        f.srcdoc = {frame};</script>"""
+    )
+    seen = browse(outer, tmp_path)
+    title = seen.split("<title>")[1].split("</title>")[0]
+    name, width, folds = title.rsplit("|", 2)
+    assert "document.title" in name  # the title that the session has, still a text
+    assert int(width) <= 390
+    assert int(folds) >= 4
