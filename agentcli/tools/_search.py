@@ -21,7 +21,16 @@ _LONGEST = 1 << 20
 """Bytes of one line that are searched and kept by the Python search; what a line has beyond is skipped."""
 _SECRETS = re.compile(r"\.env(?!\.example$)(\..*)?|\.envrc")
 _LISTING = ["--no-config", "--files", "--hidden", "--null", "--no-messages", "--no-ignore-global", "--no-ignore-dot"]
-_SEARCHING = ["--no-config", "--no-messages", "--no-heading", "--null", "--text", "--threads=1", "--color=never"]
+_SEARCHING = [
+    "--no-config",
+    "--no-messages",
+    "--no-heading",
+    "--null",
+    "--text",
+    "--threads=1",
+    "--crlf",
+    "--color=never",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,5 +265,4 @@ def test_an_edit_that_repeats_the_old_text_gives_the_file_back(text: str, old: s
 def _plain(text: str) -> list[str]:
     """Lines without what the ladder may overlook."""
     folded = text.translate(str.maketrans("“’–", "\"'-")).replace("\r\n", "\n").replace("\r", "\n")
-    lines = [line.strip(" \t") for line in folded.split("\n")]
-    return lines
+    return [line.strip(" \t") for line in folded.split("\n")]

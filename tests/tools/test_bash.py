@@ -1,0 +1,249 @@
+"""Commands: what they print, how they end, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.tool import Outcome, ToolLimits
+from agentcli.tools.bash import environment
+from agentcli.tools.table import run, tools
+from tests.tools.conftest import Call
+from tests.tools.workplace import Bench
+
+BASH = tools({"bash"})[0]
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+def living(mark: str) -> list[str]:
+    """Command lines of living processes that carry a mark."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if mark in line and int(pid) != os.getpid():
+            found.append(line)
+    return found
+
+
+@pytest.fixture
+def mark() -> str:
+    """An argument to recognise processes by: `sleep` takes it as a very long time."""
+    return f"9{uuid.uuid4().int % 10**12:012}"
+
+
+def test_output_and_errors_come_in_order_with_the_exit_code(call: Call) -> None:
+    outcome = call("bash", command="echo one; echo two >&2; echo three; exit 3")
+    assert outcome.output == "one\ntwo\nthree\n[exit code 3]"
+    assert outcome.status == "error"
+    assert outcome.metadata["exit_code"] == 3
+    assert outcome.title == "$ echo one; echo two >&2; echo three; exit 3"
+
+
+def test_success_shows_just_the_output(call: Call) -> None:
+    assert call("bash", command="printf 'a b'").output == "a b"
+    assert call("bash", command="true").output == "(no output)"
+    assert call("bash", command="kill -9 $$").metadata["exit_code"] == 137
+
+
+def test_each_command_starts_afresh_in_the_working_folder(call: Call, work: Bench) -> None:
+    (work.cwd / "sub").mkdir()
+    call("bash", command="cd sub; export X=1")
+    assert call("bash", command="pwd; echo ${X-unset}").output == f"{work.cwd}\nunset\n"
+
+
+def test_standard_input_is_empty_and_there_is_no_terminal(call: Call) -> None:
+    started = time.monotonic()
+    assert call("bash", command="cat; read x || echo nothing").output == "nothing\n"
+    outcome = call("bash", command="exec 3</dev/tty", timeout=60_000)
+    assert outcome.status == "error"
+    assert "there is none" in outcome.output
+    assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize("command", ["vim a.py", "cd x && nano y", "sudo vi /etc/hosts", "htop", "tmux"])
+def test_programs_that_need_a_terminal_fail_at_once_with_a_hint(call: Call, command: str) -> None:
+    outcome = call("bash", command=command)
+    assert outcome.status == "error"
+    assert "needs a terminal" in outcome.output
+
+
+def test_secrets_are_not_in_the_environment_of_commands() -> None:
+    base = {
+        "OPENAI_API_KEY": "1",
+        "GITHUB_TOKEN": "1",
+        "my_secret": "1",
+        "DB_PASSWORD_2": "1",
+        "HOME": "/h",
+        "PATH": "/bin",
+    }
+    env = environment(base)
+    assert {"HOME", "PATH"} <= set(env)
+    assert not set(env) & {"OPENAI_API_KEY", "GITHUB_TOKEN", "my_secret", "DB_PASSWORD_2"}
+    assert [env[name] for name in ("GIT_TERMINAL_PROMPT", "GIT_EDITOR", "PAGER", "TERM")] == [
+        "0",
+        "true",
+        "cat",
+        "dumb",
+    ]
+
+
+def test_the_shell_reads_no_start_files_and_signals_are_as_usual(call: Call, work: Bench) -> None:
+    (work.cwd / "rc").write_text("echo from rc")
+    assert call("bash", command="yes | head -1; echo ${PIPESTATUS[0]}").output == "y\n141\n"
+
+
+def test_a_long_output_keeps_its_ends_and_the_whole_is_in_a_file(call: Call, work: Bench) -> None:
+    outcome = call("bash", command="seq 1 20000; echo end")
+    whole = "".join(f"{n}\n" for n in range(1, 20_001)) + "end\n"
+    assert outcome.truncated
+    assert outcome.output.startswith("1\n2\n3\n")
+    assert outcome.output.endswith("20000\nend\n")
+    assert len(outcome.output) < 30_300
+    assert f"the whole output: {outcome.output_file}]" in outcome.output
+    assert Path(outcome.output_file).read_text() == whole
+    assert Path(outcome.output_file).stat().st_mode & 0o777 == 0o600
+
+
+def test_cuts_never_split_a_character(call: Call) -> None:
+    for shift in range(4):
+        outcome = call("bash", command=f"printf %{shift}s ''; for i in $(seq 3000); do printf 'é😀€ab'; done")
+        assert outcome.truncated
+        assert "\ufffd" not in outcome.output
+
+
+def test_the_kept_file_has_a_cap(call: Call, work: Bench) -> None:
+    work.limits = ToolLimits(output_file=50_000)
+    outcome = call("bash", command="yes | head -c 200000")
+    assert Path(outcome.output_file).stat().st_size == 50_000
+    assert "its first 50,000 bytes" in outcome.output
+
+
+def test_output_is_shown_while_the_command_runs(call: Call, work: Bench) -> None:
+    call("bash", command="echo first; sleep 0.3; echo second")
+    assert work.shown == ["first\n", "second\n"]
+
+
+@linux
+def test_a_command_that_takes_too_long_is_ended_with_all_its_children(call: Call, mark: str) -> None:
+    command = f"trap '' TERM; echo begun; setsid sleep {mark} & (setsid env -i setsid sleep {mark} &) ; sleep {mark}"
+    outcome = call("bash", command=command, timeout=300)
+    assert outcome.status == "error"
+    assert outcome.output == "begun\n[stopped: not done after 0.3 s. Give it a longer timeout, or run_in_background]"
+    assert living(mark) == []
+
+
+@linux
+def test_a_silent_command_is_ended(call: Call, work: Bench, mark: str) -> None:
+    work.limits = ToolLimits(bash_idle=0.3)
+    outcome = call("bash", command=f"for i in 1 2 3 4; do echo $i; sleep 0.15; done; sleep {mark}")
+    assert outcome.output.startswith("1\n2\n3\n4\n[stopped: nothing printed for 0.3 s")
+    assert living(mark) == []
+
+
+@linux
+def test_a_child_that_holds_the_output_open_delays_nothing_and_is_ended(call: Call, mark: str) -> None:
+    started = time.monotonic()
+    outcome = call("bash", command=f"sleep {mark} & setsid sleep {mark} & echo done")
+    assert time.monotonic() - started < 20
+    assert outcome.output.startswith("done\n[stopped what it left running (2 processes)")
+    assert outcome.status == "success"
+    assert living(mark) == []
+
+
+@linux
+def test_an_interrupted_command_yields_what_came_and_leaves_nothing(work: Bench, mark: str) -> None:
+    async def interrupt() -> tuple[Outcome, float]:
+        command = f"trap '' TERM INT; echo begun; setsid sleep {mark} & sleep {mark}"
+        task = asyncio.create_task(run(BASH, work, "c1", {"command": command}))
+        while not work.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
+            await asyncio.sleep(0.01)
+        started = time.monotonic()
+        task.cancel()
+        return await task, time.monotonic() - started
+
+    outcome, took = asyncio.run(interrupt())
+    assert outcome.status == "interrupted"
+    assert outcome.output.startswith("begun\n[interrupted")
+    assert took < 20  # it would sleep for ever; how long it takes is measured in the bench
+    assert living(mark) == []
+
+
+@linux
+def test_a_command_that_kills_its_watcher_leaves_nothing(call: Call, mark: str) -> None:
+    outcome = call("bash", command=f"setsid sleep {mark} & kill -9 $PPID; sleep {mark}")
+    assert outcome.status == "error"
+    assert call("bash", command="echo still here").output == "still here\n"
+    deadline = time.monotonic() + 5
+    while living(mark) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert living(mark) == []
+
+
+@linux
+def test_when_the_program_is_killed_its_commands_end_too(tmp_path: Path, mark: str) -> None:
+    script = (
+        "import asyncio, pathlib\n"
+        "from tests.tools.workplace import Bench\n"
+        "from agentcli.tools.table import run, tools\n"
+        f"work = Bench(pathlib.Path({str(tmp_path)!r}), pathlib.Path({str(tmp_path)!r}))\n"
+        "tool = tools({'bash'})[0]\n"
+        f"asyncio.run(run(tool, work, 'c', {{'command': 'setsid sleep {mark} & sleep {mark}'}}))\n"
+    )
+    root = Path(__file__).parents[2]
+    with subprocess.Popen([sys.executable, "-c", script], cwd=root) as process:
+        deadline = time.monotonic() + 30
+        while len(living(f"sleep {mark}")) < 4 and time.monotonic() < deadline:  # the program, bash and two sleeps
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 5
+    while living(mark) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert living(mark) == []
+
+
+def test_a_sandbox_can_be_put_around_every_command(call: Call, work: Bench) -> None:
+    work.options["bash"] = {"wrap": lambda argv: ["env", "IN_SANDBOX=1", *argv]}
+    assert call("bash", command="echo $IN_SANDBOX").output == "1\n"
+
+
+def test_what_cannot_be_started_is_told(call: Call, work: Bench) -> None:
+    work.options["bash"] = {"wrap": lambda argv: ["/no/such/sandbox", *argv]}
+    outcome = call("bash", command="true")
+    assert outcome.metadata["exit_code"] == 127
+    assert "could not be started" in outcome.output
+    assert "NUL" in call("bash", command="echo \0").output
+    assert call("bash", command="x" * 300_000).status == "error"
+
+
+def test_commands_run_at_the_same_time_keep_their_outputs_apart(work: Bench) -> None:
+    async def several() -> list[Outcome]:
+        calls = (
+            run(BASH, work, f"c{n}", {"command": f"for i in 1 2 3; do echo {n}; sleep 0.02; done"}) for n in range(8)
+        )
+        return await asyncio.gather(*calls)
+
+    outputs = [outcome.output for outcome in asyncio.run(several())]
+    assert outputs == [f"{n}\n" * 3 for n in range(8)]
+
+
+def test_no_descriptor_is_left_open(call: Call) -> None:
+    call("bash", command="true")
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(5):
+        call("bash", command="echo x; sleep 0.01 & ls /dev/fd")
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_command_inherits_nothing_but_its_three_descriptors(call: Call) -> None:
+    assert call("bash", command="ls /dev/fd | wc -l").output.strip() == "4"  # the fourth is ls reading the folder

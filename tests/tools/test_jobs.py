@@ -1,0 +1,109 @@
+"""Commands in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+
+from agentcli.core.tool import Outcome
+from agentcli.tools.jobs import Jobs
+from agentcli.tools.table import run, tools
+from tests.tools.conftest import Call
+from tests.tools.test_bash import living, mark
+from tests.tools.workplace import Bench
+
+__all__ = ["mark"]
+TOOLS = {tool.name: tool for tool in tools()}
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+async def use(work: Bench, name: str, **given: Any) -> Outcome:
+    return await run(TOOLS[name], work, "c1", given)
+
+
+async def until_ended(jobs: Jobs) -> None:
+    await asyncio.gather(*(job.task for job in jobs.all() if job.task))
+
+
+def test_a_job_goes_on_while_others_are_done_and_tells_only_what_is_new(work: Bench) -> None:
+    async def story() -> list[str]:
+        jobs = work.options["jobs"] = Jobs()
+        told = [(await use(work, "bash", command="echo a; read x < go; echo b; exit 2", run_in_background=True)).output]
+        await asyncio.sleep(0.2)
+        told += [
+            (await use(work, "bash_output", id="job-1")).output,
+            (await use(work, "bash_output", id="job-1")).output,
+        ]
+        assert jobs.finished() == []
+        await use(work, "bash", command="echo > go")
+        await until_ended(jobs)
+        assert [(job.id, job.state) for job in jobs.finished()] == [("job-1", "failed (exit code 2)")]
+        assert jobs.finished() == []
+        return [*told, (await use(work, "bash_output", id="job-1")).output]
+
+    import os
+
+    os.mkfifo(work.cwd / "go")
+    first, second, third, fourth = asyncio.run(story())
+    assert first.startswith("Started in the background as job-1.")
+    assert second == "[job-1: running]\na\n"
+    assert third == "[job-1: running]\n(nothing new)"
+    assert fourth == "[job-1: failed (exit code 2)]\nb\n"
+
+
+@linux
+def test_stopping_a_job_leaves_nothing_of_it(work: Bench, mark: str) -> None:
+    async def story() -> str:
+        work.options["jobs"] = Jobs()
+        await use(work, "bash", command=f"setsid sleep {mark} & sleep {mark}", run_in_background=True)
+        await asyncio.sleep(0.2)
+        assert living(mark)
+        return (await use(work, "bash_stop", id="job-1")).output
+
+    assert asyncio.run(story()) == "[job-1: stopped]"
+    assert living(mark) == []
+
+
+@linux
+def test_closing_ends_all_jobs(work: Bench, mark: str) -> None:
+    async def story() -> None:
+        jobs = work.options["jobs"] = Jobs()
+        for _ in range(3):
+            await use(work, "bash", command=f"sleep {mark}", run_in_background=True)
+        await asyncio.sleep(0.1)
+        await jobs.close()
+
+    asyncio.run(story())
+    assert living(mark) == []
+
+
+def test_an_unread_output_is_bounded_and_says_where_the_whole_is(work: Bench) -> None:
+    async def story() -> Outcome:
+        jobs = work.options["jobs"] = Jobs()
+        await use(work, "bash", command="seq 1 20000", run_in_background=True)
+        await until_ended(jobs)
+        return await use(work, "bash_output", id="job-1")
+
+    outcome = asyncio.run(story())
+    assert outcome.output.endswith("20000\n")
+    assert "bytes before this are left out; the whole output:" in outcome.output
+    assert len(outcome.output) < 30_300
+
+
+def test_there_is_a_most_of_jobs(work: Bench) -> None:
+    async def story() -> list[Outcome]:
+        jobs = work.options["jobs"] = Jobs(most=1)
+        outcomes = [await use(work, "bash", command="sleep 60", run_in_background=True) for _ in range(2)]
+        await jobs.close()
+        return outcomes
+
+    first, second = asyncio.run(story())
+    assert (first.status, second.status) == ("success", "error")
+
+
+def test_an_unknown_job_is_told_with_the_known_ones(call: Call, work: Bench) -> None:
+    work.options["jobs"] = Jobs()
+    assert call("bash_output", id="job-9").output == "There is no background job job-9. Jobs: none."

@@ -1,0 +1,173 @@
+"""Nothing outside the workspace is read or written, whatever links do meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from agentcli.tools.table import run, tools
+from tests.tools.conftest import Call
+from tests.tools.workplace import Bench
+
+TOOLS = {tool.name: tool for tool in tools()}
+PATHS = {
+    "read": {},
+    "write": {"content": "escaped"},
+    "edit": {"old_string": "secret", "new_string": "escaped"},
+    "multi_edit": {"edits": [{"old_string": "secret", "new_string": "escaped"}]},
+    "list": {},
+    "glob": {"pattern": "*"},
+    "grep": {"pattern": "secret"},
+}
+
+
+@pytest.fixture
+def outside(work: Bench) -> Path:
+    """A folder beside the workspace whose name begins like it, with a secret."""
+    folder = work.cwd.parent / "project-two"
+    folder.mkdir()
+    (folder / "secret.txt").write_text("secret\n")
+    return folder
+
+
+def ways_out(work: Bench, outside: Path) -> list[str]:
+    (work.cwd / "to-folder").symlink_to(outside)
+    (work.cwd / "to-file").symlink_to(outside / "secret.txt")
+    (work.cwd / "to-nothing").symlink_to(outside / "new.txt")
+    (work.cwd / "chain").symlink_to("to-folder")
+    (work.cwd / "sub").mkdir()
+    (work.cwd / "sub/up").symlink_to("../..")
+    return [
+        "../project-two/secret.txt", "../project-two", str(outside / "secret.txt"), "to-folder/secret.txt", "to-folder/new.txt", "to-file",
+        "to-nothing", "chain/secret.txt", "sub/up/project-two/secret.txt", "sub/../../project-two/secret.txt", "~/x", "/etc/passwd",
+        "to-folder", "chain", "sub/up", "..", "/", f"{work.cwd}-two/secret.txt", "./sub/./../to-file", "/proc/self/cwd/../project-two",
+        f"/proc/self/root{outside}/secret.txt",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_no_way_leads_out_of_the_workspace(call: Call, work: Bench, outside: Path, name: str) -> None:
+    field = TOOLS[name].subject
+    for path in ways_out(work, outside):
+        outcome = call(name, **{field: path}, **PATHS[name])
+        assert outcome.status == "error", (path, outcome.output)
+        assert "secret.txt" not in outcome.output or "secret.txt" in path
+        assert "outside the workspace" in outcome.output, (path, outcome.output)
+    assert {file.name: file.read_text() for file in outside.iterdir()} == {"secret.txt": "secret\n"}
+
+
+@pytest.mark.parametrize("path", ["", "  ", "a\0b", "\ud800", "x" * 5_000])
+def test_what_is_no_path_is_refused(call: Call, path: str) -> None:
+    for name, given in PATHS.items():
+        assert call(name, **{TOOLS[name].subject: path}, **given).status == "error"
+
+
+def test_links_within_the_workspace_work(call: Call, work: Bench) -> None:
+    (work.cwd / "real").mkdir()
+    (work.cwd / "real/a.txt").write_text("x\n")
+    (work.cwd / "link").symlink_to("real")
+    (work.cwd / "absolute").symlink_to(work.cwd / "real/a.txt")
+    assert call("read", file_path="link/a.txt").output == "     1\tx"
+    assert call("read", file_path="absolute").output == "     1\tx"
+    assert call("write", file_path="link/new/b.txt", content="y").status == "success"
+    assert (work.cwd / "real/new/b.txt").read_text() == "y"
+    assert list(work.seen) == [work.cwd / "real/a.txt", work.cwd / "real/new/b.txt"]
+
+
+def test_added_folders_and_allowed_paths_are_inside(call: Call, work: Bench, outside: Path) -> None:
+    work.roots = (work.cwd, outside)
+    assert call("read", file_path="../project-two/secret.txt").status == "success"
+    work.roots = (work.cwd,)
+    work.options["outside_ok"] = {outside / "secret.txt"}
+    assert call("read", file_path="../project-two/secret.txt").status == "success"
+    assert call("write", file_path="../project-two/other.txt", content="x").status == "error"
+    work.options["outside_ok"] = {outside}
+    assert call("write", file_path="../project-two/other.txt", content="x").status == "success"
+
+
+@contextmanager
+def swapping(link: Path, good: str, bad: str) -> Iterator[None]:
+    """A thread that makes a path a folder's link inside, one outside, a real folder and nothing, in turn, as fast as it can."""
+    stop = threading.Event()
+
+    def swap() -> None:
+        spare = link.with_name("spare")
+        n = 0
+        while not stop.is_set():
+            n += 1
+            spare.symlink_to(bad if n % 2 else good)
+            os.rename(spare, link)
+
+    link.symlink_to(good)
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+async def _race(work: Bench, rounds: int) -> Counter[str]:
+    """Reads, writes and edits through a path that changes all the time; how they ended."""
+    ended: Counter[str] = Counter()
+    for n in range(rounds):
+        calls = [
+            ("read", {"file_path": "swap/file.txt"}),
+            ("write", {"file_path": f"swap/new-{n}.txt", "content": "escaped"}),
+            ("edit", {"file_path": "swap/file.txt", "old_string": "inside", "new_string": "inside"[::-1]}),
+        ]
+        for name, given in calls:
+            outcome = await run(TOOLS[name], work, "c", given)
+            assert "secret" not in outcome.output
+            ended[f"{name} {outcome.status}"] += 1
+    return ended
+
+
+def _race_in(work: Bench, outside: Path, rounds: int) -> Counter[str]:
+    inside = work.cwd / "inside"
+    inside.mkdir()
+    (inside / "file.txt").write_text("inside\n")
+    (outside / "file.txt").write_text("secret\n")
+    before = {file.name: file.read_bytes() for file in outside.iterdir()}
+    with swapping(work.cwd / "swap", "inside", str(outside)):
+        ended = asyncio.run(_race(work, rounds))
+    assert {file.name: file.read_bytes() for file in outside.iterdir()} == before
+    assert ended["read success"], ended
+    assert ended["read error"], ended
+    assert ended["write success"], ended
+    return ended
+
+
+def test_a_link_swapped_meanwhile_leads_nowhere(work: Bench, outside: Path) -> None:
+    _race_in(work, outside, 150)
+
+
+@pytest.mark.slow
+def test_a_link_swapped_during_ten_thousand_reads_and_writes_leads_nowhere(work: Bench, outside: Path) -> None:
+    _race_in(work, outside, 3_400)
+
+
+def test_a_folder_swapped_for_a_link_after_it_was_resolved_is_not_followed(work: Bench, outside: Path) -> None:
+    from agentcli.core.errors import ToolError
+    from agentcli.tools._files import load
+    from agentcli.tools._paths import held
+
+    folder = work.cwd / "folder"
+    folder.mkdir()
+    (folder / "secret.txt").write_text("inside\n")
+    with held(work, "folder/secret.txt") as spot:
+        folder.rename(work.cwd / "moved")
+        folder.symlink_to(outside)
+        assert load(work, spot) == b"inside\n"
+        (work.cwd / "moved/secret.txt").unlink()
+        (work.cwd / "moved/secret.txt").symlink_to(outside / "secret.txt")
+        with pytest.raises(ToolError, match="a link that was just put there"):
+            load(work, spot)

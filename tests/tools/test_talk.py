@@ -1,0 +1,97 @@
+"""The tools that touch no file: todo, recall, ask_user."""
+
+from __future__ import annotations
+
+from agentcli.core.message import ToolResult
+from agentcli.core.record import TodoItem
+from agentcli.core.tool import Choice, Question, ToolLimits
+from tests.tools.conftest import Call
+from tests.tools.workplace import Bench
+
+
+def test_the_plan_is_replaced_whole_and_shown(call: Call, work: Bench) -> None:
+    steps = [
+        {"content": "Read", "status": "completed"},
+        {"content": "Fix", "status": "in_progress", "activeForm": "Fixing"},
+        {"content": "Test"},
+    ]
+    outcome = call("todo", todos=steps)
+    assert outcome.output == "[x] Read\n[>] Fix\n[ ] Test"
+    assert work.items == (
+        TodoItem("Read", "completed"),
+        TodoItem("Fix", "in_progress", "Fixing"),
+        TodoItem("Test"),
+    )
+    assert call("todo").output == outcome.output
+    assert call("todo", todos=[]).output == "The list is empty."
+    assert work.items == ()
+
+
+def test_a_plan_with_an_unknown_status_is_refused(call: Call, work: Bench) -> None:
+    outcome = call("todo", todos=[{"content": "x", "status": "doing"}])
+    assert outcome.output == "todos[0].status must be one of pending, in_progress, completed."
+
+
+def former(work: Bench, call_id: str, output: str) -> None:
+    work.results.append((ToolResult(call_id, "bash", "success", "cut", title=f"$ run {call_id}"), output))
+
+
+def test_a_former_result_comes_back_whole_by_its_id(call: Call, work: Bench) -> None:
+    former(work, "call_7", "\n".join(f"line {n}" for n in range(1, 4001)))
+    outcome = call("recall", id="call_7")
+    assert outcome.output.startswith("[bash: $ run call_7, success]\n     1\tline 1\n")
+    assert outcome.output.endswith("  2000\tline 2000\n[2,000 more lines; go on with offset=2001]")
+    part = call("recall", id="call_7", offset=3999)
+    assert part.output.split("\n")[1:] == ["  3999\tline 3999", "  4000\tline 4000"]
+    hits = call("recall", id="call_7", pattern="00$", offset=3800, limit=2)
+    assert hits.output.split("\n")[1:] == [
+        "  3800\tline 3800",
+        "  3900\tline 3900",
+        "[1 more line; go on with offset=4000]",
+    ]
+
+
+def test_a_recalled_result_is_limited_in_bytes(call: Call, work: Bench) -> None:
+    work.limits = ToolLimits(read_bytes=1_000)
+    former(work, "c", "\n".join("x" * 100 for _ in range(100)))
+    outcome = call("recall", id="c")
+    assert outcome.truncated
+    assert len(outcome.output) < 1_200
+
+
+def test_all_former_results_are_searched_by_pattern(call: Call, work: Bench) -> None:
+    former(work, "a", "ok\n" + "Error: one\n" * 7)
+    former(work, "b", "nothing")
+    former(work, "c", "Error: two")
+    assert call("recall", pattern="Error: \\w+").output.split("\n") == [
+        "a bash: $ run a",
+        *(f"  {n}: Error: one" for n in range(2, 7)),
+        "  … 2 more lines",
+        "c bash: $ run c",
+        "  1: Error: two",
+    ]
+    assert call("recall", pattern="nowhere").output == "No former result matches."
+    assert call("recall").status == "error"
+    assert call("recall", id="zz").status == "error"
+    assert call("recall", pattern="(").status == "error"
+
+
+def test_questions_go_to_the_user_and_answers_come_back(call: Call, work: Bench) -> None:
+    work.answers = ["SQLite", ""]
+    options = [{"label": "SQLite", "description": "one file"}, {"label": "Postgres"}]
+    asked = [
+        {"question": "Which database?", "header": "DB", "options": options},
+        {"question": "Why?", "multiSelect": True},
+    ]
+    outcome = call("ask_user", questions=asked)
+    assert outcome.output == "Which database?\n→ SQLite\nWhy?\n→ (no answer)"
+    assert work.asked == [
+        Question("Which database?", "DB", (Choice("SQLite", "one file"), Choice("Postgres"))),
+        Question("Why?", multiple=True),
+    ]
+
+
+def test_without_anybody_to_ask_the_model_is_told_to_decide(call: Call, work: Bench) -> None:
+    outcome = call("ask_user", questions=[{"question": "Which?"}])
+    assert outcome.status == "denied"
+    assert outcome.title == "Ask: Which?"
