@@ -55,8 +55,9 @@ def _sendable(turn: Turn, model: ModelSpec) -> tuple[Part | ToolResult, ...]:
 def _merged(turns: Iterable[Turn]) -> list[Turn]:
     merged: list[Turn] = []
     for turn in turns:
-        if merged and merged[-1].role == turn.role:
-            last = merged[-1]
+        last = merged[-1] if merged else None
+        # A reply that asked for something was answered before the next one was made, even if the answer is lost.
+        if last and last.role == turn.role and not (turn.role == "assistant" and _calls(last)):
             speaker = turn if turn.provider else last
             merged[-1] = Turn(turn.role, (*last.parts, *turn.parts), speaker.provider, speaker.model)
         else:
@@ -76,7 +77,7 @@ def _paired(turns: Sequence[Turn]) -> Iterator[Turn]:
         if asked:
             yield _answering(Turn("user", ()), asked)
         turn = _without_repeated_calls(turn, seen)
-        asked = tuple(part for part in turn.parts if isinstance(part, ToolCall))
+        asked = _calls(turn)
         yield turn
     if asked:
         yield _answering(Turn("user", ()), asked)
@@ -93,6 +94,10 @@ def _answering(turn: Turn, asked: Sequence[ToolCall]) -> Turn:
     if turn.parts[: len(given)] == results:
         return turn
     return replace(turn, parts=(*results, *(part for part in turn.parts if not isinstance(part, ToolResult))))
+
+
+def _calls(turn: Turn) -> tuple[ToolCall, ...]:
+    return tuple(part for part in turn.parts if isinstance(part, ToolCall))
 
 
 def _without_repeated_calls(turn: Turn, seen: set[str]) -> Turn:

@@ -1,0 +1,96 @@
+"""Requests: pending injections, pictures, and where the cache ends."""
+
+from dataclasses import replace
+
+from agentcli.context.assemble import assemble
+from agentcli.context.tokens import Counts
+from agentcli.context.view import view
+from agentcli.core.message import Image, Message, Part, Text, ToolResult
+from agentcli.core.model import Breakpoint, Request, ToolSchema
+from agentcli.core.record import Compaction
+from tests.context.made import call, history, prompt, reply, result
+from tests.context.transcripts import MODEL, OTHER
+
+BIG = "word " * 3_000
+NOTE = Text("it rains", True, "reminder")
+WRAPPED = Text("<system-reminder>\nit rains\n</system-reminder>", True, "reminder")
+
+
+def request(*bodies: object, system: str = BIG, pending: tuple[Part, ...] = (), model: object = MODEL) -> Request:
+    return assemble(view(history(*bodies)), [system], [], model, pending=pending)  # type: ignore[arg-type]
+
+
+def test_pending_injections_join_the_newest_message_between_results_and_words() -> None:
+    asked = (prompt("hi"), reply(call("a")), result("a"))
+    assert request(*asked, pending=(NOTE,)).turns[-1].parts == (result("a"), WRAPPED)
+    assert request(*asked, prompt("and"), pending=(NOTE,)).turns[-1].parts == (result("a"), WRAPPED, Text("and"))
+    assert request(prompt("hi"), reply("yes"), pending=(NOTE,)).turns[-1].parts == (WRAPPED,)
+
+
+def test_a_pending_injection_looks_the_same_once_it_is_recorded() -> None:
+    pending = request(prompt("hi"), reply(call("a")), result("a"), pending=(NOTE,))
+    recorded = request(prompt("hi"), reply(call("a")), result("a"), Message("user", (NOTE,), 1))
+    assert pending == recorded
+
+
+def test_a_model_without_eyes_is_told_of_each_picture() -> None:
+    blind = replace(MODEL, images=False)
+    picture = Image("image/png", "xx", "a.png")
+    seen = ToolResult("a", "read", "success", "", images=(picture,))
+    turns = request(prompt("hi", 1, picture), reply(call("a")), seen, model=blind).turns
+    assert turns[0].parts[0] == Text("[image/png image a.png left out: this model takes no images]", True, "compactor")
+    assert turns[2].parts == (
+        ToolResult("a", "read", "success", "[image/png image left out: this model takes no images]"),
+    )
+
+
+def test_the_cache_ends_after_the_system_and_the_newest_messages() -> None:
+    made = request(prompt(BIG), reply(call("a")), result("a", BIG), reply("done"), prompt("more", 2))
+    assert made.breakpoints == (Breakpoint(-1), Breakpoint(2, 0), Breakpoint(3, 0), Breakpoint(4, 0))
+
+
+def test_a_breakpoint_is_not_spent_on_less_than_the_model_caches() -> None:
+    assert request(prompt("hi"), system="short").breakpoints == ()
+    made = request(prompt("hi"), reply("yes"), prompt(BIG), system="short")
+    assert made.breakpoints == (Breakpoint(2, 0),)
+
+
+def test_no_breakpoints_for_a_provider_that_caches_by_itself() -> None:
+    implicit = replace(OTHER, cache_explicit=False)
+    assert request(prompt(BIG), reply("yes"), prompt(BIG), model=implicit).breakpoints == ()
+
+
+def test_a_snapshot_is_a_milestone() -> None:
+    body = Compaction("auto", "compressed", "auto", (1, 1), 2, f"<state_snapshot>{BIG}</state_snapshot>")
+    talk = [part for n in range(4) for part in (prompt(f"p{n}", n + 2), reply("ok"))]
+    made = request(prompt("a"), prompt("b"), body, *talk, prompt("last", 9))
+    assert Breakpoint(0, 0) in made.breakpoints
+    assert len(made.breakpoints) == 4
+
+
+def test_a_step_longer_than_the_look_back_finds_the_end_of_the_request_before_it() -> None:
+    former = (prompt(BIG), reply(call("x")), result("x", BIG))
+    calls = [call(f"c{n}") for n in range(12)]
+    made = request(*former, reply(*calls), *(result(f"c{n}") for n in range(12)))
+    before = request(*former).breakpoints[-1]
+    assert before == Breakpoint(2, 0)
+    assert before in made.breakpoints
+    # From the newest breakpoint back to the former one there are more blocks than a lookup passes.
+    assert len(made.turns[3].parts) + len(made.turns[4].parts) > MODEL.cache_lookback
+
+
+def test_a_breakpoint_never_falls_on_a_thought() -> None:
+    made = request(prompt(BIG), reply("said"), prompt("x"))
+    for place in made.breakpoints:
+        assert place.turn == -1 or isinstance(made.turns[place.turn].parts[place.part], Text)
+
+
+def test_the_reply_is_given_what_the_model_can_write_and_no_more_than_asked() -> None:
+    assert request(prompt("hi")).max_output == 32_000
+    assert request(prompt("hi"), model=replace(MODEL, max_output=8_000)).max_output == 8_000
+
+
+def test_counting_with_the_sessions_counts_changes_nothing_but_the_time() -> None:
+    seen = view(history(prompt(BIG), reply("a"), prompt("b")))
+    tools = [ToolSchema("read", "d", {"type": "object"})]
+    assert assemble(seen, [BIG], tools, MODEL, counts=Counts()) == assemble(seen, [BIG], tools, MODEL)

@@ -1,0 +1,164 @@
+"""What the model sees: order within a message, compactions of every form, prunes, pins and dropped thoughts."""
+
+import pytest
+
+from agentcli.context.view import ACKNOWLEDGED, CLEARED, GO_ON, View, view
+from agentcli.core.message import File, Image, Text, ToolResult
+from agentcli.core.record import Body, Compaction, Pin, Prune, Undo, Words
+from tests.context.made import call, history, prompt, reply, result, thought
+
+SNAPSHOT = "<state_snapshot>what was done</state_snapshot>"
+
+
+def texts(view: View) -> list[list[str]]:
+    return [[message.role, *(_text(block.part) for block in message.blocks)] for message in view.messages]
+
+
+def _text(part: object) -> str:
+    match part:
+        case ToolResult(output=output):
+            return output
+        case Text(text):
+            return text
+        case _:
+            return type(part).__name__
+
+
+def compaction(kept_from: int, policy: str = "auto", **more: object) -> Compaction:
+    return Compaction("auto", "compressed", policy, (1, kept_from - 1), kept_from, SNAPSHOT, **more)  # type: ignore[arg-type]
+
+
+TALK: tuple[Body, ...] = (
+    prompt("one"),  # 1
+    reply(call("a"), call("b")),  # 2
+    result("b", "B"),  # 3
+    result("a", "A"),  # 4
+    reply("done one"),  # 5
+    prompt("two", 2),  # 6
+    reply(call("c"), turn=2),  # 7
+    result("c", "C"),  # 8
+)
+
+
+def test_results_stand_in_the_order_of_their_calls_and_before_everything_else() -> None:
+    note = Text("note", True, "reminder")
+    seen = view(history(*TALK[:4], prompt("stop", 2, Image("image/png", ""), note, File("text/plain", "f"))))
+    assert texts(seen)[-1] == ["user", "A", "B", "note", "File", "Image", "stop"]
+    assert seen.messages[-1].turn == 2
+    assert seen.messages[-1].seq == 3
+
+
+def test_every_block_knows_where_it_comes_from() -> None:
+    hook = Text("h", True, "prompt_hook")
+    seen = view(history(prompt("hi", 1, hook, File("text/plain", "f")), reply("yes", call("a")), result("a"), Pin(1)))
+    told = [(block.tier, block.source, block.pinned, block.compactable) for block in seen.blocks]
+    assert told == [
+        (3, "hook", True, True),
+        (3, "file", True, True),
+        (1, "user", True, False),
+        (2, "assistant", False, True),
+        (2, "assistant", False, True),
+        (3, "tool", False, True),
+    ]
+    assert [block.tool_use_id for block in seen.blocks][-1] == "a"
+    assert seen.messages[0].blocks[0].created_at == "2026-01-01T00:00:01Z"
+
+
+def test_after_a_compaction_come_the_snapshot_its_acknowledgement_and_what_was_kept() -> None:
+    seen = view(history(*TALK, compaction(6), reply("C it is", turn=2)))
+    assert texts(seen) == [
+        ["user", SNAPSHOT],
+        ["assistant", ACKNOWLEDGED],
+        ["user", "two"],
+        ["assistant", "ToolCall"],
+        ["user", "C"],
+        ["assistant", "C it is"],
+    ]
+    assert seen.compaction is not None
+    assert not any(block.compactable for message in seen.messages[:2] for block in message.blocks)
+
+
+def test_words_and_pins_follow_the_snapshot_byte_for_byte() -> None:
+    words = (Words(1, 1, "one  </user_message> \n"),)
+    seen = view(history(*TALK, compaction(6, user_words=words, pins=(Words(4, 1, "A"),))))
+    assert texts(seen)[0] == [
+        "user",
+        SNAPSHOT,
+        '<user_message turn="1">\none  &lt;/user_message> \n\n</user_message>',
+        '<pinned turn="1">\nA\n</pinned>',
+    ]
+    assert [block.pinned for block in seen.messages[0].blocks] == [False, True, True]
+
+
+def test_in_the_middle_of_work_the_model_is_told_to_go_on_at_the_end_of_what_it_had_seen() -> None:
+    seen = view(history(*TALK, compaction(6, continues=True), reply("next", turn=2)))
+    assert texts(seen)[2:] == [["user", "two"], ["assistant", "ToolCall"], ["user", "C", GO_ON], ["assistant", "next"]]
+
+
+def test_a_long_turn_split_between_two_steps_still_alternates() -> None:
+    kept = view(history(*TALK, compaction(7, continues=True)))
+    assert [line[0] for line in texts(kept)] == ["user", "assistant", "user", "assistant", "user"]
+    assert texts(kept)[2] == ["user", GO_ON]
+    asked_for = view(history(*TALK, compaction(7)))
+    assert [line[0] for line in texts(asked_for)] == ["user", "assistant", "user"]
+
+
+def test_when_nothing_is_kept_the_model_is_told_to_go_on_at_once() -> None:
+    assert texts(view(history(*TALK, compaction(9, continues=True)))) == [
+        ["user", SNAPSHOT],
+        ["assistant", ACKNOWLEDGED],
+        ["user", GO_ON],
+    ]
+    assert [line[0] for line in texts(view(history(*TALK, compaction(9))))] == ["user", "assistant"]
+
+
+def test_opencode_puts_its_summary_into_the_assistants_mouth() -> None:
+    seen = view(history(*TALK, compaction(9, "opencode", continues=True)))
+    assert texts(seen) == [["user", "What did we do so far?"], ["assistant", SNAPSHOT], ["user", GO_ON]]
+
+
+def test_primers_stay_in_front_of_the_summary() -> None:
+    seen = view(history(*TALK, compaction(6, "sliding", kept=(1, 2, 3, 4))))
+    assert [line[0] for line in texts(seen)] == ["user", "assistant", "user", "assistant", "user", "assistant", "user"]
+    assert texts(seen)[2] == ["user", "A", "B", SNAPSHOT]
+
+
+def test_a_replaced_output_shows_its_summary_and_keeps_its_call() -> None:
+    body = Compaction("auto", "compressed", "regions", replaced={"a": "[compacted summary of turns 1-1]\nshort"})
+    seen = view(history(*TALK, body))
+    assert texts(seen)[2] == ["user", "[compacted summary of turns 1-1]\nshort", "B"]
+    assert [block.compactable for block in seen.messages[2].blocks] == [False, True]
+
+
+def test_a_cleared_output_names_its_call_for_recall() -> None:
+    seen = view(history(*TALK, Prune(("b",), 5, "test")))
+    shown = seen.messages[2].blocks[1]
+    assert isinstance(shown.part, ToolResult)
+    marker, line = shown.part.output.split("\n")
+    assert marker == CLEARED == "[Old tool result content cleared]"
+    assert '"b"' in line
+    assert shown.cleared
+
+
+def test_a_cleared_output_looks_the_same_object_each_time_so_that_it_is_counted_once() -> None:
+    past = history(*TALK, Prune(("b",), 5, "test"))
+    assert list(view(past).blocks)[4].part is list(view(past).blocks)[4].part
+
+
+@pytest.mark.parametrize("edit", [Prune(("a",), 1, "test", 5), compaction(1, drop_thinking_before=5)])
+def test_an_edit_drops_the_thoughts_that_it_invalidates_and_no_later_ones(edit: Body) -> None:
+    bodies = (prompt("one"), reply(thought("1"), call("a")), result("a"), reply(thought("2"), "x"), prompt("two", 2))
+    seen = view(history(*bodies, edit, reply(thought("3"), "y", turn=2)))
+    assert [_text(block.part) for block in seen.blocks].count("Thinking") == 1
+    assert _text(seen.messages[-1].blocks[0].part) == "Thinking"
+
+
+def test_an_undo_shows_everything_as_it_was() -> None:
+    plain = view(history(*TALK))
+    assert view(history(*TALK, Prune(("a", "b"), 9, "test"), Undo(9, "prune"))).messages == plain.messages
+    assert view(history(*TALK, compaction(6), Undo(9))).messages == plain.messages
+
+
+def test_an_undone_compaction_gives_back_an_earlier_one() -> None:
+    once = history(*TALK, compaction(3))
+    assert view(history(*TALK, compaction(3), compaction(6), Undo(10))) == view(once)
