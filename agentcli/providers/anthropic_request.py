@@ -10,7 +10,7 @@ from typing import Any
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, ModelSpec, Request, ToolSchema, Turn
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.texts import attachment, sendable
+from agentcli.providers.texts import attachment, sendable, sendable_json
 
 Json = dict[str, Any]
 
@@ -26,7 +26,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     `request.options` may hold `thinking` (bool, default true), `effort` (low … max), `thinking_budget` (tokens, for models of style
     "budget") and `thinking_display`.
     """
-    system = [{"type": "text", "text": text} for text in request.system if text.strip()]
+    system = [{"type": "text", "text": sendable(text)} for text in request.system if text.strip()]
     tools = [_tool(tool) for tool in request.tools]
     messages, places = _messages(request)
     if settings.caching and request.model.cache_explicit:
@@ -87,9 +87,14 @@ def _block(part: Part | ToolResult, turn: Turn, model: ModelSpec) -> Json | None
         case Image():
             return _image(part)
         case File():
-            return {"type": "text", "text": sendable(attachment(part))}
+            return {"type": "text", "text": attachment(part)}
         case ToolCall(call_id, name, arguments, meta):
-            block: Json = {"type": "tool_use", "id": wire_id(call_id), "name": name, "input": dict(arguments)}
+            block: Json = {
+                "type": "tool_use",
+                "id": wire_id(call_id),
+                "name": name,
+                "input": sendable_json(dict(arguments)),
+            }
             return {**block, **(_own(meta, turn, model) or {})}
         case ToolResult():
             return _result(part)

@@ -9,7 +9,7 @@ from typing import Any
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.texts import attachment, sendable
+from agentcli.providers.texts import attachment, sendable, sendable_json
 
 Json = dict[str, Any]
 
@@ -135,9 +135,9 @@ def _part(part: Part | ToolResult, model: ModelSpec) -> Json | None:
         case Image():
             return _image(part)
         case File():
-            return {"text": sendable(attachment(part))}
+            return {"text": attachment(part)}
         case ToolCall(call_id, name, arguments):
-            return {"function_call": {"id": call_id, "name": name, "args": dict(arguments)}}
+            return {"function_call": {"id": call_id, "name": name, "args": sendable_json(dict(arguments))}}
         case ToolResult():
             return {"function_response": _response(part, model)}
 

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-import re
+from typing import Any
 
+from agentcli.context.inject import wrap
 from agentcli.core.message import File
 
 
 def attachment(file: File) -> str:
     """A file of the user as text in a tag that its content cannot close."""
-    text = re.sub(r"</(?=file\b)", "<\\\\/", file.text)
-    return f'<file path="{file.path}">\n{text}\n</file>'
+    return sendable(wrap("file", file.text, path=file.path))
 
 
 def sendable(text: str) -> str:
     """Text without lone surrogates, which no UTF-8 body can carry."""
-    return text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def sendable_json(value: Any) -> Any:
+    """The same for every string in a JSON value: models do write escapes of half a character."""
+    match value:
+        case str():
+            return sendable(value)
+        case dict():
+            return {sendable(key): sendable_json(item) for key, item in value.items()}
+        case list():
+            return [sendable_json(item) for item in value]
+        case _:
+            return value
