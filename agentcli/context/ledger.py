@@ -93,17 +93,20 @@ class Ledger:
 def fold_ledger(start: Ledger, records: Iterable[Record], todo: tuple[TodoItem, ...] | None = None) -> Ledger:
     """The ledger after more records; those that it knows already (seq up to `through`) change nothing.
 
-    A call and its result must come in one go. `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
+    The call that a result answers must be among the records, known or not. `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
     """
-    records = [record for record in records if record.seq > start.through]
+    records = tuple(records)
     files = {fact.path: fact for fact in start.files}
     commands = {fact.command: fact for fact in start.commands}
     calls: dict[str, ToolCall] = {}
     ledger = start
+    new = [record for record in records if record.seq > start.through]
     for record in records:
         match record.body:
             case Message():
                 calls |= {call.call_id: call for call in record.body.calls}
+            case _ if record.seq <= start.through:
+                pass
             case ToolResult() as result if result.call_id in calls:
                 call = calls[result.call_id]
                 _note_files(files, call, result, record.seq)
@@ -117,8 +120,8 @@ def fold_ledger(start: Ledger, records: Iterable[Record], todo: tuple[TodoItem, 
         files=tuple(files.values()),
         commands=tuple(commands.values()),
         todo=ledger.todo if todo is None else todo,
-        rules=standing_rules(records, start.rules),
-        through=max((record.seq for record in records), default=start.through),
+        rules=standing_rules(new, start.rules),
+        through=max((record.seq for record in new), default=start.through),
     )
 
 

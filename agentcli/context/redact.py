@@ -61,7 +61,7 @@ _ASSIGNED = re.compile(
 )
 _BEARER = re.compile(r"(\b(?:Bearer|Basic)\s+)(?=[^\s]*[0-9=])[A-Za-z0-9._~+/=-]{12,}")
 _MAIL = re.compile(
-    r"\b[A-Za-z0-9][A-Za-z0-9._%+-]*@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
+    r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]*@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
 )
 _DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
 # A type or a call after the name is code about secrets, not a secret.

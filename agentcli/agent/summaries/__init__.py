@@ -1,0 +1,52 @@
+"""Summaries: what a model makes of a part of the conversation, and what can be made without one."""
+
+from __future__ import annotations
+
+from agentcli.agent.summaries.brief import Brief, Made
+from agentcli.agent.summaries.prose import prose
+from agentcli.agent.summaries.regions import regions, replaced
+from agentcli.agent.summaries.secretary import Secretary
+from agentcli.agent.summaries.snapshots import finished, snapshot
+from agentcli.context.compaction import Summary, Task
+from agentcli.context.material import ends
+from agentcli.context.merge import from_ledger
+from agentcli.context.redact import redact
+from agentcli.context.snapshot import TRUNCATED, Snapshot, render
+from agentcli.context.verify import Evidence
+from agentcli.core.message import ToolResult
+
+
+async def summarise(task: Task, brief: Brief, secretary: Secretary) -> Made:
+    """The summary in the form of the policy. Raises ModelError, Unusable and Interrupted."""
+    match task.policy.form:
+        case "snapshot":
+            return await snapshot(task, brief, secretary)
+        case "prose":
+            return await prose(task, brief, secretary)
+        case "regions":
+            return await regions(task, brief, secretary)
+
+
+def without_model(task: Task, brief: Brief, why: str = "") -> Summary:
+    """The summary made from the ledger alone, marked as such."""
+    if task.policy.form == "regions":
+        return Summary(replaced=replaced(task, {}, Evidence(()), brief, []), note=TRUNCATED)
+    made = from_ledger(task.ledger, task.former_snapshot, task.goal, brief.form)
+    return Summary(finished(made, brief), note="; ".join(filter(None, (made.note, why))))
+
+
+def truncated(task: Task) -> Summary:
+    """The least that can be said where even the ledger's snapshot does not fit: goal, rules, and that the rest is gone."""
+    bare = Snapshot(redact(task.goal), task.ledger.rules, note="", actions=(TRUNCATED,))
+    return Summary(render(bare), note=TRUNCATED)
+
+
+def shortened(task: Task, clip: int) -> dict[str, str]:
+    """The outputs that a plan cuts to their two ends, with the way back to the whole."""
+    going = set(task.plan.cleared)
+    blocks = [block for block in task.view.blocks if block.tool_use_id in going and isinstance(block.part, ToolResult)]
+    return {
+        block.tool_use_id: f'{ends(block.part.output, clip)}\n[recall(id="{block.tool_use_id}") shows all of it]'
+        for block in blocks
+        if isinstance(block.part, ToolResult)
+    }

@@ -1,0 +1,57 @@
+"""How a summary is to be made, and what is made: shared by all forms of summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentcli.agent.summaries.secretary import Secretary
+from agentcli.context.compaction import Summary, Task
+from agentcli.context.material import material
+from agentcli.context.settings import ContextSettings
+from agentcli.context.snapshot import SnapshotSettings
+from agentcli.context.tokens import Counts
+from agentcli.context.verify import Struck
+from agentcli.core.model import ModelSpec, ToolSchema
+from agentcli.resources import prompt
+
+ORDER = "First, reason in your scratchpad. Then, generate the <state_snapshot>."
+"""The last words that the summariser reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """How a summary is to be made: the user's focus, sizes, and the beginning of the requests of the session itself."""
+
+    settings: ContextSettings
+    form: SnapshotSettings
+    counts: Counts
+    usable: int
+    main: ModelSpec
+    focus: str = ""
+    system: tuple[str, ...] = ()
+    tools: tuple[ToolSchema, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def characters(self) -> int:
+        """The longest snapshot, in characters."""
+        tokens = max(1, self.counts.text("a fact in plain words, some_name and src/path.py; " * 20))
+        return int(self.usable * self.form.share * 1_000 / tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A summary and what was struck from it."""
+
+    summary: Summary
+    struck: tuple[Struck, ...] = ()
+
+
+def chunks(task: Task, brief: Brief, secretary: Secretary) -> tuple[str, ...]:
+    """The part that goes, for one call each; a call is held back for a second try where one is enough for the rest."""
+    frame = brief.counts.text(prompt(task.policy.prompt)) + brief.counts.text(brief.focus) + len(ORDER)
+    former = brief.counts.text(task.former.snapshot) if task.former else 0
+    grown = int(brief.usable * brief.form.share)
+    room = max(200, secretary.room - frame - max(former, min(grown, secretary.room // 4)))
+    return material(task.gone, brief.counts, room, max(1, secretary.calls)).chunks

@@ -1,0 +1,40 @@
+"""Summaries in free form, for the policies whose own prompt asks for one."""
+
+from __future__ import annotations
+
+from agentcli.agent.summaries.brief import Brief, Made, chunks
+from agentcli.agent.summaries.secretary import Secretary, Unusable
+from agentcli.context.compaction import Summary, Task
+from agentcli.context.inject import wrap
+from agentcli.context.material import TAG, spoken
+from agentcli.context.redact import redact
+from agentcli.context.verify import Struck, speaks_another_language, verified_text
+from agentcli.resources import prompt
+
+
+async def prose(task: Task, brief: Brief, secretary: Secretary) -> Made:
+    evidence = task.evidence()
+    struck: list[Struck] = []
+    former = task.former.snapshot if task.former else ""
+    for chunk in chunks(task, brief, secretary):
+        known = wrap("former_summary", former) if former else ""
+        wish = f"The user asks to keep in particular: {brief.focus.strip()}" if brief.focus.strip() else ""
+        text = "\n\n".join(filter(None, (known, wrap(TAG, chunk), wish, "Summarize our conversation above.")))
+        target = str(brief.settings.sliding.summary_tokens)
+        reply = await secretary.ask(
+            secretary.request((prompt(task.policy.prompt).replace("{target_tokens}", target),), text)
+        )
+        if wrong := speaks_another_language(reply, spoken(task.gone)):
+            raise Unusable(f"the summary was written in another language ({wrong}) than the conversation")
+        former, gone = verified_text(reply, evidence)
+        struck += gone
+    if not former:
+        raise Unusable("nothing of the summary could be borne out")
+    return Made(Summary(_prose_text(former, task, brief)), tuple(struck))
+
+
+def _prose_text(text: str, task: Task, brief: Brief) -> str:
+    text = redact(text)[: brief.characters()]
+    head = "Previous context summary:\n" if task.plan.policy == "sliding" else ""
+    rules = "\n".join(f"- (turn {rule.turn}) {rule.text}" for rule in task.ledger.rules)
+    return head + text + (f"\n\n<active_constraints>\n{rules}\n</active_constraints>" if rules else "")

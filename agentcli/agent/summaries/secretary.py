@@ -1,0 +1,86 @@
+"""The summarising model with a budget of calls, and what they cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agentcli.agent.draft import Draft
+from agentcli.agent.merge import merge
+from agentcli.core.errors import AgentError, ModelError
+from agentcli.core.event import Event, Retrying, UsageReported
+from agentcli.core.message import Text, Usage
+from agentcli.core.model import Model, ModelSpec, Request, Turn
+
+REPLY = 16_000
+"""Tokens that a summary with its scratchpad may take."""
+MARGIN = 0.1
+"""Share of the summariser's window that is left free because tokens are estimated."""
+
+
+class Interrupted(Exception):
+    """The user stopped the compaction."""
+
+
+class Unusable(AgentError):
+    """The summariser's replies cannot be used, and no call is left to ask again."""
+
+
+@dataclass(slots=True)
+class Secretary:
+    """The summarising model with a budget of calls; adds up what they cost and what happened meanwhile."""
+
+    model: Model
+    calls: int
+    interrupt: asyncio.Event | None = None
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def spec(self) -> ModelSpec:
+        """What is known about the model."""
+        return self.model.spec
+
+    @property
+    def room(self) -> int:
+        """Tokens that a prompt to it may hold."""
+        return int((self.spec.window - self.reply) * (1 - MARGIN))
+
+    @property
+    def reply(self) -> int:
+        """Tokens that it may answer with."""
+        return min(REPLY, self.spec.max_output, self.spec.window // 4)
+
+    async def ask(self, request: Request) -> str:
+        """The text of its answer, maybe cut off. Raises ModelError, Unusable when there is none, and Interrupted."""
+        if self.calls <= 0:
+            raise Unusable("no summary call is left for this turn")
+        self.calls -= 1
+        draft, failure = Draft(), None
+        try:
+            async for step in merge(self.model.stream(request), until=self.interrupt):
+                draft = draft.add(step)
+                if isinstance(step, Retrying):
+                    self.events.append(step)
+        except ModelError as error:
+            failure = error
+        self._pay(draft)
+        if self.interrupt and self.interrupt.is_set():
+            raise Interrupted
+        if draft.text.strip():
+            return draft.text
+        raise failure or Unusable(f"the reply was empty ({draft.stop or 'cut'})")
+
+    def request(self, system: Sequence[str], text: str) -> Request:
+        """A request that shows it one text."""
+        return Request(self.spec, tuple(system), (), (Turn("user", (Text(text),)),), max_output=self.reply)
+
+    def _pay(self, draft: Draft) -> None:
+        if draft.usage is None:
+            return
+        cost = self.spec.cost(draft.usage)
+        self.usage += draft.usage
+        self.cost = self.cost if cost is None else (self.cost or 0.0) + cost
+        self.events.append(UsageReported(draft.usage, cost, draft.usage.total, kind="summary"))

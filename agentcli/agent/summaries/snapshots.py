@@ -1,0 +1,122 @@
+"""Summaries in the form of a state snapshot: asked for, checked, brought in line with the ledger, and cut to size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agentcli.agent.summaries.brief import ORDER, Brief, Made, chunks
+from agentcli.agent.summaries.secretary import Secretary, Unusable
+from agentcli.context.assemble import assemble
+from agentcli.context.compaction import Summary, Task
+from agentcli.context.inject import wrap
+from agentcli.context.material import TAG, spoken
+from agentcli.context.merge import merged
+from agentcli.context.redact import redact
+from agentcli.context.snapshot import Snapshot, flaws, parse, render, trimmed
+from agentcli.context.verify import Struck, speaks_another_language, verified
+from agentcli.core.message import Text
+from agentcli.core.model import Request, Turn
+from agentcli.resources import prompt
+
+
+async def snapshot(task: Task, brief: Brief, secretary: Secretary) -> Made:
+    former, evidence = task.former_snapshot, task.evidence()
+    struck: list[Struck] = []
+    pieces = chunks(task, brief, secretary)
+    for number, chunk in enumerate(pieces):
+        request = _snapshot_request(task, brief, secretary, former, chunk, whole=len(pieces) == 1)
+        spare = secretary.calls - (len(pieces) - number)
+        reply = await _well_formed(secretary, request, task, again=spare > 0)
+        checked, gone = verified(parse(reply), evidence)
+        struck += gone
+        former = merged(checked, former, task.ledger, brief.form)
+    if former is None:
+        raise Unusable("there was nothing to summarise")
+    goal = former.goal or redact(task.goal)
+    return Made(Summary(finished(replace(former, goal=goal), brief)), tuple(struck))
+
+
+def finished(snapshot: Snapshot, brief: Brief) -> str:
+    """The snapshot without secrets and at a length that fits, as text. The user's rules are not touched."""
+    clean = replace(
+        snapshot,
+        goal=redact(snapshot.goal),
+        knowledge=_clean(snapshot.knowledge, brief),
+        files=_clean(snapshot.files, brief),
+        actions=_clean(snapshot.actions, brief),
+        plan=_clean(snapshot.plan, brief),
+    )
+    return render(trimmed(clean, brief.characters()))
+
+
+def _clean(section: Sequence[str], brief: Brief) -> tuple[str, ...]:
+    longest = brief.form.item_characters
+    return tuple(item if len(item) <= longest else item[: longest - 1] + "…" for item in map(redact, section))
+
+
+async def _well_formed(secretary: Secretary, request: Request, task: Task, again: bool) -> str:
+    """A reply in the language of the conversation, and of the right form; one retry at most, then the form is repaired."""
+    reply = await secretary.ask(request)
+    wrong = _foreign(reply, task)
+    if again and (wrong or flaws(reply)):
+        reply = await secretary.ask(request)
+        wrong = _foreign(reply, task)
+    if wrong:
+        raise Unusable(f"the summary was written in another language ({wrong}) than the conversation")
+    if parse(reply) == Snapshot():
+        raise Unusable("the reply was no snapshot")
+    return reply
+
+
+def _foreign(reply: str, task: Task) -> str:
+    said = parse(reply)
+    words = "\n".join((said.goal, *said.knowledge, *said.actions, *said.plan))
+    return speaks_another_language(words, spoken(task.gone))
+
+
+def _snapshot_request(
+    task: Task, brief: Brief, secretary: Secretary, former: Snapshot | None, chunk: str, whole: bool
+) -> Request:
+    closing = _closing(brief.focus)
+    if whole and (shared := _shared_prefix(task, brief, secretary, closing)):
+        return shared
+    known = wrap("former_snapshot", render(former)) if former else ""
+    text = "\n\n".join(filter(None, (known, wrap(TAG, chunk), closing)))
+    return secretary.request((prompt(task.policy.prompt),), text)
+
+
+def _closing(focus: str) -> str:
+    wish = f"The user asks to keep in particular: {focus.strip()}\n\n" if focus.strip() else ""
+    return wish + ORDER
+
+
+def _shared_prefix(task: Task, brief: Brief, secretary: Secretary, closing: str) -> Request | None:
+    """The session's own request up to the split, with the instructions behind it: what the cache holds is read, not paid
+    again. None where the summariser is another model or would not have room for it."""
+    messages = task.view.messages
+    split = task.plan.split
+    end = (
+        next((n for n, message in enumerate(messages) if message.seq == split), len(messages))
+        if split
+        else len(messages)
+    )
+    if secretary.spec.name != brief.main.name or not brief.system or not messages[:end] or task.plan.primers:
+        return None
+    if brief.counts.head + sum(map(brief.counts.message, messages[:end])) > secretary.room:
+        return None
+    request = assemble(
+        replace(task.view, messages=messages[:end]),
+        brief.system,
+        brief.tools,
+        brief.main,
+        options=brief.options,
+        counts=brief.counts,
+    )
+    order = Text(f"{prompt(task.policy.prompt)}\n\n{closing}", synthetic=True, source="compactor")
+    turns = request.turns
+    if turns and turns[-1].role == "user":
+        turns = (*turns[:-1], replace(turns[-1], parts=(*turns[-1].parts, order)))
+    else:
+        turns = (*turns, Turn("user", (order,)))
+    return replace(request, turns=turns, max_output=secretary.reply)

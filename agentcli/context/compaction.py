@@ -1,0 +1,168 @@
+"""Turns a plan and a summary into the record that changes the view; pure, like everything that decides here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from agentcli.context.keep import former_compaction, kept_pins, kept_words
+from agentcli.context.ledger import Ledger, fold_ledger, from_json, to_json
+from agentcli.context.limits import Limits
+from agentcli.context.material import facts
+from agentcli.context.merge import ledger_lines
+from agentcli.context.plan import Plan
+from agentcli.context.policies import Policy
+from agentcli.context.policies.stretch import stretch
+from agentcli.context.settings import ContextSettings
+from agentcli.context.snapshot import ROOT, Snapshot, items, parse
+from agentcli.context.tokens import Counts
+from agentcli.context.verify import Evidence
+from agentcli.context.view import View, ViewMessage, view
+from agentcli.core.history import History, evolve
+from agentcli.core.message import Text
+from agentcli.core.record import Compaction, Record, Trigger, Words
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a compaction has to work on: the plan, the part that goes, and all that is known of it without a model."""
+
+    plan: Plan
+    policy: Policy
+    history: History
+    view: View
+    gone: tuple[ViewMessage, ...]
+    ledger: Ledger
+    words: tuple[Words, ...]
+    pins: tuple[Words, ...]
+
+    @property
+    def former(self) -> Compaction | None:
+        """The compaction before this one."""
+        return former_compaction(self.view)
+
+    @property
+    def former_snapshot(self) -> Snapshot | None:
+        """What its summary said; a summary in free form counts as knowledge."""
+        text = self.former.snapshot if self.former else ""
+        if not text:
+            return None
+        return parse(text) if f"<{ROOT}" in text else Snapshot(knowledge=items(text))
+
+    @property
+    def goal(self) -> str:
+        """What stands for the user's goal while nobody has put it better: the first thing that was typed."""
+        typed = next((words.text for words in self.words), "") or next(_typed(self.gone), "")
+        return " ".join(typed.split())[:GOAL]
+
+    def evidence(self) -> Evidence:
+        """What the summary may be held to."""
+        former = self.former.snapshot if self.former else ""
+        return Evidence((*facts(self.gone), *ledger_lines(self.ledger), former, *(words.text for words in self.words)))
+
+
+GOAL = 300
+"""Characters of the user's first message that stand for the goal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What takes the place of the part that goes: a text, or for each call the text in place of its output."""
+
+    text: str = ""
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+def task(
+    plan: Plan,
+    policy: Policy,
+    history: History,
+    counts: Counts,
+    limits: Limits,
+    settings: ContextSettings,
+    cwd: str = "",
+) -> Task:
+    """Everything about a plan that can be known without a model."""
+    shown = view(history)
+    going = set(plan.summarised)
+    gone = tuple(message for message in (_reduced(each, going) for each in stretch(shown)) if message.blocks)
+    former = former_compaction(shown)
+    ledger = from_json(former.ledger if former else {})
+    through = max(plan.summarised, default=0)
+    known = fold_ledger(
+        replace(ledger, cwd=cwd or ledger.cwd),
+        [entry for entry in history.entries if entry.seq <= through],
+        history.todo,
+    )
+    words = former.user_words if former else ()
+    if policy.keeps_words:
+        words = kept_words(gone, shown, counts, settings.keep_user_tokens, limits.usable)
+    return Task(plan, policy, history, shown, gone, known, words, kept_pins(gone, shown))
+
+
+def body(task: Task, summary: Summary, trigger: Trigger, preserved_thinking: bool) -> Compaction:
+    """The record of this compaction, without its figures."""
+    plan, former, history = task.plan, task.former, task.history
+    stays = not plan.summarised or task.policy.form == "regions"
+    first = min((entry.seq for entry in history.entries), default=1)
+    alive = {block.tool_use_id for block in task.view.blocks if block.tool_use_id}
+    replaced = {call: text for call, text in (former.replaced if former else {}).items() if call in alive}
+    kept_from = plan.split if plan.split is not None else history.last_seq + 1
+    kept = plan.primers
+    if stays:
+        kept_from, kept = (former.kept_from, former.kept) if former else (first, ())
+    return Compaction(
+        trigger=trigger,
+        status="compressed",
+        # The form in which a view shows a snapshot goes by the policy that made it.
+        policy=former.policy if stays and former and former.policy == "opencode" else plan.policy,
+        covers=(min(plan.summarised, default=0), max(plan.summarised, default=0)),
+        kept_from=kept_from,
+        snapshot=summary.text or (former.snapshot if stays and former else ""),
+        ledger=to_json(task.ledger),
+        pins=task.pins,
+        user_words=task.words,
+        kept=kept,
+        replaced=replaced | dict(summary.replaced),
+        drop_thinking_before=history.last_seq + 1 if preserved_thinking else _thinking_gone(task),
+        continues=trigger != "manual" and _in_the_middle(task.view),
+        note=summary.note,
+        carry=history.carry,
+    )
+
+
+def after(history: History, compaction: Compaction) -> View:
+    """The view as this compaction would leave it."""
+    return view(evolve(history, Record(history.last_seq + 1, "", "", "", compaction)))
+
+
+def shrinkage(before: View, later: View, counts: Counts) -> float | None:
+    """The share of a prompt that is gone afterwards, both counted by the same rule; None where nothing can be counted."""
+    old, new = counts.head + counts.view(before), counts.head + counts.view(later)
+    return 1 - new / old if old > 0 and new >= 0 else None
+
+
+def _reduced(message: ViewMessage, seqs: set[int]) -> ViewMessage:
+    return replace(message, blocks=tuple(block for block in message.blocks if block.seq in seqs))
+
+
+def _typed(messages: Sequence[ViewMessage]) -> Iterator[str]:
+    for message in messages:
+        for block in message.blocks:
+            if block.source == "user" and isinstance(block.part, Text):
+                yield block.part.text
+
+
+def _thinking_gone(task: Task) -> int:
+    """What former edits dropped stays dropped: their records no longer say so once this one is in force."""
+    edits = [task.former, *(record.body for record in task.history.prunes)]
+    return max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
+
+
+def _in_the_middle(shown: View) -> bool:
+    """Whether the model was at work: it waits for results, or has just got some."""
+    if not shown.messages:
+        return False
+    last = shown.messages[-1]
+    return last.has_results or bool(last.calls)
