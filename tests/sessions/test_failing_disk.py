@@ -1,0 +1,226 @@
+"""Each system call of the write path fails in turn: no traceback, no damage, a visible warning, and it goes on."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.message import Text
+from agentcli.core.record import Undo
+from agentcli.sessions.check import check
+from agentcli.sessions.disk import Disk
+from agentcli.sessions.session import Session
+from agentcli.sessions.store import Store
+from tests.sessions.disks import CALLS, FAULTS, Failing, Hasty, Stingy
+from tests.sessions.said import files, reply, result, user
+
+TEXTS = ["one", "looking", "done", "two"]
+
+
+def scripted(session: Session) -> list[str]:
+    """A short conversation; everything that the user was warned of."""
+    warnings = []
+
+    def note() -> None:
+        warnings.append(session.trouble())
+
+    session.append(user("one"))
+    note()
+    session.stream([Text("look")])
+    session.append(reply("looking", "a"))
+    note()
+    session.keep_output("a", "all of it")
+    note()
+    session.append(result("a", "cut"))
+    note()
+    session.append(reply("done"))
+    note()
+    session.append(user("two", 2))
+    note()
+    return [warning for warning in warnings if warning]
+
+
+def texts(session: Session) -> list[str]:
+    return [entry.body.text for entry in session.history.entries if hasattr(entry.body, "text")]
+
+
+def survives_a_moment(tmp_path: Path, call: str, code: int, nth: int) -> bool:
+    """Whether there was an nth call at all."""
+    home = tmp_path / f"{call}-{code}-{nth}"
+    disk = Failing(call, code, nth)
+    session = Store(home, disk=disk, interval=0.0).create(tmp_path)
+    scripted(session)
+    assert texts(session) == TEXTS
+    session.close()
+    again = Store(home, disk=Hasty()).open(session.info.project_id, session.id)
+    assert texts(again) == TEXTS
+    assert again.output("outputs/a.txt") == "all of it"
+    assert again.notes == ()
+    again.close()
+    assert check(session.folder).ok
+    shutil.rmtree(home)
+    return disk.failed > 0
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_any_call_may_fail_once_without_loss(tmp_path: Path, call: str) -> None:
+    nth = 1
+    while survives_a_moment(tmp_path, call, FAULTS["EIO"], nth):
+        nth += 1
+    assert nth > 1, "this call was never made"
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("call", [call for call in CALLS if call not in ("unlink", "close")])
+def test_a_disk_that_keeps_failing_is_told_and_harms_nothing_that_was_saved(
+    tmp_path: Path, call: str, name: str
+) -> None:
+    for nth in (1, 5, 9):
+        home = tmp_path / f"{nth}"
+        disk = Failing(call, FAULTS[name], 10**9)
+        session = Store(home, disk=disk, interval=0.0).create(tmp_path)
+        session.append(user("zero", 0))
+        saved = {path: path.read_bytes() for path in (session.folder / "records").iterdir()}
+        disk.seen, disk.nth, disk.forever = 0, nth, True
+        warnings = scripted(session)
+        assert texts(session) == ["zero", *TEXTS]
+        if disk.failed:
+            assert warnings
+            assert "not being saved" in warnings[-1] or "made again" in warnings[0]
+        assert len(warnings) < 4, "a reason is told once"
+        assert {path: path.read_bytes() for path in saved} == saved
+        disk.heal()
+        session.append(reply("healed", turn=2))
+        assert session.unsaved == 0
+        session.close()
+        again = Store(home).open(session.info.project_id, session.id)
+        assert texts(again) == ["zero", *TEXTS, "healed"]
+        again.close()
+
+
+def test_the_user_hears_when_saving_works_again(tmp_path: Path) -> None:
+    disk = Failing("create", FAULTS["ENOSPC"], 1, forever=True)
+    session = Store(tmp_path / "s", disk=disk).create(tmp_path)
+    session.append(user("one"))
+    assert "No space left on device" in session.trouble()
+    assert session.trouble() == ""
+    disk.heal()
+    session.append(reply("1"))
+    assert "being saved again" in session.trouble()
+    assert session.trouble() == ""
+    assert files(session.folder) == ["000001-message.json", "000002-message.json"]
+    session.close()
+
+
+def test_undo_works_on_what_only_memory_has(tmp_path: Path) -> None:
+    disk = Failing("create", FAULTS["EROFS"], 1, forever=True)
+    session = Store(tmp_path / "s", disk=disk).create(tmp_path)
+    first = session.append(user("one"))
+    session.append(reply("1"))
+    session.append(Undo(first.seq, "rewind"))
+    assert texts(session) == ["one"]
+    session.close()
+
+
+def test_a_session_that_cannot_be_saved_at_all_still_talks(tmp_path: Path) -> None:
+    root = tmp_path / "not a folder"
+    root.write_text("in the way")
+    session = Store(root).create(tmp_path)
+    warnings = scripted(session)
+    assert texts(session) == TEXTS
+    assert "not being saved" in warnings[0]
+    session.close()
+
+
+def test_short_writes_are_finished(tmp_path: Path) -> None:
+    session = Store(tmp_path / "s", disk=Stingy()).create(tmp_path)
+    assert scripted(session) == []
+    session.close()
+    assert check(session.folder).ok
+
+
+def test_a_resumed_session_on_a_store_that_became_read_only_goes_on_in_memory(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s")
+    session = store.create(tmp_path)
+    scripted(session)
+    session.close()
+    before = {path: path.read_bytes() for path in session.folder.rglob("*") if path.is_file()}
+    disk: Disk = Failing("create", FAULTS["EROFS"], 1, forever=True)
+    again = Store(tmp_path / "s", disk=disk).open(session.info.project_id, session.id)
+    again.append(reply("three", turn=2))
+    assert "Read-only file system" in again.trouble()
+    assert texts(again)[-1] == "three"
+    again.close()
+    lock = session.folder / "lock"
+    assert {path: path.read_bytes() for path in session.folder.rglob("*") if path.is_file() and path != lock} == {
+        path: data for path, data in before.items() if path != lock
+    }
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from agentcli.sessions.store import Store
+from tests.sessions.test_failing_disk import scripted, texts
+session = Store(Path(sys.argv[1])).create(Path(sys.argv[1]).parent)
+warnings = scripted(session)
+session.close()
+print(session.info.project_id, session.id, len(warnings), "|".join(texts(session)))
+"""
+
+
+REAL = {
+    "fsync": ("EIO", "EROFS"),
+    "rename": ("ENOSPC",),
+    "write": ("EDQUOT",),
+    "openat": ("EMFILE",),
+    "mkdir": ("EACCES",),
+}
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace makes real system calls fail")
+@pytest.mark.parametrize("call", REAL)
+def test_real_system_calls_may_fail(tmp_path: Path, call: str) -> None:
+    there = calls_that_touch(tmp_path / "s", call)
+    for nth in {there[0], there[len(there) // 2], there[-1]}:
+        survives_a_real_fault(tmp_path, call, REAL[call][0], nth)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace makes real system calls fail")
+@pytest.mark.parametrize(("call", "code"), [(call, code) for call, codes in REAL.items() for code in codes])
+def test_every_real_system_call_may_fail(tmp_path: Path, call: str, code: str) -> None:
+    for nth in calls_that_touch(tmp_path / "s", call):
+        survives_a_real_fault(tmp_path, call, code, nth)
+
+
+def calls_that_touch(root: Path, call: str) -> list[int]:
+    """Which calls of one kind (counted from the start of the child) have to do with the store."""
+    log = root.with_name("log")
+    done = traced(root, "-y", "-o", str(log), "-e", f"trace={call}")
+    if "ptrace" in done.stderr.lower():
+        pytest.skip("this system does not let strace trace")
+    calls = [line for line in log.read_text().splitlines() if f"{call}(" in line]
+    return [nth for nth, line in enumerate(calls, 1) if str(root) in line]
+
+
+def survives_a_real_fault(tmp_path: Path, call: str, code: str, nth: int) -> None:
+    root = tmp_path / "s"
+    done = traced(root, "-o", "/dev/null", "-e", f"inject={call}:error={code}:when={nth}")
+    assert done.returncode == 0, done.stderr
+    project, session, _, said = done.stdout.strip().split(" ", 3)
+    assert said == "|".join(TEXTS)
+    again = Store(root).open(project, session)
+    assert texts(again) == TEXTS
+    again.close()
+
+
+def traced(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    shutil.rmtree(root, ignore_errors=True)
+    command = ["strace", "-f", "-qq", *options, sys.executable, "-B", "-c", CHILD, str(root)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[2])
