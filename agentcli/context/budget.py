@@ -111,7 +111,7 @@ def check_budgets(
         if not over and budget.used(spent) >= budget.warn_at and budget.scope not in said:
             said.add(budget.scope)
             warnings.append(
-                f"{budget.used(spent):.0%} of the {budget.scope} budget is used: {budget.left(spent)} is left."
+                f"{budget.used(spent):.0%} of the {budget.scope} budget is used: {budget.left(spent)} left."
             )
     delay = max((budget.delay(spent) for budget, spent in in_force), default=0.0)
     return Verdict(action, reason, " ".join(warnings), 0.0 if action == "refuse" else delay, frozenset(said))
@@ -120,11 +120,11 @@ def check_budgets(
 def words_for_model(budgets: Sequence[tuple[Budget, Spent]]) -> str:
     """What the model is told once less than a fifth of a budget is left; empty before that."""
     low = [
-        f"{budget.left(spent)} of the {budget.scope} budget are left"
+        f"{budget.left(spent)} of the {budget.scope} budget"
         for budget, spent in budgets
         if budget.is_set and 1 - budget.used(spent) < budget.tell_below
     ]
-    return f"{'; '.join(low)}. Finish the most important part first and spend little." if low else ""
+    return f"{'; '.join(low)} left. Finish the most important part first and spend little." if low else ""
 
 
 def _would_exceed(budget: Budget, spent: Spent, tokens: int, cost: float) -> str:

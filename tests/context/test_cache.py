@@ -1,0 +1,70 @@
+"""Cache health: the hit rate, and the name of what changed."""
+
+from dataclasses import replace
+
+from agentcli.context.assemble import assemble
+from agentcli.context.cache import Health, changed_between
+from agentcli.context.view import view
+from agentcli.core.message import Usage
+from agentcli.core.model import Request, ToolSchema
+from agentcli.core.record import Body
+from tests.context.made import call, history, prompt, reply, result
+from tests.context.transcripts import MODEL
+
+TOOL = ToolSchema("read", "Reads.", {"type": "object"})
+TALK: tuple[Body, ...] = (prompt("hi"), reply(call("a")), result("a"), reply("ok"), prompt("more", 2))
+
+
+def request(*bodies: Body, system: str = "be good", tools: tuple[ToolSchema, ...] = (TOOL,)) -> Request:
+    return assemble(view(history(*bodies)), [system], tools, MODEL)
+
+
+def test_growing_requests_have_nothing_changed() -> None:
+    assert changed_between(request(*TALK[:1]), request(*TALK[:3])) == ""
+    assert changed_between(request(*TALK[:3]), request(*TALK)) == ""
+    assert changed_between(request(*TALK[:3]), request(*TALK[:3], prompt("steer"))) == ""
+
+
+def test_the_first_segment_that_differs_is_named() -> None:
+    former = request(*TALK)
+    assert changed_between(former, request(*TALK, system="12:00")) == "the system prompt"
+    assert changed_between(former, request(*TALK, tools=())) == "the tools"
+    assert changed_between(former, replace(former, model=replace(MODEL, id="other"))) == "the model"
+    assert changed_between(former, request(prompt("ho"), *TALK[1:])) == "message 1 (user)"
+    assert changed_between(former, request(*TALK[:2], result("a", "new"), *TALK[3:])) == "message 3 (user)"
+    assert changed_between(former, request(*TALK[:3])) == "message 4 (assistant) (gone)"
+
+
+def test_the_hit_rate_is_the_share_of_input_that_was_read() -> None:
+    health = Health().after(request(*TALK[:1]), Usage(0, 5, 0, 0, 10_000))
+    health = health.after(request(*TALK[:3]), Usage(100, 5, 0, 10_000, 900))
+    assert (health.fresh, health.written, health.read, health.output) == (100, 10_900, 10_000, 10)
+    assert health.hit_rate == 10_000 / 21_000
+    assert (health.misses, health.words()) == (0, "")
+    assert Health().hit_rate == 0
+
+
+def test_three_misses_in_a_row_are_thrashing_and_the_culprit_is_named() -> None:
+    health = Health()
+    for minute in range(4):
+        assert not health.thrashing
+        health = health.after(request(*TALK, system=f"12:0{minute}"), Usage(0, 1, 0, 0, 9_000))
+    assert health.thrashing
+    assert health.misses == health.in_a_row == 3
+    assert health.words() == (
+        "The provider's cache was missed 3 times in a row: the system prompt changed since the request before."
+    )
+    again = health.after(request(*TALK, system="12:03"), Usage(0, 1, 0, 9_000, 0))
+    assert not again.thrashing
+    assert again.words() == ""
+
+
+def test_what_could_not_be_read_or_was_edited_by_us_is_no_miss() -> None:
+    first = Health().after(request(*TALK), Usage(0, 1, 0, 0, 9_000))
+    nothing = Usage(9_000, 1)
+    assert first.misses == 0
+    assert first.after(request(*TALK), nothing).misses == 1
+    assert first.after(request(*TALK), nothing, edited=True).misses == 0
+    assert first.after(request(*TALK), nothing, idle=301).misses == 0
+    small = Health().after(request(*TALK), Usage(0, 1, 0, 0, 100))
+    assert small.after(request(*TALK), Usage(100, 1)).misses == 0
