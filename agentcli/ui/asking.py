@@ -25,9 +25,10 @@ Compose = Callable[[str, str], Awaitable[str]]
 class Asking:
     """Dialogs over the input. `stop` is called when one is left by Ctrl-C."""
 
-    def __init__(self, screen: Screen, compose: Compose, stop: Callable[[], None], bell: Callable[[str], None]) -> None:
-        self.editor: Editor | None = None
-        self._screen, self._compose, self._stop, self._bell = screen, compose, stop, bell
+    def __init__(
+        self, screen: Screen, editor: Editor, compose: Compose, stop: Callable[[], None], bell: Callable[[str], None]
+    ) -> None:
+        self._screen, self._editor, self._compose, self._stop, self._bell = screen, editor, compose, stop, bell
         self._turn = asyncio.Lock()
         self._over: asyncio.Future[Outcome] | None = None
         self._refine: Callable[[str], Dialog] | None = None
@@ -101,19 +102,18 @@ class Asking:
 
     def typed(self) -> None:
         """The line changed: choices that depend on it are made anew."""
-        if self._refine is not None and self.editor is not None and self._screen.state.dialog is not None:
-            self._screen.change(replace(self._screen.state, dialog=self._refine(self.editor.line.text)))
+        if self._refine is not None and self._screen.state.dialog is not None:
+            self._screen.change(replace(self._screen.state, dialog=self._refine(self._editor.line.text)))
 
     async def _show(
         self, dialog: Dialog, *, text: str = "", drop: bool = False, refine: Callable[[str], Dialog] | None = None
     ) -> Outcome:
-        assert self.editor is not None
         self._over = asyncio.get_running_loop().create_future()
         self._screen.flush()
         self._screen.change(replace(self._screen.state, dialog=dialog))
-        self.editor.focus(True, text)
+        self._editor.focus(True, text)
         self._refine = refine
-        if drop and self.editor.keyboard.drop():
+        if drop and self._editor.keyboard.drop():
             self._screen.change(replace(self._screen.state, notice="Keys typed before the question were dropped."))
         self._screen.tick()
         try:
@@ -121,8 +121,8 @@ class Asking:
         finally:
             self._over = self._refine = None
             self._screen.change(replace(self._screen.state, dialog=None))
-            self.editor.focus(False)
-            self.editor.repaint()
+            self._editor.focus(False)
+            self._editor.repaint()
 
     def _approval(self, ask: Ask, changed: dict[str, Any] | None, chosen: int) -> Dialog:
         body = self._preview(ask, changed)
@@ -187,8 +187,7 @@ class Asking:
         line = Dialog("No. What should it do instead?", entry="> ", hint="Enter sends, also when empty · Esc goes back")
         match await self._show(line):
             case Picked():
-                assert self.editor is not None
-                return Answer("no", self.editor.line.text.strip())
+                return Answer("no", self._editor.line.text.strip())
             case Cancelled(hard=True):
                 self._stop()
                 return Answer("no")
@@ -198,12 +197,11 @@ class Asking:
     async def _edited(self, ask: Ask, changed: dict[str, Any] | None) -> dict[str, Any] | None:
         """The input after the person changed it: a command in place, anything else in their editor."""
         now = dict(ask.call.input) if changed is None else changed
-        assert self.editor is not None
         if ask.kind == "command" and isinstance(now.get("command"), str) and "\n" not in now["command"]:
             over = await self._show(
                 Dialog("Change the command", entry="$ ", hint="Enter takes it · Esc leaves it"), text=now["command"]
             )
-            return {**now, "command": self.editor.line.text} if isinstance(over, Picked) else changed
+            return {**now, "command": self._editor.line.text} if isinstance(over, Picked) else changed
         if ask.kind == "plan":
             return {**now, "plan": await self._compose(str(now.get("plan", ask.preview)), ".md")}
         text = await self._compose(json.dumps(now, indent=2, ensure_ascii=False), ".json")
@@ -234,10 +232,9 @@ class Asking:
                 return None
 
     async def _free(self, title: str) -> str | None:
-        assert self.editor is not None
         match await self._show(Dialog(title, entry="> ", hint="Enter answers · Esc declines")):
             case Picked():
-                return self.editor.line.text
+                return self._editor.line.text
             case _:
                 return None
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from agentcli.core.event import Event, TextDelta, ThinkingDelta
@@ -129,14 +130,30 @@ class Screen:
         """Take the live part away: somebody else writes now."""
         self.painter.erase()
 
-    def away(self, value: bool) -> None:
+    @contextlib.contextmanager
+    def elsewhere(self) -> Iterator[None]:
         """Paint nothing while another program has the terminal."""
-        self._away = value
+        self._away = True
+        try:
+            yield
+        finally:
+            self._away = False
+
+    @contextlib.contextmanager
+    def working(self, doing: str) -> Iterator[None]:
+        """Say what goes on, and since when."""
+        self.change(self.state.begin(doing, time.monotonic()))
+        try:
+            yield
+        finally:
+            self._settle()
+            self.change(self.state.end())
 
     def close(self) -> None:
-        """Print what is left and take the live part away for good."""
+        """Print what is left, take the live part away for good, and leave the terminal's modes as they were."""
         self.flush()
         self.painter.erase()
+        self.painter.raw("\x1b[?2004l")
 
     def _show(self, lines: list[str], size: Size) -> None:
         if self._away:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
@@ -62,16 +61,18 @@ def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[s
     if isinstance(change, str) and change:
         rows = diff.lines(change, width - 2, theme)
         limit = len(rows) if whole else look.diff_lines
-    else:
-        rows = _output(result, width, theme, whole)
-        limit = len(rows) if whole else look.output_lines
-    return [head, *fold(["  " + row for row in rows], limit, theme)]
+        return [head, *_fold(["  " + row for row in rows], limit, theme)]
+    rows = _output(result, width, theme, whole)
+    limit = len(rows) if whole else look.output_lines
+    return [head, *_fold(["  " + row for row in rows], limit, theme, end=True)]
 
 
-def fold(rows: list[str], limit: int, theme: Theme) -> list[str]:
-    """The first rows and a count of the rest."""
+def _fold(rows: list[str], limit: int, theme: Theme, end: bool = False) -> list[str]:
+    """The first rows and a count of the rest; or, of what commands print, the last ones, where the outcome stands."""
     if len(rows) <= limit + 1:
         return rows
+    if end:
+        return [theme.paint("dim", f"  … {len(rows) - limit} earlier lines (Ctrl-O)"), *rows[-limit:]]
     return [*rows[:limit], theme.paint("dim", f"  … {len(rows) - limit} more lines (Ctrl-O)")]
 
 
@@ -140,8 +141,3 @@ def _note(piece: Note, width: int, theme: Theme) -> list[str]:
 
 def _many(count: int, one: str, more: str) -> str:
     return f"{count:,} {one if count == 1 else more}"
-
-
-def clock(moment: float) -> str:
-    """A moment in seconds since the epoch as local hours and minutes."""
-    return time.strftime("%H:%M", time.localtime(moment))

@@ -47,7 +47,7 @@ DIFF = """--- a/shop/cart.py
  
      def clear(self):
          self.items = []
-"""
+"""  # noqa: W293 - an empty context line of a diff
 MODELS = [ModelSpec("demo", "demo", "demo"), ModelSpec("demo", "other", "demo", window=1_000_000)]
 
 
@@ -113,7 +113,7 @@ class ScriptedDesk:
             "tools": self._tools, "fail": self._fail, "long-command": self._long_command, "both": self._both, "slow": self._slow,
         }  # fmt: skip
         play = plays.get(word, self._echo)
-        async for event in play(rest or [prompt.text], interrupt):
+        async for event in play(rest if word in plays else [prompt.text], interrupt):
             yield event
             if interrupt.is_set():
                 break

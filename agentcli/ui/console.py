@@ -1,0 +1,156 @@
+"""The open session at a terminal, as slash commands may use it: show, ask, do, go elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+
+from agentcli.agent.ports import Desk, Host
+from agentcli.core.event import Event, Recorded
+from agentcli.core.sanitise import safe
+from agentcli.ui import commands
+from agentcli.ui.asking import Asking
+from agentcli.ui.cells import wrap
+from agentcli.ui.complete import Completion, Files, Menu, Words
+from agentcli.ui.draw import Item
+from agentcli.ui.prompt import Editor
+from agentcli.ui.screen import Screen
+from agentcli.ui.scroll import Look
+from agentcli.ui.status import Telling
+from agentcli.ui.view import Choice, Note, Printed, State
+
+COMPLETED = 5_000
+"""A draft longer than this many characters is no longer completed."""
+
+
+class Console:
+    """What `commands.Stage` promises. `interrupt` is set when the person wants what goes on to end."""
+
+    host: Host
+    desk: Desk
+
+    def __init__(self, screen: Screen, replay: int) -> None:
+        self.screen, self._replay = screen, replay
+        self.interrupt = asyncio.Event()
+        self.asking: Asking
+        self.editor: Editor
+        self._completion = Completion((), Files(Path.cwd()))
+
+    @property
+    def look(self) -> Look:
+        """How things are shown."""
+        return self.screen.look
+
+    @look.setter
+    def look(self, look: Look) -> None:
+        self.screen.look = look
+        self.screen.refresh()
+
+    @property
+    def state(self) -> State:
+        """What is shown."""
+        return self.screen.state
+
+    @property
+    def columns(self) -> int:
+        """The terminal's width."""
+        return self.screen.size.columns
+
+    def say(self, *lines: str) -> None:
+        """Print lines of text; whatever they hold is made safe and wrapped."""
+        self.show(*(row for line in lines for row in wrap(safe(line).expandtabs(4), self.columns - 1)))
+
+    def show(self, *lines: str) -> None:
+        """Print lines that are coloured already and hold nothing unsafe."""
+        self.screen.print(Printed(lines))
+
+    def warn(self, text: str) -> None:
+        """Tell of something that did not work."""
+        self.screen.print(Note("error", safe(text)))
+
+    def notice(self, text: str) -> None:
+        """Tell something over the input that need not be kept."""
+        self.screen.change(replace(self.state, notice=text))
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """Show what happened."""
+        for event in events:
+            self.screen.hear(event)
+        self.screen.refresh()
+
+    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
+        """Show a stream of events as it happens; Esc interrupts it."""
+        with self.screen.working(doing):
+            self.interrupt.clear()
+            async with aclosing(work(self.interrupt)) as events:  # type: ignore[type-var]
+                async for event in events:
+                    self.screen.hear(event)
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        """Let the person choose from a list, searching; None when they leave it."""
+        return await self.asking.pick(title, choices)
+
+    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
+        """A yes-or-no question; no is the default."""
+        return await self.asking.confirm(title, body)
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        """The text after the person changed it in $VISUAL or $EDITOR; as it was when the editor failed."""
+        from prompt_toolkit.application import in_terminal
+
+        command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        with tempfile.TemporaryDirectory(prefix="agentcli-") as folder:
+            file = Path(folder, "text" + ending)
+            file.write_text(text, encoding="utf-8")
+            async with in_terminal():
+                with self.screen.elsewhere():
+                    process = await asyncio.create_subprocess_exec("sh", "-c", f'{command} "$1"', "sh", str(file))
+                    code = await process.wait()
+            return file.read_text(encoding="utf-8").rstrip("\n") if code == 0 else text
+
+    def move_to(self, desk: Desk) -> None:
+        """Go on with another session; the one that was open is closed."""
+        self.desk.close()
+        self.sit_down(desk)
+
+    def sit_down(self, desk: Desk) -> None:
+        """Show a session from now on, and the end of what was said in it."""
+        self.desk = desk
+        known = [Words(name, commands.summary(name), self._arguments(name)) for name in commands.COMMANDS]
+        self._completion = Completion(known, Files(desk.cwd))
+        self.screen.status = Telling(desk)
+        for record in desk.history.entries[-self._replay :]:
+            self.screen.hear(Recorded(record))
+        self.screen.change(replace(self.state, todo=desk.history.todo))
+        self.screen.refresh()
+
+    def draft(self, text: str) -> None:
+        """Put a text into the input."""
+        self.editor.put(text)
+        self.editor.repaint()
+
+    def send(self, text: str) -> None:
+        """Say something to the model next, as if it had been typed."""
+        self.screen.change(replace(self.state, queue=(text, *self.state.queue)))
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard by OSC 52, which most terminals understand, also over ssh."""
+        self.screen.painter.raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a")
+
+    def leave(self, code: int = 0) -> None:
+        """End the program."""
+        self.editor.leave(code)
+
+    def complete(self, before: str) -> Menu:
+        """Completions for a cursor that stands after `before`."""
+        return self._completion(before) if len(before) < COMPLETED else Menu()
+
+    def _arguments(self, name: str) -> Callable[[], Sequence[Item]]:
+        found = commands.ARGUMENTS.get(name)
+        return (lambda: found(self)) if found is not None else tuple

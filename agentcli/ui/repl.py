@@ -1,0 +1,123 @@
+"""What was typed is done, one after another: prompts, slash commands, shell commands."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from agentcli.core.errors import AgentError
+from agentcli.core.message import Part, Text
+from agentcli.core.sanitise import safe
+from agentcli.ui import attach, commands, shell
+from agentcli.ui.console import Console
+from agentcli.ui.view import Note
+
+PATIENCE = 2.0
+"""Seconds that what goes on has to end when the program is left."""
+
+
+class Repl:
+    """The queue of what was typed. `finished` is called with the seconds each took; `failed` with what nobody foresaw."""
+
+    def __init__(
+        self, console: Console, finished: Callable[[float], None], failed: Callable[[BaseException], None]
+    ) -> None:
+        self._console, self._finished, self._failed = console, finished, failed
+        self._work: asyncio.Task[None] | None = None
+        self._ahead: list[Part] = []
+
+    @property
+    def working(self) -> bool:
+        """Whether something goes on."""
+        return self._work is not None and not self._work.done()
+
+    def submit(self, text: str) -> None:
+        """Begin, or queue for after what goes on."""
+        state = self._console.state
+        if self.working:
+            self._console.screen.change(replace(state, queue=(*state.queue, text)))
+            return
+        self._work = asyncio.get_running_loop().create_task(self._through(text))
+        self._work.add_done_callback(self._over)
+
+    def steer(self, text: str) -> None:
+        """Tell the model at its next safe point."""
+        self._console.desk.steer(attach.prompt(text, self._console.desk.cwd))
+        state = self._console.state
+        self._console.screen.change(replace(state, steering=(*state.steering, text)))
+
+    def recall(self) -> str | None:
+        """Take back the message that was queued last."""
+        state = self._console.state
+        if not state.queue:
+            return None
+        *rest, last = state.queue
+        self._console.screen.change(replace(state, queue=tuple(rest)))
+        return last
+
+    def interrupt(self) -> None:
+        """Ask what goes on to end; what was queued begins then."""
+        if self.working:
+            self._console.interrupt.set()
+
+    async def stop(self) -> None:
+        """End what goes on, politely first; nothing that was queued begins."""
+        if self._work is None or self._work.done():
+            return
+        self._console.screen.change(replace(self._console.state, queue=()))
+        self._console.interrupt.set()
+        await asyncio.wait({self._work}, timeout=PATIENCE)
+        if not self._work.done():
+            self._work.cancel()
+            await asyncio.wait({self._work}, timeout=PATIENCE)
+
+    async def _through(self, text: str) -> None:
+        while True:
+            began = time.monotonic()
+            try:
+                await self._perform(text)
+            except AgentError as error:
+                self._console.warn(str(error))
+            self._console.screen.refresh()
+            self._finished(time.monotonic() - began)
+            queue = self._console.state.queue
+            if not queue:
+                return
+            text, *rest = queue
+            self._console.screen.change(replace(self._console.state, queue=tuple(rest)))
+
+    async def _perform(self, text: str) -> None:
+        console = self._console
+        if _is_command(text):
+            console.show("", console.look.theme.paint("said", "> " + safe(text).replace("\n", " ")))
+            await commands.run(console, text)
+        elif text.startswith("!"):
+            await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
+        else:
+            ahead, self._ahead = tuple(self._ahead), []
+            prompt = await asyncio.to_thread(attach.prompt, text, console.desk.cwd, ahead)
+            await console.play("Working", lambda interrupt: console.desk.turn(prompt, interrupt))
+
+    async def _shell(self, command: str, shared: bool) -> None:
+        console = self._console
+        console.show("", console.look.theme.paint("said", "! " + safe(command)))
+        with console.screen.working("Running"):
+            console.interrupt.clear()
+            ran = await shell.run(command, console.desk.cwd, lambda _: None, console.interrupt)
+        console.say(*(ran.output.rstrip("\n").split("\n") if ran.output.strip() else ()))
+        if ran.code or ran.interrupted:
+            console.screen.print(Note("warn", "interrupted" if ran.interrupted else f"exit code {ran.code}"))
+        if shared:
+            words = f"$ {command}\n{ran.output}\n(exit code {ran.code})"
+            self._ahead.append(Text(words, synthetic=True, source="shell"))
+
+    def _over(self, work: asyncio.Task[None]) -> None:
+        if not work.cancelled() and (error := work.exception()) is not None:
+            self._failed(error)
+
+
+def _is_command(text: str) -> bool:
+    """A slash and a word; `/usr/bin is empty` is no command."""
+    return text.startswith("/") and "/" not in text.split()[0][1:]

@@ -1,0 +1,368 @@
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.terminal import Terminal
+from tests.ui.preview import long_reply
+
+REPOSITORY = Path(__file__).parents[2]
+PREVIEW = [sys.executable, "-m", "tests.ui.preview"]
+
+
+def preview(tmp_path: Path, columns: int = 80, rows: int = 24, **env: str) -> Terminal:
+    command = [*PREVIEW, f"state={tmp_path}"]
+    return Terminal(command, columns=columns, rows=rows, cwd=str(REPOSITORY), env={"EDITOR": "true", **env})
+
+
+def ready(terminal: Terminal) -> None:
+    terminal.until("demo/demo · ask")
+    terminal.settle()
+
+
+def tags(rows: list[str]) -> Counter[str]:
+    return Counter(re.findall(r"#\d{4}", "\n".join(rows)))
+
+
+def test_every_block_reaches_the_scrollback_once_and_the_draft_survives(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("long 80 2000\r")
+        t.until("#0003")
+        t.send("дом")
+        t.until("all done")
+        t.settle()
+        rows = t.history()
+    assert tags(rows) == Counter(f"#{n:04}" for n in range(80))
+    assert rows[-1] == "> дом"
+
+
+def test_a_resize_while_streaming_loses_no_block(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("long 120 2000\r")
+        # Not its height: a shrinking pyte throws its upper rows away.
+        for columns in (60, 100, 40, 80):
+            t.settle(0.0, 0.3)
+            t.resize(columns, 24)
+        t.send("дом")
+        t.until("all done")
+        t.settle()
+        rows_ = t.history()
+    found = tags(rows_)
+    assert set(found) == {f"#{n:04}" for n in range(120)}
+    # pyte does not re-flow, so a row that got narrower may be left behind once a resize.
+    assert sum(count - 1 for count in found.values()) <= 4
+    assert rows_[-1] == "> дом"
+
+
+def test_far_fewer_bytes_are_written_than_a_redraw_would_take(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        before = len(t.raw)
+        t.send("long 200 2000\r")
+        t.until("all done")
+        t.settle()
+        assert len(t.raw) - before < 4 * len(long_reply(200).encode())
+
+
+def test_an_approval_shows_the_diff_and_keeps_the_draft(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("both\r")
+        t.until("#0001")
+        t.send("my draft")
+        t.until("Yes, once")
+        t.settle()
+        assert any("+        prices = [item.price" in row for row in t.screen())
+        assert "my draft" not in "\n".join(t.screen())
+        time.sleep(0.1)
+        t.send("2")
+        t.until("answer session")
+        t.settle()
+        rows = t.history()
+    assert rows[-1] == "> my draft"
+    assert not any("Yes, once" in row for row in rows)
+
+
+def test_what_was_typed_before_the_question_does_not_answer_it(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        # Held back, the program cannot read: all of this is in the terminal before the question is.
+        t.send("run\r")
+        t.signal(signal.SIGSTOP)
+        t.send("1111y1")
+        t.signal(signal.SIGCONT)
+        t.until("Yes, once")
+        t.settle(0.3)
+        assert any("Yes, once" in row for row in t.screen())
+        t.send("n")
+        t.until("What should it do instead?")
+
+
+def test_a_no_carries_the_words_that_say_what_to_do_instead(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("edit\r")
+        t.until("Yes, once")
+        t.send("n")
+        t.until("What should it do instead?")
+        t.send("use integers\r")
+        t.until("answer no use integers")
+
+
+def test_a_command_too_long_for_the_screen_is_shown_whole_before_it_is_approved(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("long-command\r")
+        t.until("Yes, once")
+        rows = "\n".join(t.history())
+        assert all(f"echo line {n} of a long command" in rows for n in range(60))
+
+
+def test_a_proposed_command_can_be_changed_before_it_runs(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("run\r")
+        t.until("Yes, once")
+        t.send("e")
+        t.until("Change the command")
+        t.send(" -k cart\r")
+        t.until("$ pytest -q -k cart")
+        t.until("Yes, once")
+        t.send("1")
+        t.until("● bash pytest -q -k cart · exit 0")
+
+
+def test_escapes_from_a_tool_are_shown_and_not_obeyed(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("run\r")
+        t.until("Yes, once")
+        t.send("y")
+        t.until("\\x1b[31mred")
+
+
+@pytest.mark.parametrize("key", ["\x1b", "\x03"])
+def test_a_turn_is_interrupted_and_what_came_is_kept(tmp_path: Path, key: str) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("long 400 500\r")
+        t.until("#0005")
+        t.send(key)
+        t.until("Interrupted.")
+        t.settle()
+        rows = t.history()
+        assert "#0005" in "\n".join(rows)
+        t.send("still here\r")
+        t.until("You said: still here")
+
+
+def test_a_message_sent_while_it_works_waits_for_its_turn_and_can_be_taken_back(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("slow\r")
+        t.until("Waiting for something")
+        t.send("first queued\r")
+        t.until("queued: first queued")
+        t.send("second queued\r")
+        t.until("queued: second queued")
+        t.send("\x1b[A")
+        t.until("> second queued")
+        t.gone("queued: second queued")
+        t.send("\x1b")
+        t.until("You said: first queued")
+
+
+def test_ctrl_d_leaves_and_says_how_to_come_back(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("\x04")
+        assert t.wait() == 0
+        assert "agentcli resume 20260101-0001" in "\n".join(t.history())
+
+
+def test_ctrl_c_twice_leaves(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("\x03")
+        t.until("Ctrl-C again leaves")
+        t.send("\x03")
+        assert t.wait() == 0
+
+
+def test_a_terminated_program_gives_the_terminal_back(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("slow\r")
+        t.until("Waiting for something")
+        t.send("draft")
+        t.until("> draft")
+        t.signal(signal.SIGTERM)
+        assert t.wait() == 143
+        assert b"\x1b[?2004l" in t.raw
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("\x1b[A")
+        t.until("> draft")
+
+
+def test_prompts_of_earlier_sessions_come_back_with_up_and_are_found_by_search(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("the first words\r")
+        t.until("You said: the first words")
+        t.send("other things\r")
+        t.until("You said: other things")
+        t.send("\x04")
+        t.wait()
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("\x1b[A\x1b[A")
+        t.until("> the first words")
+        t.send("\x03\x12")
+        t.until("search:")
+        t.send("OTHER")
+        t.gone("  the first words")
+        t.send("\r")
+        t.until("> other things")
+
+
+def test_ten_megabytes_of_paste_are_one_label_in_a_second(tmp_path: Path) -> None:
+    text = "\n".join(f"line {n} of many, long enough to be a line" for n in range(250_000))
+    assert len(text) > 10_000_000
+    with preview(tmp_path) as t:
+        ready(t)
+        began = time.monotonic()
+        t.send("\x1b[200~" + text + "\x1b[201~")
+        t.until("[Pasted text #1, 250,000 lines]")
+        spent = time.monotonic() - began
+        t.send("x")
+        t.until("lines]x")
+    # Writing ten megabytes through a pty takes a third of this already; the old way took more than a minute.
+    assert spent < 10
+
+
+def test_an_unknown_command_runs_nothing_and_names_the_near_ones(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("/compres now\r")
+        t.until("There is no command /compres. Did you mean /compress")
+        assert "Compaction" not in "\n".join(t.history())
+
+
+def test_slash_commands_complete_with_tab_and_run(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("/comp")
+        t.until("Replace the older part of the conversation")
+        t.send("\tthe tests\r")
+        t.until("Compaction: 12,000 → 3,000 tokens. Focus: the tests.")
+        t.until("ctx 2%")
+
+
+def test_a_picker_narrows_while_one_types(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("/resume\r")
+        t.until("Earlier work 3")
+        t.send("work 17")
+        t.gone("Earlier work 3")
+        t.send("\r")
+        t.until("2025-0017")
+
+
+def test_the_models_questions_are_answered_by_digit_and_by_words(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("ask\r")
+        t.until("Which colour?")
+        t.send("2")
+        t.until("Why?")
+        t.send("it is calm\r")
+        t.until("answers ['green', 'it is calm']")
+
+
+def test_a_shell_command_shows_its_output_and_its_failure(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("!echo from-the-shell; exit 3\r")
+        t.until("from-the-shell")
+        t.until("exit code 3")
+
+
+def test_nothing_typed_while_loading_is_lost(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        t.until("> ")
+        t.send("typed early")
+        t.send("\r")
+        t.send("and this")
+        t.until("You said: typed early")
+        t.until("> and this")
+
+
+def test_without_colours_nothing_is_coloured(tmp_path: Path) -> None:
+    with preview(tmp_path, NO_COLOR="1") as t:
+        ready(t)
+        t.send("long 16 5000\r")
+        t.until("all done")
+        t.settle()
+        colours = {code for found in re.findall(rb"\x1b\[([0-9;]+)m", t.raw) for code in found.split(b";")}
+    assert colours <= {b"0", b"1", b"2", b"3", b"4", b"7"}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_ctrl_z_suspends_and_fg_brings_everything_back(tmp_path: Path) -> None:
+    with Terminal(["bash", "--norc", "-i"], cwd=str(REPOSITORY), env={"PS1": "shell> "}) as t:
+        t.until("shell>")
+        t.send(" ".join([*PREVIEW, f"state={tmp_path}"]) + "\r")
+        ready(t)
+        t.send("hello\r")
+        t.until("You said: hello")
+        t.send("my draft")
+        t.until("> my draft")
+        t.send("\x1a")
+        t.until("Stopped")
+        t.send("echo in-$((1+1))-between\r")
+        t.until("in-2-between")
+        t.send("fg\r")
+        t.settle(0.3)
+        t.send(" goes on")
+        t.until("> my draft goes on")
+        assert "\n".join(t.history()).count("You said: hello") == 1
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_in_tmux_every_block_reaches_the_scrollback_once(tmp_path: Path) -> None:
+    socket = str(tmp_path / "tmux")
+
+    def tmux(*words: str) -> str:
+        return subprocess.run(
+            ["tmux", "-S", socket, "-f", "/dev/null", *words], check=True, capture_output=True, text=True
+        ).stdout
+
+    command = f"cd {REPOSITORY} && exec {' '.join(PREVIEW)} state={tmp_path}"
+    tmux("new-session", "-d", "-x", "80", "-y", "24", command)
+    try:
+        _until(lambda: "demo/demo · ask" in tmux("capture-pane", "-p"))
+        tmux("send-keys", "long 60 2000", "Enter")
+        _until(lambda: "all done" in tmux("capture-pane", "-p"))
+        time.sleep(0.2)
+        assert tags(tmux("capture-pane", "-p", "-J", "-S", "-").split("\n")) == Counter(f"#{n:04}" for n in range(60))
+    finally:
+        tmux("kill-server")
+
+
+def _until(holds: object, seconds: float = 20.0) -> None:
+    ends = time.monotonic() + seconds
+    while not holds():  # type: ignore[operator]
+        assert time.monotonic() < ends
+        time.sleep(0.05)
