@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
+from agentcli.agent.settings import AgentSettings, HookSettings, PermissionSettings
 from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import ConfigError
 from agentcli.core.tool import ToolLimits
@@ -33,49 +34,22 @@ class General:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSettings:
-    """`[agent]`: limits of one turn. Times in seconds; 0 means no limit where it says so."""
-
-    max_steps: int = 200
-    max_output: int = 32_000
-    repeat_limit: int = 3
-    """The same call with the same result this often in a row asks the user (or stops, headless)."""
-    titles: bool = True
-    thinking: bool = True
-    effort: str = ""
-    fallback_model: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionSettings:
-    """`[permissions]`: rules such as `bash(git push *)`; deny wins over ask, ask over allow."""
-
-    allow: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class HookSettings:
-    """`[hooks]`: commands that get a JSON object on stdin. Only the user's own config may set them."""
-
-    pre_compress: str = ""
-    timeout: float = 30.0
-
-
-@dataclass(frozen=True, slots=True)
 class UiSettings:
-    """`[ui]`: the terminal. `status` names the fields of the status line; `status_command` prints more for it."""
+    """`[ui]`: the terminal. Sizes in lines or characters, `notify_after` in seconds; see `agentcli.ui.settings`."""
 
     theme: Literal["auto", "light", "dark", "none"] = "auto"
-    editing: Literal["emacs", "vi"] = "emacs"
-    notify: bool = True
+    vi: bool = False
+    thinking: bool = False
+    output_lines: int = 5
+    diff_lines: int = 60
+    tail_rows: int = 14
+    notify: Literal["auto", "bell", "osc9", "off"] = "auto"
     notify_after: float = 20.0
-    show_thinking: bool = True
-    status: tuple[str, ...] = ("model", "mode", "sandbox", "branch", "context", "cache", "cost", "jobs")
+    paste_lines: int = 8
+    paste_characters: int = 1_000
+    history: int = 5_000
+    replay: int = 12
     status_command: str = ""
-    history: int = 10_000
-    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +57,12 @@ class Config:
     """All settings. `providers` and `models` are free tables; `origins` says where each set value came from."""
 
     general: General = General()
-    agent: AgentSettings = AgentSettings()
+    agent: AgentSettings = field(default_factory=AgentSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
     tools: ToolLimits = ToolLimits()
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    permissions: PermissionSettings = PermissionSettings()
-    hooks: HookSettings = HookSettings()
+    permissions: PermissionSettings = field(default_factory=PermissionSettings)
+    hooks: HookSettings = field(default_factory=HookSettings)
     ui: UiSettings = field(default_factory=UiSettings)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -28,8 +28,10 @@ class Permit:
 
     call: ToolCall
     event: PermissionDecided
-    denied: str = ""
-    """Why it may not run, for the model; empty when it may."""
+    refused: str = ""
+    """Why it does not run, for the model; empty when it may."""
+    status: Status = "denied"
+    """What the refusal is: `error` for a call that could not have worked anyway."""
 
 
 Permitting = Callable[[ToolCall, Tool], Awaitable[Permit]]
@@ -66,9 +68,9 @@ async def execute(calls: Sequence[ToolCall], kit: Kit, interrupt: asyncio.Event)
         if permit is None:
             break
         yield permit.event
-        if permit.denied:
+        if permit.refused:
             answered.add(call.call_id)
-            yield kit.record(refusal(call, permit.denied, "denied"))
+            yield kit.record(refusal(call, permit.refused, permit.status))
         else:
             allowed.append((permit.call, tool))
     for group in _groups(allowed):
@@ -109,12 +111,12 @@ async def _together(group: Sequence[tuple[ToolCall, Tool]], kit: Kit, interrupt:
     try:
         while waiting and not stop.done():
             printed = asyncio.create_task(kit.printed.get())
-            done, _ = await asyncio.wait({*waiting, stop, printed}, return_when=asyncio.FIRST_COMPLETED)
-            if printed in done:
+            await asyncio.wait([*waiting, stop, printed], return_when=asyncio.FIRST_COMPLETED)
+            if printed.done():
                 yield printed.result()
             else:
                 printed.cancel()
-            for task in [task for task in tasks if task in done]:  # in the order of the calls
+            for task in [task for task in tasks if task in waiting and task.done()]:  # in the order of the calls
                 waiting.discard(task)
                 for line in _drain(kit.printed):
                     yield line

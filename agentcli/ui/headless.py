@@ -34,7 +34,7 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Message, Thinking, ToolResult, Usage
 from agentcli.core.record import Record
-from agentcli.core.sanitise import sanitise
+from agentcli.core.sanitise import safe
 
 Format = Literal["text", "json", "stream-json"]
 FORMATS: tuple[Format, ...] = ("text", "json", "stream-json")
@@ -72,7 +72,7 @@ class Headless:
         for line in lines(event):
             self._line(line)
         if self.format == "text" and (note := _progress(event)):
-            print(sanitise(note), file=self.err, flush=True)
+            print(safe(note), file=self.err, flush=True)
 
     def warn(self, message: str) -> None:
         """Something to know that is not an event of the run."""
@@ -106,11 +106,11 @@ class Headless:
 
     def _finish_text(self, error: BaseException | None) -> None:
         if self._text:
-            print(self._text, file=self.out, flush=True)
+            print(safe(self._text) if self.out.isatty() else self._text, file=self.out, flush=True)
         if error is not None:
-            print(f"agentcli: {sanitise(str(error))}", file=self.err, flush=True)
+            print(f"agentcli: {safe(str(error))}", file=self.err, flush=True)
         for denial in self._denials:
-            print(f"agentcli: denied {denial['name']}: {sanitise(denial['why'])}", file=self.err, flush=True)
+            print(f"agentcli: denied {denial['name']}: {safe(denial['why'])}", file=self.err, flush=True)
 
     def _remember(self, event: Event) -> None:
         match event:

@@ -1,0 +1,329 @@
+"""One open session with everything that can be done to it: what front ends hold in their hands."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, cast
+
+from agentcli.agent import loop
+from agentcli.agent.allowance import Allowance
+from agentcli.agent.execute import Kit, RunTool
+from agentcli.agent.hooks import Hooks
+from agentcli.agent.permissions import Place, Rules
+from agentcli.agent.permit import Gate, Repeats
+from agentcli.agent.ports import Approve, AskUser, Prompt, Window
+from agentcli.agent.reports import changes, cost_lines, window_lines
+from agentcli.agent.room import Room
+from agentcli.agent.settings import AgentSettings, HookSettings
+from agentcli.agent.talk import Manner, Talk
+from agentcli.agent.workplace import SessionWorkplace
+from agentcli.context.limits import limits_of
+from agentcli.context.settings import POLICIES, ContextSettings, PolicyName
+from agentcli.context.tokens import Counts
+from agentcli.core.errors import InputError
+from agentcli.core.event import Event, Recorded
+from agentcli.core.history import History
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.model import Model, ModelSpec, ToolSchema
+from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
+from agentcli.core.tool import Tool, ToolLimits, Workplace
+
+
+@dataclass(frozen=True, slots=True)
+class Outfit:
+    """What the composition root gives every session: settings, tools, and the ways to models and people."""
+
+    connect: Callable[[str], Model]
+    summariser: Callable[[ModelSpec], Model]
+    estimator: Callable[[], Counts]
+    tools: Sequence[Tool]
+    run: RunTool
+    system: tuple[str, ...]
+    context: ContextSettings
+    agent: AgentSettings
+    hooks: HookSettings
+    limits: ToolLimits
+    rules: Rules
+    place: Place
+    approve: Approve
+    ask: AskUser
+    preview: Callable[[Workplace, Tool, Mapping[str, Any]], str]
+    save_rule: Callable[[str], None]
+    instructions: Sequence[tuple[Path, int]] = ()
+    tool_options: Mapping[str, Any] = field(default_factory=dict)
+    allowance: Callable[[], Allowance] = Allowance
+    today: Callable[[], date] = date.today
+
+
+class OpenDesk:
+    """A session that is open for work. See `agentcli.agent.ports.Desk` for what each operation promises."""
+
+    def __init__(self, journal: Journal, outfit: Outfit, model: Model, mode: Mode) -> None:
+        self._journal = journal
+        self._outfit = outfit
+        self._calls: dict[str, ToolCall] = {}
+        self._gate = Gate(
+            rules=outfit.rules,
+            mode=mode,
+            place=outfit.place,
+            approve=outfit.approve,
+            preview=lambda tool, given: outfit.preview(self._work, tool, given),
+            save=outfit.save_rule,
+            repeats=Repeats(outfit.agent.repeat_limit),
+        )
+        self._work = self._workplace()
+        self._counts = outfit.estimator()
+        self._talk = self._begin(model)
+        self._told_mode: Mode = "ask"
+
+    @property
+    def journal(self) -> Journal:
+        """Where the session is kept."""
+        return self._journal
+
+    @property
+    def history(self) -> History:
+        """What is in force now."""
+        return self._journal.history
+
+    @property
+    def model(self) -> ModelSpec:
+        """The model in use."""
+        return self._talk.model.spec
+
+    @property
+    def mode(self) -> Mode:
+        """How much may be done without asking."""
+        return self._gate.mode
+
+    @property
+    def cwd(self) -> Path:
+        """The folder that the session works in."""
+        return self._outfit.place.cwd
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What the model can call."""
+        return self._outfit.tools
+
+    @property
+    def rules(self) -> Rules:
+        """The permission rules in force, those of the session included."""
+        return self._gate.rules
+
+    @property
+    def instructions(self) -> Sequence[tuple[Path, int]]:
+        """The instruction files in force with their size in tokens."""
+        return self._outfit.instructions
+
+    @property
+    def talk(self) -> Talk:
+        """The session as the loop works on it."""
+        return self._talk
+
+    async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
+        self._talk.allowance = self._outfit.allowance()
+        self._announce()
+        async for event in loop.turn(self._talk, prompt, interrupt):
+            yield event
+
+    def steer(self, prompt: Prompt) -> None:
+        """Add to the running turn at its next safe point."""
+        self._talk.steer(prompt)
+
+    async def compress(self, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Compact now. Ends with a CompactionEnded."""
+        async for event in self._talk.room.compact(self._talk, interrupt, "manual", focus=focus):
+            yield event
+
+    def preview(self, focus: str) -> Sequence[str]:
+        """Lines that say what `compress` would do now, calling no model."""
+        return self._talk.room.preview(self._talk, focus)
+
+    def uncompress(self) -> Sequence[Event]:
+        """Take back the newest compaction. Raises InputError when there is none."""
+        newest = self.history.compaction
+        if newest is None:
+            raise InputError("Nothing to take back: this session's view has not been compacted.")
+        return [self._record(Undo(newest.seq, "compaction"))]
+
+    def prune(self, undo: bool = False) -> Sequence[Event]:
+        """Clear old outputs now; or take back the newest prune. Raises InputError when there is nothing to do."""
+        if not undo:
+            return self._talk.room.prune(self._talk, forced=True)
+        newest = next(reversed(self.history.prunes), None)
+        if newest is None:
+            raise InputError("Nothing to take back: no output has been cleared since the last compaction.")
+        return [self._record(Undo(newest.seq, "prune"))]
+
+    def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
+        """Pin the message with this seq, by default the newest prompt. Raises InputError for one that does not exist."""
+        if seq is None:
+            prompts = [entry.seq for entry in self.history.entries if _is_prompt(entry.body)]
+            seq = prompts[-1] if prompts else 0
+        record = self._journal.record(seq)
+        if record is None or not isinstance(record.body, Message | ToolResult):
+            raise InputError(f"There is no message {seq}. /context lists them with their numbers.")
+        return [self._record(Unpin(seq) if unpin else Pin(seq))]
+
+    def rewind(self, seq: int) -> Sequence[Event]:
+        """Back to just before the prompt with this seq. The conversation only; files stay as they are."""
+        record = self._journal.record(seq)
+        if record is None or not _is_prompt(record.body):
+            raise InputError(f"There is no prompt {seq} to rewind to.")
+        return [self._record(Undo(seq - 1, "rewind"))]
+
+    def switch(self, *, model: str = "", mode: str = "", policy: str = "") -> Sequence[Event]:
+        """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
+        if mode and mode not in MODES:
+            raise InputError(f"There is no mode {mode!r}. There are: {', '.join(MODES)}.")
+        if policy and policy not in POLICIES:
+            raise InputError(f"There is no policy {policy!r}. There are: {', '.join(POLICIES)}.")
+        if model:
+            self._talk.model = self._outfit.connect(model)
+            model = self.model.name
+        if mode:
+            self._gate.mode = mode
+        if policy:
+            self._talk.room.settings = replace(self._talk.room.settings, policy=policy)
+        return [self._record(Settings(model, mode, policy))]
+
+    def rename(self, name: str) -> Sequence[Event]:
+        """Give the session a name that `resume` takes."""
+        return [self._record(Title(name=name))]
+
+    def window(self) -> Window:
+        """What fills the context window now."""
+        room, spec = self._talk.room, self.model
+        limits = limits_of(spec, room.settings)
+        last = next((entry.body for entry in reversed(self.history.entries) if _has_usage(entry.body)), None)
+        cached = last.usage.cache_read + last.usage.cache_write if isinstance(last, Message) and last.usage else 0
+        return Window(
+            used=self._talk.size(),
+            usable=limits.usable,
+            window=limits.window,
+            soft=limits.soft,
+            hard=limits.hard,
+            shares=room.shares(self._talk),
+            cached=cached,
+            estimator=room.settings.estimator,
+        )
+
+    def context_report(self) -> Sequence[str]:
+        """The window drawn and the messages listed, as plain lines."""
+        talk = self._talk
+        return window_lines(talk.view(), talk.counts, self.window())
+
+    def cost_report(self) -> Sequence[str]:
+        """Tokens and USD per model."""
+        return cost_lines(self._journal.records())
+
+    def diff(self) -> str:
+        """This session's changes to files as a unified diff."""
+        return changes(self._journal.records())
+
+    def close(self) -> None:
+        """Save what waits and let others open the session."""
+        self._journal.close()
+
+    def _begin(self, model: Model) -> Talk:
+        """The session's beginning: taken from its records where it has one, recorded where it is new."""
+        outfit, history = self._outfit, self._journal.history
+        tools = tuple(tool.schema for tool in outfit.tools)
+        if not history.system:
+            raw = tuple({"name": t.name, "description": t.description, "parameters": dict(t.parameters)} for t in tools)
+            self._record(Settings(model.spec.name, self._gate.mode, outfit.context.policy, outfit.system, raw))
+        else:
+            tools = tuple(ToolSchema(t["name"], t["description"], t["parameters"]) for t in history.tools)
+        manner = Manner(
+            system=self._journal.history.system,
+            tools=tools,
+            max_steps=outfit.agent.max_steps,
+            max_output=outfit.agent.max_output,
+            thinking=outfit.agent.thinking,
+            effort=outfit.agent.effort,
+        )
+        kit = Kit(
+            tools={tool.name: tool for tool in outfit.tools},
+            work=self._work,
+            run=outfit.run,
+            permit=self._gate.permit,
+            record=self._record,
+            printed=self._work.printed,
+        )
+        policy = cast(PolicyName, history.policy or outfit.context.policy)
+        hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)
+        room = Room(replace(outfit.context, policy=policy), outfit.summariser, hooks)
+        return Talk(self._journal, model, manner, kit, self._counts, room, outfit.allowance())
+
+    def _workplace(self) -> SessionWorkplace:
+        place = self._outfit.place
+        return SessionWorkplace(
+            place.cwd,
+            place.workspace,
+            self._journal,
+            self._record,
+            limits=self._outfit.limits,
+            options=self._outfit.tool_options,
+            ask=self._outfit.ask,
+        )
+
+    def _record(self, body: Body) -> Recorded:
+        match body:
+            case Message():
+                self._calls = {call.call_id: call for call in body.calls} or self._calls
+            case ToolResult() if call := self._calls.get(body.call_id):
+                self._gate.repeats.note(call, body)
+            case _:
+                pass
+        return Recorded(self._journal.append(body))
+
+    def _announce(self) -> None:
+        """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes."""
+        if self.history.turn == 0:
+            self._talk.pending.append(_reminder(f"Today is {self._outfit.today().isoformat()}."))
+        if self.mode != self._told_mode:
+            self._talk.pending.append(_reminder(MODE_WORDS[self.mode]))
+            self._told_mode = self.mode
+
+
+MODE_WORDS: Mapping[Mode, str] = {
+    "ask": "Edits and commands are put to the user from now on before they run.",
+    "auto-edit": "Edits inside the workspace run without asking from now on; commands are still put to the user.",
+    "plan": (
+        "Plan mode is on: read and search only, change nothing. Work out a plan and present it with the exit_plan tool; "
+        "the user decides whether to carry it out."
+    ),
+    "yolo": "Calls run without asking from now on, unless a rule of the user forbids them.",
+    "auto": "Commands run without asking inside the sandbox from now on.",
+}
+
+
+def environment(cwd: Path, roots: Sequence[Path]) -> str:
+    """What the model should know of where it works; nothing in it changes while a session lasts."""
+    more = "".join(f"\nAlso in the workspace: {root}" for root in roots if root != cwd)
+    repository = "yes" if any((folder / ".git").exists() for folder in (cwd, *cwd.parents)) else "no"
+    return f"# Where you work\nFolder: {cwd}{more}\nGit repository: {repository}\nPlatform: {platform.system()}"
+
+
+def _reminder(words: str) -> Text:
+    return Text(words, synthetic=True, source="reminder")
+
+
+def _is_prompt(body: Body) -> bool:
+    return (
+        isinstance(body, Message)
+        and body.role == "user"
+        and any(not (isinstance(part, Text) and part.synthetic) for part in body.parts)
+    )
+
+
+def _has_usage(body: Body) -> bool:
+    return isinstance(body, Message) and body.usage is not None

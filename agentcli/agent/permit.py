@@ -1,0 +1,123 @@
+"""Whether a call may run: decided purely by rules and mode, put to a person only where the answer is "ask"."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from agentcli.agent.execute import Permit
+from agentcli.agent.permissions import Decision, Place, Rules, decide
+from agentcli.agent.permissions.rules import parse_rules
+from agentcli.agent.ports import Answer, Approve, Ask
+from agentcli.core.codec import dumps
+from agentcli.core.errors import ToolError
+from agentcli.core.event import PermissionDecided
+from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.record import Mode
+from agentcli.core.schema import check
+from agentcli.core.tool import Effect, Tool
+
+Preview = Callable[[Tool, Mapping[str, Any]], str]
+"""What the person is shown of a call before allowing it: for an edit, the diff it would make."""
+
+_KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
+NOBODY = "Nobody is there to allow it, so it is denied"
+
+
+@dataclass(slots=True)
+class Gate:
+    """Lets calls through. `rules` grows by what the person allows for the session; `save` keeps an "always"."""
+
+    rules: Rules
+    mode: Mode
+    place: Place
+    approve: Approve
+    preview: Preview
+    save: Callable[[str], None]
+    repeats: Repeats
+
+    async def permit(self, call: ToolCall, tool: Tool) -> Permit:
+        """Decide about one call; ask if need be. What a person edited is decided about again, as it will run."""
+        decision = self._decide(call, tool)
+        if decision.decision != "ask":
+            return _permit(call, decision)
+        try:
+            ask = self._ask(call, tool, decision)
+        except ToolError as error:
+            # A person is not asked about an edit that cannot be made; the model is told at once.
+            return Permit(call, _event(call, decision), str(error), "error")
+        answer = await self.approve(ask)
+        if answer is None:
+            why = f"{decision.why}. {NOBODY}".lstrip(". ")
+            return _permit(call, replace(decision, decision="deny", why=why))
+        return self._answered(call, tool, decision, answer)
+
+    def _decide(self, call: ToolCall, tool: Tool) -> Decision:
+        decision = decide(call, tool.effect, self.rules, self.mode, self.place)
+        if decision.decision == "allow" and self.repeats.reached(call):
+            why = f"The same call gave the same result {self.repeats.limit} times in a row"
+            return Decision("ask", "repeat", why)
+        return decision
+
+    def _ask(self, call: ToolCall, tool: Tool, decision: Decision) -> Ask:
+        given = check(tool.schema.parameters, call.input)
+        return Ask(
+            call=call,
+            title=tool.title(given) or tool.name,
+            why=decision.why,
+            preview=self.preview(tool, given),
+            kind="plan" if tool.name == "exit_plan" else _KINDS.get(tool.effect, "input"),
+            always=decision.always,
+        )
+
+    def _answered(self, call: ToolCall, tool: Tool, decision: Decision, answer: Answer) -> Permit:
+        if answer.choice == "no":
+            why = f"The user said no: {answer.words}" if answer.words else "The user said no to this call."
+            return _permit(call, replace(decision, decision="deny", rule="user", why=why))
+        if answer.input is not None and dict(answer.input) != dict(call.input):
+            call = replace(call, input=dict(answer.input))
+            decision = self._decide(call, tool)
+            if decision.decision == "deny":
+                return _permit(call, decision)
+        if answer.choice in ("session", "always") and decision.always:
+            self.rules += parse_rules(allow=[decision.always], origin="session")
+            if answer.choice == "always":
+                self.save(decision.always)
+        self.repeats.forgive(call)
+        return _permit(call, replace(decision, decision="allow", rule=f"user:{answer.choice}"))
+
+
+class Repeats:
+    """Notices a model that makes the same call and gets the same result, `limit` times in a row."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._last: deque[tuple[str, str]] = deque(maxlen=max(limit, 1))
+
+    def note(self, call: ToolCall, result: ToolResult) -> None:
+        """Remember what a call came to."""
+        self._last.append((_key(call), result.output))
+
+    def reached(self, call: ToolCall) -> bool:
+        """Whether this call has just given the same result so often."""
+        full = self.limit > 0 and len(self._last) == self.limit
+        return full and len(set(self._last)) == 1 and self._last[0][0] == _key(call)
+
+    def forgive(self, call: ToolCall) -> None:
+        """Start counting anew: a person said that it is all right."""
+        if self._last and self._last[-1][0] == _key(call):
+            self._last.clear()
+
+
+def _key(call: ToolCall) -> str:
+    return call.name + dumps(dict(call.input))
+
+
+def _permit(call: ToolCall, decision: Decision) -> Permit:
+    return Permit(call, _event(call, decision), decision.why if decision.decision == "deny" else "")
+
+
+def _event(call: ToolCall, decision: Decision) -> PermissionDecided:
+    return PermissionDecided(call.call_id, call.name, decision.decision, decision.rule, decision.why)

@@ -1,0 +1,144 @@
+"""Keeps the view within the window: prunes first, compacts when that is not enough, and says what it did and why."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from agentcli.agent.compact import compact, preview
+from agentcli.agent.hooks import Hooks
+from agentcli.context.limits import Limits, limits_of
+from agentcli.context.policies import plan
+from agentcli.context.prune import Pressure, free_because, plan_prune
+from agentcli.context.settings import ContextSettings
+from agentcli.core.errors import ContextError
+from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, UsageReported
+from agentcli.core.model import Model, ModelSpec
+from agentcli.core.record import Trigger
+
+if TYPE_CHECKING:
+    from agentcli.agent.talk import Talk
+
+FUTILE = 2
+"""Compactions in a row that free too little before the loop is stopped."""
+
+
+class Room:
+    """The space of one session. `summariser` connects the model that writes summaries for a given model."""
+
+    def __init__(self, settings: ContextSettings, summariser: Callable[[ModelSpec], Model], hooks: Hooks) -> None:
+        self.settings = settings
+        self._summariser = summariser
+        self._hooks = hooks
+        self._futile = 0
+        self._futile_size = 0
+        self._calls_left = settings.max_summary_calls
+
+    def new_turn(self) -> None:
+        """The user has said something: summaries may be asked for again."""
+        self._calls_left = self.settings.max_summary_calls
+
+    async def make(self, talk: Talk, interrupt: asyncio.Event, *, boundary: bool) -> AsyncIterator[Event]:
+        """Before a request: prune if that pays, compact at the soft mark (`boundary`: between turns) or at the hard one.
+
+        Raises ContextError rather than send what is known not to fit.
+        """
+        limits = limits_of(talk.model.spec, self.settings)
+        for event in self._prune(talk, limits):
+            yield event
+        due = plan(self.settings.policy, talk.view(), limits, talk.counts, self.settings)
+        if due.trigger is not None and (boundary or due.trigger != "soft") and self._worth_trying(talk):
+            async for event in self.compact(talk, interrupt, "auto"):
+                yield event
+        size = talk.size()
+        if size > limits.usable and self._futile >= FUTILE:
+            raise ContextError(
+                f"The context holds {size:,} tokens of {limits.usable:,} and cannot be made smaller. "
+                "Unpin messages (/unpin), start anew (/new), or take a model with a larger window (/model)."
+            )
+
+    async def compact(
+        self, talk: Talk, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = ""
+    ) -> AsyncIterator[Event]:
+        """Summarise what the policy chooses. Ends with a CompactionEnded."""
+        async for event in compact(
+            talk.journal,
+            self._summariser(talk.model.spec),
+            talk.model.spec,
+            self.settings,
+            talk.counts,
+            trigger=trigger,
+            focus=focus,
+            system=talk.manner.system,
+            tools=talk.manner.tools,
+            options=talk.options,
+            interrupt=interrupt,
+            hooks=self._hooks,
+            calls=self._calls_left,
+            cwd=str(talk.kit.work.cwd),
+        ):
+            if isinstance(event, UsageReported):
+                self._calls_left -= 1
+            if isinstance(event, CompactionEnded):
+                self._learn(event, talk)
+            yield event
+
+    def preview(self, talk: Talk, focus: str) -> Sequence[str]:
+        """What `compact` would do now, calling no model."""
+        spec = talk.model.spec
+        limits = limits_of(spec, self.settings)
+        return preview(talk.view(), limits, talk.counts, self.settings, spec)
+
+    def prune(self, talk: Talk, *, forced: bool) -> Sequence[Event]:
+        """Clear old outputs now."""
+        limits = limits_of(talk.model.spec, self.settings)
+        events = list(self._apply(talk, limits, Pressure(forced=forced)))
+        return events or [Noticed(self._last_why)]
+
+    def shares(self, talk: Talk) -> Mapping[str, int]:
+        """Tokens in the window by kind: system, tools, and each source of the messages."""
+        counts, shares = talk.counts, Counter[str]()
+        shares["system"] = counts.overhead(talk.manner.system, ())
+        shares["tools"] = counts.overhead((), talk.manner.tools)
+        for block in talk.view().blocks:
+            shares["pinned" if block.pinned else block.source] += counts.block(block)
+        return shares
+
+    async def hold_back(self, talk: Talk, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Wait a moment where a budget runs low."""
+        waits: tuple[Event, ...] = ()
+        for event in waits:
+            yield event
+
+    def _prune(self, talk: Talk, limits: Limits) -> Iterator[Event]:
+        view = talk.view()
+        free = free_because(view, talk.model.spec.id, datetime.now(UTC), limits.cache_lifetime)
+        over = talk.size() - limits.hard
+        yield from self._apply(talk, limits, Pressure(free=free, need=max(0, over)))
+
+    _last_why = ""
+
+    def _apply(self, talk: Talk, limits: Limits, pressure: Pressure) -> Iterator[Event]:
+        body, why = plan_prune(
+            talk.view(), talk.counts, limits, self.settings.prune, pressure=pressure, policy=self.settings.policy
+        )
+        self._last_why = why
+        if body is not None:
+            yield talk.record(body)
+            yield Pruned(
+                body.call_ids, body.tokens, f"Cleared {len(body.call_ids)} old outputs ({body.tokens:,} tokens): {why}."
+            )
+
+    def _worth_trying(self, talk: Talk) -> bool:
+        """Whether a compaction may do better than the last one that failed: not until the view has grown by a tenth."""
+        return self.settings.autocompact and (not self._futile or talk.size() > 1.1 * self._futile_size)
+
+    def _learn(self, ended: CompactionEnded, talk: Talk) -> None:
+        shrunk = ended.status == "compressed" and ended.tokens_after < ended.tokens_before * (
+            1 - self.settings.min_shrink
+        )
+        self._futile = 0 if shrunk else self._futile + 1
+        self._futile_size = talk.size()

@@ -1,0 +1,37 @@
+"""What configuration says to the agent: `[agent]`, `[permissions]` and `[hooks]`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """`[agent]`: limits of one turn. Tokens, unless said otherwise; 0 in `repeat_limit` switches that check off."""
+
+    max_steps: int = 200
+    max_output: int = 32_000
+    repeat_limit: int = 3
+    """The same call with the same result this often in a row asks the user, and is denied where nobody is there."""
+    titles: bool = True
+    thinking: bool = True
+    effort: str = ""
+    fallback_model: str = ""
+    instruction_bytes: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionSettings:
+    """`[permissions]`: rules such as `bash(git push *)`; deny wins over ask, ask over allow."""
+
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettings:
+    """`[hooks]`: commands that get a JSON object on stdin, stopped after `timeout` seconds. Only the user's own config sets them."""
+
+    pre_compress: str = ""
+    timeout: float = 30.0

@@ -1,0 +1,199 @@
+"""A session while it is being worked on: what is said goes into its records, what is sent comes out of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentcli.agent.allowance import Allowance
+from agentcli.agent.draft import Draft
+from agentcli.agent.execute import NOT_RUN, Kit, refusal
+from agentcli.agent.ports import Prompt
+from agentcli.agent.room import Room
+from agentcli.context.assemble import assemble
+from agentcli.context.tokens import Counts
+from agentcli.context.view import View, view
+from agentcli.core.errors import AgentError, LimitReached, ModelError
+from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Warned
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message, Part, Text, ToolResult, Usage
+from agentcli.core.model import Model, Request, ToolSchema
+from agentcli.core.record import Body, Failure, Prune
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How this session talks to its model: the fixed beginning of every request, and limits on a turn."""
+
+    system: tuple[str, ...]
+    tools: tuple[ToolSchema, ...]
+    max_steps: int = 200
+    max_output: int = 32_000
+    thinking: bool = True
+    effort: str = ""
+
+
+class Talk:
+    """The session that a turn works on. Everything that lasts goes through `record`; everything sent through `request`."""
+
+    def __init__(
+        self, journal: Journal, model: Model, manner: Manner, kit: Kit, counts: Counts, room: Room, allowance: Allowance
+    ) -> None:
+        self.journal = journal
+        self.model = model
+        self.manner = manner
+        self.kit = kit
+        self.counts = counts
+        self.room = room
+        self.allowance = allowance
+        self.steps = 0
+        self.pending: list[Part] = []
+        self._steering: list[Prompt] = []
+        self._spent_before = (Usage(), 0.0)
+        self._trouble = ""
+        self._recount()
+
+    @property
+    def steered(self) -> bool:
+        """Whether the user has added something that the model has not seen."""
+        return bool(self._steering)
+
+    def record(self, body: Body) -> Recorded:
+        """Save a record. It is durable when this returns; if the disk fails, `news` will say so."""
+        return Recorded(self.journal.append(body))
+
+    def begin(self, prompt: Prompt) -> Iterator[Event]:
+        """The user's words go on disk before they go anywhere else."""
+        self.steps = 0
+        self.room.new_turn()
+        history = self.journal.history
+        self._spent_before = (history.usage, history.cost or 0.0)
+        yield from self.answer_open_calls()
+        yield self._said(prompt, history.turn + 1)
+        yield from self.news()
+
+    def steer(self, prompt: Prompt) -> None:
+        """Say something before the next request of the running turn."""
+        self._steering.append(prompt)
+
+    def take_steering(self) -> Iterator[Event]:
+        """Record what the user added meanwhile."""
+        while self._steering:
+            yield self._said(self._steering.pop(0), self.journal.history.turn)
+
+    def remind(self, words: str) -> Event:
+        """Tell the model something on agentcli's behalf."""
+        reminder = Text(words, synthetic=True, source="reminder")
+        return self.record(Message("user", (reminder,), self.journal.history.turn))
+
+    def allow_step(self) -> None:
+        """Count one more request of this turn. Raises LimitReached before a request that a limit forbids."""
+        usage, cost = self.spent()
+        self.allowance.check(self.steps, usage, cost)
+        if self.steps >= self.manner.max_steps:
+            raise LimitReached(
+                f"The turn has taken {self.steps} steps (agent.max_steps). Say “go on” to continue, or raise the limit."
+            )
+        self.steps += 1
+
+    def spent(self) -> tuple[Usage, float]:
+        """Tokens and USD of this turn so far."""
+        usage, cost = self._spent_before
+        now = self.journal.history
+        less = Usage(-usage.input, -usage.output, -usage.reasoning, -usage.cache_read, -usage.cache_write)
+        return now.usage + less, (now.cost or 0.0) - cost
+
+    def view(self) -> View:
+        """What the model sees now."""
+        return view(self.journal.history)
+
+    def size(self) -> int:
+        """Tokens of the next prompt, as well as they can be known."""
+        return self.counts.prompt(self.view())
+
+    def request(self) -> Request:
+        """The next request. The same records give the same bytes."""
+        manner = self.manner
+        return assemble(
+            self.view(),
+            manner.system,
+            manner.tools,
+            self.model.spec,
+            options=self.options,
+            max_output=manner.max_output,
+            counts=self.counts,
+        )
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What every request of this session asks of the model."""
+        return {"thinking": self.manner.thinking, "effort": self.manner.effort}
+
+    async def make_room(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Prune and compact as the policy wants before the next request."""
+        self._recount()
+        async for event in self.room.make(self, interrupt, boundary=self.steps == 1):
+            yield event
+        for event in self.news():
+            yield event
+
+    async def overflow(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Compact because the provider refused the prompt as too long."""
+        async for event in self.room.compact(self, interrupt, "overflow"):
+            yield event
+
+    async def hold_back(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Backpressure: wait a moment where a budget runs low."""
+        async for event in self.room.hold_back(self, interrupt):
+            yield event
+
+    def drop_thinking(self, why: str) -> Event:
+        """Leave out all thinking so far, since the provider no longer accepts it."""
+        history = self.journal.history
+        return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
+
+    def received(self, draft: Draft, failure: ModelError | None) -> Iterator[Event]:
+        """Record a reply, or what arrived of it. One that says nothing is not stored, but what it cost is."""
+        turn, spec = self.journal.history.turn, self.model.spec
+        if not draft.empty:
+            yield self.record(draft.message(turn, spec, error=str(failure) if failure else ""))
+        elif draft.usage is not None:
+            why = f"The reply was empty ({draft.stop or 'cut'})."
+            yield self.record(Failure(why, spec.name, draft.usage, spec.cost(draft.usage)))
+        if draft.usage is not None:
+            self._recount()
+            yield UsageReported(draft.usage, spec.cost(draft.usage), draft.usage.total)
+        yield from self.news()
+
+    def failed(self, error: AgentError) -> Event:
+        """Keep in the session that a turn ended badly."""
+        return self.record(Failure(str(error), self.model.spec.name))
+
+    def answer_open_calls(self, why: str = NOT_RUN) -> Iterator[Event]:
+        """Every call has one result: those that will not run get theirs here."""
+        entries = self.journal.history.entries
+        answered = {entry.body.call_id for entry in entries if isinstance(entry.body, ToolResult)}
+        last = next((entry.body for entry in reversed(entries) if isinstance(entry.body, Message)), None)
+        for call in last.calls if last else ():
+            if call.call_id not in answered:
+                yield self.record(refusal(call, why, "interrupted"))
+
+    def news(self) -> Iterator[Event]:
+        """What the user should know of the saving itself."""
+        trouble = self.journal.trouble()
+        if trouble and trouble != self._trouble:
+            yield Warned(trouble)
+        if self._trouble and not trouble:
+            yield Noticed("The session is being saved again.")
+        self._trouble = trouble
+
+    def _said(self, prompt: Prompt, turn: int) -> Event:
+        parts = prompt.parts or (Text(prompt.text),)
+        injected, self.pending = tuple(self.pending), []
+        return self.record(Message("user", (*injected, *parts), turn))
+
+    def _recount(self) -> None:
+        self.counts.for_request(self.model.spec.id, self.manner.system, self.manner.tools)
+        self.counts.learn(self.journal.history)

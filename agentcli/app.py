@@ -1,0 +1,293 @@
+"""The program around a session: configuration, store, models and tools put together. The only place that knows them all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from agentcli import __version__
+from agentcli.agent.allowance import Allowance
+from agentcli.agent.desk import OpenDesk, Outfit, environment
+from agentcli.agent.permissions import Place, Rules
+from agentcli.agent.permissions.rules import parse_rules
+from agentcli.agent.ports import Answer, Approve, Ask, AskUser, Desk
+from agentcli.config import Config, load
+from agentcli.context.estimators import estimator
+from agentcli.context.tokens import Counts
+from agentcli.core.errors import ConfigError, CredentialsError, InputError, UsageError
+from agentcli.core.history import History
+from agentcli.core.journal import Journal
+from agentcli.core.model import Model, ModelSpec, ToolSchema
+from agentcli.core.record import MODES, Mode, Settings
+from agentcli.core.tool import Question
+from agentcli.integrations.instructions import Instructions, instructions
+from agentcli.options import LAST, Options
+from agentcli.paths import Places, places
+from agentcli.providers import catalog
+from agentcli.providers.connect import connect
+from agentcli.providers.settings import BASE_URL_VARIABLES, KEY_VARIABLES, ProviderSettings
+from agentcli.resources import prompt
+from agentcli.sessions.info import Info, info_to_json
+from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.store import Store
+from agentcli.tools.previews import preview
+from agentcli.tools.table import run, tools
+
+DEFAULT_MODELS = {"anthropic": "sonnet", "google": "flash"}
+"""The model for whoever has a key and says nothing, by provider in the order in which keys are looked for."""
+
+
+async def nobody(_: Ask) -> Answer | None:
+    """The approver of a run without a person."""
+    return None
+
+
+async def no_answer(_: Sequence[Question]) -> Sequence[str] | None:
+    """What `ask_user` gets where nobody is there."""
+    return None
+
+
+class Program:
+    """Everything of one run of agentcli. Parts are made when they are first needed."""
+
+    def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
+        """Raises UsageError for a folder that is not there, ConfigError for configuration that is wrong."""
+        self.options = options
+        self.env = os.environ if env is None else env
+        self.cwd = _folder(options.cwd or os.getcwd())
+        self.places: Places = places(self.env)
+        self.config = self._load()
+        self.approve: Approve = nobody
+        self.ask: AskUser = no_answer
+
+    @cached_property
+    def store(self) -> Store:
+        """The session store."""
+        return Store(self.places.sessions)
+
+    @cached_property
+    def project(self) -> str:
+        """The id of the project that the current folder belongs to."""
+        return self.store.project_id(self.cwd)
+
+    @cached_property
+    def providers(self) -> Mapping[str, ProviderSettings]:
+        """The configured providers by name. Raises ConfigError for a table that makes no sense."""
+        return {name: _provider(name, table) for name, table in self.config.providers.items()}
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person is there to be asked."""
+        return not self.options.print
+
+    def new(self) -> OpenDesk:
+        """A fresh session in the current folder."""
+        return self.desk(self._fresh())
+
+    def open(self, selector: str) -> OpenDesk:
+        """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
+        return self._open(self.store.find(selector, self.project))
+
+    def fork(self, desk: Desk) -> OpenDesk:
+        """A copy of a session that goes its own way from here."""
+        return self._open(self.store.fork(self.store.find(desk.journal.id)))
+
+    def sessions(self) -> Sequence[Mapping[str, Any]]:
+        """`session.json` of this project's sessions, newest first."""
+        return [info_to_json(info) for info in self.store.list(self.project)]
+
+    def models(self) -> Sequence[ModelSpec]:
+        """The models that are known."""
+        return catalog.models()
+
+    def setting(self, key: str) -> Any:
+        """A value from the merged configuration, by dotted key."""
+        return self.config.get(key)
+
+    def begin(self) -> OpenDesk:
+        """The session that the command line asks for."""
+        match self.options.session:
+            case None:
+                return self.new()
+            case selector:
+                return self.resume(self.chosen(selector))
+
+    def chosen(self, selector: str) -> Info:
+        """The session that `resume` names. Raises InputError when there is none."""
+        if selector == LAST:
+            newest = self.store.newest(self.project)
+            if newest is None:
+                raise InputError("This project has no session yet. Start one with `agentcli`.")
+            return newest
+        if not selector:
+            raise InputError("Which session? Give an id, a unique beginning of one, or a name; or use --last.")
+        return self.store.find(selector, self.project)
+
+    def resume(self, info: Info) -> OpenDesk:
+        """Go on with a session, or with a copy of it."""
+        return self._open(self.store.fork(info) if self.options.fork else info)
+
+    def _open(self, info: Info) -> OpenDesk:
+        return self.desk(self.store.open(info.project_id, info.id))
+
+    def desk(self, journal: Journal) -> OpenDesk:
+        """An open session, ready to work: with the model and mode it had, unless this run asks for others."""
+        history = journal.history
+        spec = self.spec_for(history)
+        mode = self._mode(self.options.mode or history.mode or self.config.general.mode)
+        if history.model and (spec.name, mode) != (history.model, history.mode):
+            journal.append(Settings(spec.name, mode))
+        return OpenDesk(journal, self._outfit(), self.connect(spec.name), mode)
+
+    def history(self, selector: str) -> History:
+        """The history of a session that is only looked at."""
+        info = self.chosen(selector)
+        return self.store.open(info.project_id, info.id, read_only=True).history
+
+    def spec_for(self, history: History) -> ModelSpec:
+        """The model that a session would go on with."""
+        return self.spec(self.options.model or history.model or self.model_name())
+
+    def counts_for(self, history: History) -> Counts:
+        """Counts that know what this session's replies have taught."""
+        tools = tuple(ToolSchema(t["name"], t["description"], t["parameters"]) for t in history.tools)
+        counts = self._counts()
+        counts.for_request(self.spec_for(history).id, history.system, tools)
+        counts.learn(history)
+        return counts
+
+    def spec(self, name: str) -> ModelSpec:
+        """What is known about a model. Raises InputError, naming the near ones, when nothing is."""
+        return catalog.spec(name, self.config.models, self.providers)
+
+    def connect(self, name: str) -> Model:
+        """The model with this name, ready for requests. Raises CredentialsError where a key is missing."""
+        spec = self.spec(name)
+        from agentcli.demo.script import model as demo_model
+
+        settings = self.providers.get(spec.provider)
+        return connect(spec, settings, self.env, self.config.retry, built_in={"demo": demo_model})
+
+    def _summariser(self, spec: ModelSpec) -> Model:
+        """The model that writes the summaries of a session that runs on `spec`."""
+        mapping = self.config.context.compression_model
+        chosen = mapping.get(spec.name) or mapping.get(spec.id) or mapping.get("default") or spec.summary_model
+        return self.connect(chosen or spec.name)
+
+    def _outfit(self) -> Outfit:
+        config = self.config
+        files = instructions(self.cwd, self.places.config, config.agent.instruction_bytes)
+        counts = self._counts()
+        return Outfit(
+            connect=self.connect,
+            summariser=self._summariser,
+            estimator=self._counts,
+            tools=tools(),
+            run=run,
+            system=self._system(files),
+            context=config.context,
+            agent=config.agent,
+            hooks=config.hooks,
+            limits=config.tools,
+            rules=self.rules(),
+            place=self.place(),
+            approve=self.approve,
+            ask=self.ask,
+            preview=preview,
+            save_rule=self._save_rule,
+            instructions=[(file.path, counts.text(file.text)) for file in files],
+            allowance=self._allowance,
+        )
+
+    @cached_property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders that belong to the workspace, the current one first. Raises UsageError for one that is not there."""
+        return (self.cwd, *map(_folder, (*self.config.general.add_dirs, *self.options.add_dirs)))
+
+    def place(self) -> Place:
+        """What permission decisions need to know of where we are."""
+        own = (self.places.config, self.places.data, self.places.state)
+        return Place(self.cwd, self.roots, Path(self.env.get("HOME") or Path.home()), own)
+
+    def mode(self) -> Mode:
+        """The mode that a new session begins in. Raises UsageError for one that does not exist."""
+        return self._mode(self.options.mode or self.config.general.mode)
+
+    def rules(self) -> Rules:
+        """The permission rules of configuration and flags."""
+        given = self.config.permissions
+        configured = parse_rules(given.allow, given.ask, given.deny, "config")
+        return configured + parse_rules(self.options.allow, (), self.options.deny, "flag")
+
+    def _system(self, files: Sequence[Instructions]) -> tuple[str, ...]:
+        options = self.options
+        base = options.system_prompt if options.system_prompt is not None else prompt("system.md")
+        blocks = [base, environment(self.cwd, self.roots)]
+        if files:
+            texts = (f"## {file.path}\n{file.text}" for file in files)
+            head = "# Instructions of the user and the project\nThe later ones go before the earlier ones."
+            blocks.append("\n\n".join((head, *texts)))
+        return tuple(block for block in (*blocks, options.append_system_prompt) if block)
+
+    def _counts(self) -> Counts:
+        return Counts(estimator(self.config.context.estimator, [self.places.cache / "tiktoken"]))
+
+    def _allowance(self) -> Allowance:
+        options = self.options
+        return Allowance(options.max_turns, options.max_cost, options.max_tokens, options.max_time)
+
+    def _fresh(self) -> Journal:
+        return MemorySession() if self.options.no_session else self.store.create(self.cwd, version=__version__)
+
+    def _save_rule(self, rule: str) -> None:
+        from agentcli.config_file import add_to_list
+
+        add_to_list(self.places.config_file, "permissions", "allow", rule)
+
+    def model_name(self) -> str:
+        """The model of a new session. Raises CredentialsError, saying how to set a key, when nothing says which."""
+        if self.config.general.model:
+            return self.config.general.model
+        for provider, model in DEFAULT_MODELS.items():
+            if any(self.env.get(name) for name in (*KEY_VARIABLES[provider], BASE_URL_VARIABLES[provider])):
+                return model
+        raise CredentialsError(NO_KEY)
+
+    def _mode(self, name: str) -> Mode:
+        if name not in MODES:
+            raise UsageError(f"There is no mode {name!r}. There are: {', '.join(MODES)}.")
+        return name
+
+    def _load(self) -> Config:
+        project = self.cwd / ".agentcli" / "config.toml" if self.options.trust else None
+        return load(self.places.config_file, project, self.env, self.options.settings, self.options.overrides)
+
+
+NO_KEY = """\
+No API key is set, so there is no model to talk to. Set one of these and start again:
+  export ANTHROPIC_API_KEY=…      for Claude     (console.anthropic.com)
+  export GEMINI_API_KEY=…         for Gemini     (aistudio.google.com)
+  export ANTHROPIC_BASE_URL=…     for a local server that speaks the Anthropic format (Ollama, llama.cpp, vLLM)
+Or see it work without any key: agentcli demo"""
+
+
+def _folder(name: str) -> Path:
+    path = Path(name).expanduser().resolve()
+    if not path.is_dir():
+        raise UsageError(f"{name} is not a folder.")
+    return path
+
+
+def _provider(name: str, table: Mapping[str, Any]) -> ProviderSettings:
+    known = {item for item in ProviderSettings.__dataclass_fields__ if item != "name"}
+    unknown = sorted(set(table) - known)
+    if unknown:
+        raise ConfigError(f"providers.{name} has no setting {unknown[0]!r}. There are: {', '.join(sorted(known))}.")
+    kind = table.get("kind", "")
+    if kind not in ("anthropic", "google"):
+        raise ConfigError(f'providers.{name} needs kind = "anthropic" or kind = "google".')
+    lists = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
+    return ProviderSettings(name, **{**table, **lists})

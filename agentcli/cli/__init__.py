@@ -1,0 +1,56 @@
+"""The command line: flags in, exit code out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from agentcli.core.errors import AgentError
+from agentcli.options import LAST, Options
+
+if TYPE_CHECKING:
+    from agentcli.ui.early import EarlyTerminal
+    from agentcli.ui.headless import Format
+
+
+def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
+    """Run the program and return its exit code. Every failure that a user can do something about is one line on stderr.
+
+    `early` is a terminal that already shows the prompt: then the arguments are so plain that no parser is needed.
+    """
+    try:
+        if early is not None:
+            from agentcli.run import repl
+
+            session = LAST if "-c" in arguments else None
+            return repl(Options(session=session, trust="--trust" in arguments), early)
+        from agentcli.cli.commands import invoke
+
+        return invoke(arguments)
+    except AgentError as error:
+        return _fail(error, arguments)
+    except BrokenPipeError:
+        # Whoever read us has left. Python would complain once more when it flushes stdout on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _fail(error: AgentError, arguments: list[str]) -> int:
+    """Say what went wrong; to a script that reads JSON, as the result that it waits for."""
+    from agentcli.ui.headless import Headless
+
+    return Headless(_format(arguments)).finish(error=error)
+
+
+def _format(arguments: list[str]) -> Format:
+    """What the command line asks to print, read without a parser: it may be the parser that failed."""
+    wanted = ""
+    for place, argument in enumerate(arguments):
+        if argument in ("-o", "--output-format"):
+            wanted = "".join(arguments[place + 1 : place + 2])
+        elif argument.startswith(("--output-format=", "-o")):
+            wanted = argument.removeprefix("--output-format=").removeprefix("-o").removeprefix("=")
+    return "json" if wanted == "json" else "stream-json" if wanted == "stream-json" else "text"

@@ -1,0 +1,260 @@
+"""The commands and their options, as typer sees them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from agentcli import __version__
+from agentcli.core.errors import UsageError
+from agentcli.options import LAST, Options
+
+
+class Format(StrEnum):
+    """How headless runs print."""
+
+    text = "text"
+    json = "json"
+    stream_json = "stream-json"
+
+
+app = typer.Typer(
+    name="agentcli",
+    help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is its first message.",
+    add_completion=False,
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Model = Annotated[str, typer.Option("-m", "--model", help="provider/model or an alias, see `agentcli models`")]
+Mode = Annotated[str, typer.Option(help="ask, auto-edit, plan, yolo or auto")]
+Allow = Annotated[list[str] | None, typer.Option(help="TOOL(pattern) that may run without asking; repeatable")]
+Deny = Annotated[list[str] | None, typer.Option(help="TOOL(pattern) that never runs; repeatable")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", help="the folder to work in")]
+AddDir = Annotated[list[str] | None, typer.Option(help="one more folder that belongs to the workspace; repeatable")]
+Output = Annotated[Format, typer.Option("-o", "--output-format", help="what -p prints")]
+MaxTurns = Annotated[int | None, typer.Option(min=0, help="requests to the model at most")]
+MaxCost = Annotated[float | None, typer.Option(min=0, help="USD at most")]
+MaxTokens = Annotated[int | None, typer.Option(min=0, help="tokens at most, in and out")]
+MaxTime = Annotated[float | None, typer.Option(min=0, help="seconds at most")]
+SystemPrompt = Annotated[str | None, typer.Option(help="use this system prompt instead of the built-in one")]
+SystemPromptFile = Annotated[str | None, typer.Option(help="the same, from a file")]
+AppendPrompt = Annotated[str, typer.Option("--append-system-prompt", help="add this to the system prompt")]
+AppendPromptFile = Annotated[str | None, typer.Option("--append-system-prompt-file", help="the same, from a file")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="key=value: a setting for this run; repeatable")]
+NoSession = Annotated[bool, typer.Option("--no-session", help="write nothing to the session store")]
+Fork = Annotated[bool, typer.Option("--fork", help="go on in a copy of the session")]
+Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]
+Plain = Annotated[bool, typer.Option("--plain", help="no colours, boxes or cursor movement")]
+Print = Annotated[bool, typer.Option("--print", hidden=True)]
+PromptText = Annotated[
+    str | None, typer.Option("-p", "--prompt", help="one prompt without a REPL; - reads it from stdin")
+]
+
+
+def _options(given: dict[str, Any], **more: Any) -> Options:
+    """The flags of a run as one value; files named by flags are read here."""
+    if given["system_prompt_file"]:
+        given["system_prompt"] = _read(given["system_prompt_file"])
+    if given["append_system_prompt_file"]:
+        given["append_system_prompt"] = _read(given["append_system_prompt_file"])
+    prompt_flag = given.pop("prompt_flag")
+    return Options(
+        prompt=prompt_flag if prompt_flag is not None else given.get("prompt"),
+        print=given["print"] or prompt_flag is not None,
+        model=given["model"],
+        mode=given["mode"],
+        allow=tuple(given["allow"] or ()),
+        deny=tuple(given["deny"] or ()),
+        cwd=given["cwd"],
+        add_dirs=tuple(given["add_dir"] or ()),
+        output_format=given["output_format"].value,
+        max_turns=given["max_turns"],
+        max_cost=given["max_cost"],
+        max_tokens=given["max_tokens"],
+        max_time=given["max_time"],
+        system_prompt=given["system_prompt"],
+        append_system_prompt=given["append_system_prompt"],
+        settings=tuple(given["settings"] or ()),
+        no_session=given["no_session"],
+        fork=given["fork"],
+        trust=given["trust"],
+        plain=given["plain"],
+        **more,
+    )
+
+
+@app.command("run", hidden=True)
+def run(
+    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]")] = None,
+    go_on: Annotated[bool, typer.Option("-c", "--continue", help="the same as `agentcli resume --last`")] = False,
+    prompt_flag: PromptText = None,
+    print: Print = False,
+    model: Model = "",
+    mode: Mode = "",
+    allow: Allow = None,
+    deny: Deny = None,
+    cwd: Cwd = "",
+    add_dir: AddDir = None,
+    output_format: Output = Format.text,
+    max_turns: MaxTurns = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    max_time: MaxTime = None,
+    system_prompt: SystemPrompt = None,
+    system_prompt_file: SystemPromptFile = None,
+    append_system_prompt: AppendPrompt = "",
+    append_system_prompt_file: AppendPromptFile = None,
+    settings: Set = None,
+    no_session: NoSession = False,
+    fork: Fork = False,
+    trust: Trust = False,
+    plain: Plain = False,
+) -> int:
+    """Open a session in the current folder, or answer one prompt with -p."""
+    options = _options(dict(locals()), session=LAST if go_on else None)
+    from agentcli.run import start
+
+    return start(options)
+
+
+@app.command("resume")
+def resume(
+    session: Annotated[str | None, typer.Argument(help="full id, unique prefix, or name")] = None,
+    prompt: Annotated[str | None, typer.Argument(help="the first message")] = None,
+    last: Annotated[bool, typer.Option("--last", help="the newest session of this project")] = False,
+    prompt_flag: PromptText = None,
+    print: Print = False,
+    model: Model = "",
+    mode: Mode = "",
+    allow: Allow = None,
+    deny: Deny = None,
+    cwd: Cwd = "",
+    add_dir: AddDir = None,
+    output_format: Output = Format.text,
+    max_turns: MaxTurns = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    max_time: MaxTime = None,
+    system_prompt: SystemPrompt = None,
+    system_prompt_file: SystemPromptFile = None,
+    append_system_prompt: AppendPrompt = "",
+    append_system_prompt_file: AppendPromptFile = None,
+    settings: Set = None,
+    no_session: NoSession = False,
+    fork: Fork = False,
+    trust: Trust = False,
+    plain: Plain = False,
+) -> int:
+    """Go on with a past session."""
+    if last and session is not None:
+        session, prompt = None, prompt or session
+    given = dict(locals())
+    chosen = LAST if last else given.pop("session") or ""
+    options = _options(given, session=chosen)
+    from agentcli.run import start
+
+    return start(options)
+
+
+@app.command("demo")
+def demo(
+    prompt_flag: PromptText = None,
+    print: Print = False,
+    output_format: Output = Format.text,
+    plain: Plain = False,
+) -> int:
+    """A complete session without any key: a scripted model works on a throw-away copy of a small broken project."""
+    from agentcli.run import start_demo
+
+    return start_demo(
+        Options(print=print or prompt_flag is not None, output_format=output_format.value, plain=plain, demo=True)
+    )
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+
+
+def invoke(arguments: list[str]) -> int:
+    """Parse the command line and run what it asks for. Wrong usage ends with 2."""
+    import click
+
+    group = _group()
+    try:
+        code = group.main(with_command(_spelled_out(arguments), set(group.commands)), "agentcli", standalone_mode=False)
+    except click.exceptions.Abort as error:
+        raise KeyboardInterrupt from error
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else ""
+        raise UsageError(f"{error.format_message()}\n{usage}".rstrip() + "\nTry agentcli --help.") from error
+    return int(code or 0)
+
+
+def with_command(arguments: list[str], commands: set[str]) -> list[str]:
+    """The arguments with `run` put in front where they name no command: then the first word is a prompt."""
+    if arguments in (["-h"], ["--help"], ["--version"], ["-V"]):
+        return arguments
+    place = 0
+    while place < len(arguments):
+        argument = arguments[place]
+        if argument == "--" or not argument.startswith("-") or argument == "-":
+            break
+        place += 2 if argument in _TAKES_VALUE else 1
+    if place < len(arguments) and arguments[place] in commands:
+        return [arguments[place], *arguments[:place], *arguments[place + 1 :]]
+    return ["run", *arguments]
+
+
+_TAKES_VALUE = {
+    *("-p", "--prompt", "-m", "--model", "--mode", "--allow", "--deny", "-C", "--cwd", "--add-dir", "-o"),
+    *("--output-format", "--max-turns", "--max-cost", "--max-tokens", "--max-time", "--system-prompt"),
+    *("--system-prompt-file", "--append-system-prompt", "--append-system-prompt-file", "--set"),
+}
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
+
+
+def _spelled_out(arguments: list[str]) -> list[str]:
+    """`-p` without a text after it means: print, the prompt comes from elsewhere. Click has no optional values."""
+    spelled: list[str] = []
+    for place, argument in enumerate(arguments):
+        following = arguments[place + 1] if place + 1 < len(arguments) else None
+        if argument in ("-p", "--print") and (following is None or _OPTION.fullmatch(following)):
+            spelled.append("--print")
+        elif argument == "--print":
+            spelled.append("-p")
+        else:
+            spelled.append(argument)
+    return spelled
+
+
+def _group() -> TyperGroup:
+    from agentcli.cli import lab, permissions, program, sessions
+
+    app.add_typer(sessions.app, name="sessions")
+    app.add_typer(lab.app, name="context")
+    app.add_typer(permissions.app, name="permissions")
+    program.add_to(app)
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+@app.callback(invoke_without_command=True)
+def _main(version: Annotated[bool, typer.Option("-V", "--version", help="print the version")] = False) -> None:
+    if version:
+        print(f"agentcli {__version__}", file=sys.stdout)
+        raise typer.Exit

@@ -1,0 +1,213 @@
+"""`agentcli sessions`: what is in the store, and what can be done with it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, cast, get_args
+
+import typer
+
+from agentcli.app import Program
+from agentcli.cli.tables import say, say_json, table
+from agentcli.core.codec import body_to_json
+from agentcli.core.errors import InputError, UsageError
+from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.record import Compaction, Record
+from agentcli.core.sanitise import safe
+from agentcli.options import Options
+from agentcli.sessions.info import Info, info_to_json
+from agentcli.sessions.session import Session
+
+app = typer.Typer(help="The session store.", no_args_is_help=True, rich_markup_mode=None)
+
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+Selector = Annotated[str, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")]
+All = Annotated[bool, typer.Option("--all", help="the sessions of all projects")]
+
+
+@app.command("list")
+def list_sessions(all: All = False, json: Json = False, limit: int = 0, cwd: Cwd = "") -> None:
+    """The sessions of this project, last used first."""
+    program = Program(Options(cwd=cwd))
+    infos = program.store.list(None if all else program.project)
+    infos = infos[:limit] if limit else infos
+    if json:
+        say_json([info_to_json(info) for info in infos])
+    elif not infos:
+        say("No sessions yet. `agentcli` starts one; --all lists those of other projects.")
+    else:
+        rows = [[info.id, _when(info), info.records, info.model, info.cost, info.name or info.title] for info in infos]
+        say(table(["id", "last used", "records", "model", "cost $", "title"], rows))
+
+
+@app.command()
+def show(selector: Selector, json: Json = False, offset: int = 0, limit: int = 0, cwd: Cwd = "") -> None:
+    """What was said in a session. --offset and --limit choose records."""
+    session = _read(selector, cwd)
+    records = list(session.records())[offset:]
+    records = records[:limit] if limit else records
+    if json:
+        lines = [{"seq": r.seq, "id": r.id, "time": r.time, "kind": r.kind, **body_to_json(r.body)} for r in records]
+        say_json({**info_to_json(session.info), "entries": lines})
+        return
+    for record in records:
+        text = _told(record)
+        if text:
+            say(text + "\n")
+
+
+@app.command()
+def search(
+    words: Annotated[list[str], typer.Argument()], all: All = False, json: Json = False, limit: int = 20, cwd: Cwd = ""
+) -> None:
+    """Sessions in which all the words occur: in what was said, in tool output, in the names of files."""
+    from agentcli.sessions.search import search as find
+
+    program = Program(Options(cwd=cwd))
+    hits = find(program.store.root, words, project_id=None if all else program.project, limit=limit)
+    if json:
+        say_json([hit.to_json() for hit in hits])
+    elif not hits:
+        say("Nothing found." if all else "Nothing found in this project. --all searches all of them.")
+    for hit in () if json else hits:
+        say(str(hit) + "\n")
+
+
+@app.command()
+def fork(
+    selector: Selector, at: Annotated[int, typer.Option(help="the last record to take along")] = 0, cwd: Cwd = ""
+) -> None:
+    """A copy of a session that goes its own way from here, or from an earlier record."""
+    program = Program(Options(cwd=cwd))
+    say(program.store.fork(program.store.find(selector, program.project), at or None).id)
+
+
+@app.command()
+def rename(selector: Selector, name: str, cwd: Cwd = "") -> None:
+    """Give a session a name that `resume` takes."""
+    program = Program(Options(cwd=cwd))
+    info = program.store.rename(program.store.find(selector, program.project), name)
+    say(f"{info.id} is called {info.name} now.")
+
+
+@app.command()
+def delete(
+    selector: Selector, undo: Annotated[bool, typer.Option("--undo", help="fetch it back")] = False, cwd: Cwd = ""
+) -> None:
+    """Move a session to the trash; with --undo fetch it back."""
+    program = Program(Options(cwd=cwd))
+    if undo:
+        say(f"{program.store.restore(selector).id} is back.")
+        return
+    info = program.store.find(selector, program.project)
+    program.store.delete(info)
+    say(f"{info.id} is in the trash. To fetch it back: agentcli sessions delete --undo {info.id}")
+
+
+@app.command()
+def export(
+    selector: Selector,
+    format: Annotated[str, typer.Option("-f", "--format", help="json, md or html")] = "md",
+    output: Annotated[str, typer.Option("-o", "--output", help="a file; without it, stdout")] = "",
+    keep_secrets: Annotated[bool, typer.Option("--keep-secrets", help="do not redact keys and tokens")] = False,
+    cwd: Cwd = "",
+) -> None:
+    """A session as a file: json to import again, md or html to read."""
+    from agentcli.sessions.exporting import ExportFormat, collect
+    from agentcli.sessions.exporting import export as write
+
+    if format not in get_args(ExportFormat):
+        raise UsageError(f"There is no format {format!r}. There are: {', '.join(get_args(ExportFormat))}.")
+    text = write(collect(_read(selector, cwd)), cast(ExportFormat, format), redacted=not keep_secrets)
+    if output:
+        Path(output).write_text(text, encoding="utf-8")
+        say(f"Written to {output}.")
+    else:
+        print(text)
+
+
+@app.command("import")
+def import_file(file: Path, name: str = "", cwd: Cwd = "") -> None:
+    """Read a session of agentcli, pi, Claude Code, Gemini CLI or Codex into the store."""
+    from agentcli.sessions.importing import plant, read
+
+    program = Program(Options(cwd=cwd))
+    if not file.is_file():
+        raise InputError(f"{file} is not a file.")
+    imported = read(file)
+    info = plant(program.store.root, imported, program.cwd)
+    if name:
+        program.store.rename(info, name)
+    for note in imported.notes:
+        print(f"note: {safe(note)}", file=sys.stderr)
+    say(info.id)
+
+
+@app.command()
+def check(
+    selector: Annotated[str, typer.Argument(metavar="[SESSION]")] = "",
+    repair: Annotated[
+        bool, typer.Option("--repair", help="mend what can be mended; damaged files are kept aside")
+    ] = False,
+    json: Json = False,
+    cwd: Cwd = "",
+) -> None:
+    """Look for damage in one session, or in all of this project."""
+    from agentcli.sessions.check import check as examine
+    from agentcli.sessions.check import repair as mend
+    from agentcli.sessions.check import report_to_json
+
+    program = Program(Options(cwd=cwd))
+    infos = [program.store.find(selector, program.project)] if selector else program.store.list(program.project)
+    reports = [(mend if repair else examine)(program.store.folder(info)) for info in infos]
+    if json:
+        say_json([report_to_json(report) for report in reports])
+    else:
+        for report in reports:
+            for problem in report.problems:
+                say(f"{report.session}: {problem.message}")
+            for done in report.repaired:
+                say(f"{report.session}: {done}")
+        say(f"{sum(report.ok for report in reports)} of {len(reports)} sessions are sound.")
+    if not all(report.ok for report in reports):
+        raise typer.Exit(1)
+
+
+def _read(selector: str, cwd: str) -> Session:
+    program = Program(Options(cwd=cwd))
+    info = program.store.find(selector, program.project)
+    return program.store.open(info.project_id, info.id, read_only=True)
+
+
+def _when(info: Info) -> str:
+    return info.time.updated[:16].replace("T", " ")
+
+
+def _told(record: Record) -> str:
+    head = f"#{record.seq}"
+    match record.body:
+        case Message(role=role) as message:
+            lines = [_part(part) for part in message.parts]
+            return "\n".join([f"{head} {role}", *filter(None, lines)])
+        case ToolResult() as result:
+            return f"{head} {result.name} {result.status}\n{_indented(result.output)}"
+        case Compaction() as body:
+            return f"{head} compaction ({body.policy}, {body.status}): {body.tokens_before:,} → {body.tokens_after:,} tokens"
+        case _:
+            return ""
+
+
+def _part(part: Any) -> str:
+    match part:
+        case Text(text, synthetic):
+            return f"  [{part.source or 'reminder'}] {text}" if synthetic else text
+        case ToolCall(call_id, name, given):
+            return f"  → {name} {dict(given)} ({call_id})"
+        case _:
+            return f"  [{type(part).__name__.lower()}]"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())

@@ -1,0 +1,79 @@
+"""Looks at everything that agentcli needs and says what is missing and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentcli import __version__
+from agentcli.app import Program
+from agentcli.context.estimators import vocabulary
+from agentcli.core.errors import AgentError
+from agentcli.providers.settings import KEY_VARIABLES, key_variables
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `needed` when agentcli cannot work well without it."""
+
+    what: str
+    ok: bool
+    detail: str
+    needed: bool = False
+
+
+def examine(program: Program) -> list[Finding]:
+    """All findings; none of them changes anything or uses the network."""
+    return [*_program(program), *_keys(program), *_folders(program), *_helpers(program), *_sessions(program)]
+
+
+def _program(program: Program) -> Iterator[Finding]:
+    yield Finding("version", True, f"agentcli {__version__} on Python {sys.version.split()[0]}")
+    warnings = program.config.warnings
+    yield Finding("configuration", not warnings, " ".join(warnings) or str(program.places.config_file))
+
+
+def _keys(program: Program) -> Iterator[Finding]:
+    for provider, names in KEY_VARIABLES.items():
+        found = [name for name in names if program.env.get(name)]
+        yield Finding(f"key for {provider}", bool(found), found[0] if found else f"set {' or '.join(names)} to use it")
+    for settings in program.providers.values():
+        names = key_variables(settings)
+        missing = [name for name in names if not program.env.get(name)]
+        yield Finding(f"key for {settings.name}", not missing, f"{missing[0]} is not set" if missing else "set")
+    try:
+        detail, ok = program.model_name(), True
+    except AgentError as error:
+        detail, ok = str(error).splitlines()[0], False
+    yield Finding("model", ok, detail)
+
+
+def _folders(program: Program) -> Iterator[Finding]:
+    for kind in ("config", "data", "state", "cache"):
+        path: Path = getattr(program.places, kind)
+        existing = next(folder for folder in (path, *path.parents) if folder.exists())
+        ok = os.access(existing, os.W_OK)
+        yield Finding(f"{kind} folder", ok, str(path) if ok else f"{existing} cannot be written", needed=True)
+
+
+def _helpers(program: Program) -> Iterator[Finding]:
+    for name, use in (("git", "branch, diffs"), ("rg", "fast search; without it a slower one of our own")):
+        where = shutil.which(name)
+        yield Finding(name, where is not None, where or f"not on PATH ({use})")
+    estimator = program.config.context.estimator
+    have = vocabulary("o200k_base", [program.places.cache / "tiktoken"])
+    detail = f"{estimator}; tiktoken's vocabulary is {'at ' + str(have) if have else 'not on disk'}"
+    yield Finding("token counting", estimator != "tiktoken" or have is not None, detail)
+
+
+def _sessions(program: Program) -> Iterator[Finding]:
+    from agentcli.sessions.check import check
+
+    infos = program.store.list(program.project)
+    broken = [info.id for info in infos if not check(program.store.folder(info)).ok]
+    detail = f"{len(infos)} in this project, {len(broken)} damaged"
+    yield Finding("sessions", not broken, f"{detail}: run `agentcli sessions check --repair`" if broken else detail)

@@ -1,0 +1,47 @@
+"""What the command line asked for, as one value: the same for the REPL, `-p`, `resume` and `demo`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Flags of a run. Empty and None mean "not given": configuration decides then.
+
+    `session` is what `resume` was asked for: None for a new session, "" for a choice, "--last" for the newest of this project.
+    """
+
+    prompt: str | None = None
+    print: bool = False
+    session: str | None = None
+    fork: bool = False
+    model: str = ""
+    mode: str = ""
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    cwd: str = ""
+    add_dirs: tuple[str, ...] = ()
+    output_format: Literal["text", "json", "stream-json"] = "text"
+    max_turns: int | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_time: float | None = None
+    system_prompt: str | None = None
+    append_system_prompt: str = ""
+    settings: tuple[str, ...] = ()
+    no_session: bool = False
+    trust: bool = False
+    plain: bool = False
+    demo: bool = False
+
+    @property
+    def overrides(self) -> Mapping[str, Any]:
+        """Settings that flags stand for, by their key in the configuration."""
+        given = {"model": self.model, "mode": self.mode}
+        return {key: value for key, value in given.items() if value}
+
+
+LAST = "--last"
