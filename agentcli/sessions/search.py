@@ -1,0 +1,243 @@
+"""Finds sessions by the words in them: what was said, what the tools were given and answered, and the files that were touched."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.codec import Damaged, decode, dumps
+from agentcli.core.errors import InputError
+from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.record import Body, Compaction, Failure, Record, Title, Todo
+from agentcli.sessions.info import Info
+from agentcli.sessions.opening import read_info, retrace
+from agentcli.sessions.records import number_in
+
+EXCERPT = 160
+"""Characters of a hit that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place where words were found. `where` is user, assistant, tool, file, summary, title, todo or error.
+
+    `text` is a line or a piece of it; `marks` say which pieces of `text` are the words: start and end of each.
+    """
+
+    seq: int
+    time: str
+    where: str
+    text: str
+    marks: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A session that holds all the words; of its `total` hits those that hold most of them, oldest first."""
+
+    info: Info
+    hits: tuple[Hit, ...]
+    total: int
+
+
+def search(root: Path, words: str, project_id: str | None = None, *, hits: int = 3) -> list[Found]:
+    """The sessions under `root` in which every one of the words occurs, whatever their case, last written first.
+
+    At most `hits` places are given of each. Raises InputError without words. Nothing is kept between searches: the records themselves
+    are read, as bytes first, and only those that may match are decoded.
+    """
+    wanted = tuple(dict.fromkeys(word.casefold() for word in words.split()))
+    if not wanted:
+        raise InputError("Say which words to look for.")
+    sieve = _Sieve(wanted)
+    found = (_search(folder, wanted, sieve, hits) for folder in _sessions(root, project_id))
+    return sorted(filter(None, found), key=lambda each: (each.info.time.updated, each.info.id), reverse=True)
+
+
+def marked(hit: Hit, begin: str, end: str) -> str:
+    """The text of a hit with its words between two marks."""
+    pieces, at = [], 0
+    for start, stop in hit.marks:
+        pieces += [hit.text[at:start], begin, hit.text[start:stop], end]
+        at = stop
+    return "".join((*pieces, hit.text[at:]))
+
+
+def to_json(found: Found) -> dict[str, Any]:
+    """A found session as `sessions search --json` prints it."""
+    return {
+        "id": found.info.id,
+        "name": found.info.name,
+        "title": found.info.title,
+        "directory": found.info.directory,
+        "updated": found.info.time.updated,
+        "total": found.total,
+        "hits": [
+            {
+                "seq": hit.seq,
+                "time": hit.time,
+                "where": hit.where,
+                "text": hit.text,
+                "marks": [list(m) for m in hit.marks],
+            }
+            for hit in found.hits
+        ],
+    }
+
+
+class _Sieve:
+    """Tells from the bytes of a record which words may be in it; it may let too much through, never too little."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.plain = {word: dumps(word)[1:-1].encode("utf-8", "surrogatepass") for word in words if word.isascii()}
+        self.others = [word for word in words if not word.isascii()]
+
+    def words_in(self, data: bytes) -> set[str]:
+        small = data.lower()
+        seen = {word for word, needle in self.plain.items() if needle in small}
+        if self.others or not data.isascii():
+            # İ, ẞ and their like change their length when folded, so that bytes alone cannot decide.
+            text = data.decode("utf-8", "replace").casefold()
+            seen |= {word for word in self.others if dumps(word)[1:-1] in text}
+            seen |= {word for word, needle in self.plain.items() if needle.decode() in text}
+        return seen
+
+
+def _sessions(root: Path, project_id: str | None) -> Iterator[str]:
+    for project in [str(root / project_id)] if project_id else _folders(str(root)):
+        yield from _folders(project)
+
+
+def _folders(folder: str) -> list[str]:
+    try:
+        return [f"{folder}/{name}" for name in os.listdir(folder) if not name.startswith(".")]
+    except OSError:
+        return []
+
+
+def _search(folder: str, words: Sequence[str], sieve: _Sieve, most: int) -> Found | None:
+    promising: list[bytes] = []
+    seen: set[str] = set()
+    for data in _files(f"{folder}/records"):
+        if here := sieve.words_in(data):
+            seen |= here
+            promising.append(data)
+    if len(seen) < len(words):
+        return None
+    hits = [hit for record in _records(promising) for hit in _hits(record, words)]
+    if {word for hit, held in hits for word in held} < set(words):
+        return None
+    path = Path(folder)
+    best = sorted(hits, key=lambda each: (-len(each[1]), each[0].where == "tool"))[:most]
+    shown = tuple(sorted((hit for hit, _ in best), key=lambda hit: hit.seq))
+    return Found(read_info(path) or retrace(path), shown, len(hits))
+
+
+def _files(folder: str) -> Iterator[bytes]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if number_in(name) is None:
+            continue
+        try:
+            file = os.open(f"{folder}/{name}", os.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            yield _all(file)
+        except OSError:
+            continue
+        finally:
+            os.close(file)
+
+
+def _all(file: int) -> bytes:
+    """The whole file; most records fit into the first piece."""
+    data = os.read(file, _PIECE)
+    if len(data) < _PIECE:
+        return data
+    pieces = [data]
+    while data := os.read(file, _PIECE):
+        pieces.append(data)
+    return b"".join(pieces)
+
+
+def _records(files: Iterable[bytes]) -> Iterator[Record]:
+    for data in files:
+        try:
+            yield decode(data)
+        except Damaged:
+            continue
+
+
+def _hits(record: Record, words: Sequence[str]) -> Iterator[tuple[Hit, frozenset[str]]]:
+    """One hit for each passage, at the line that holds most of the words."""
+    for where, text in _passages(record.body):
+        folded = text.casefold()
+        if not any(word in folded for word in words):
+            continue
+        lines = ((line, frozenset(word for word in words if word in line.casefold())) for line in text.split("\n"))
+        line, held = max(lines, key=lambda each: len(each[1]))
+        excerpt, marks = _excerpt(line, words)
+        held |= frozenset(word for word in words if word in folded)
+        yield Hit(record.seq, record.time, where, excerpt, marks), held
+
+
+def _excerpt(line: str, words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    pattern = re.compile("|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)), re.IGNORECASE)
+    first = pattern.search(line)
+    start = max(0, (first.start() if first else 0) - EXCERPT // 3)
+    piece = line[start : start + EXCERPT]
+    text = ("…" if start else "") + piece.rstrip() + ("…" if start + EXCERPT < len(line) else "")
+    text = "".join(letter if letter.isprintable() else " " for letter in text)
+    return text, tuple(match.span() for match in pattern.finditer(text))
+
+
+def _passages(body: Body) -> Iterator[tuple[str, str]]:
+    """Everything in a record that a person may remember words of."""
+    match body:
+        case Message(role, parts):
+            for part in parts:
+                yield from _in_part(role, part)
+        case ToolResult(_, _, _, output, metadata=metadata):
+            yield "tool", output
+            if metadata.get("path"):
+                yield "file", str(metadata["path"])
+        case Compaction(snapshot=snapshot):
+            yield "summary", snapshot
+        case Title(title, name):
+            yield "title", f"{title} {name}"
+        case Todo(items):
+            yield from (("todo", item.content) for item in items)
+        case Failure(message):
+            yield "error", message
+        case _:
+            return
+
+
+def _in_part(role: str, part: Part) -> Iterator[tuple[str, str]]:
+    match part:
+        case Text(text) | Thinking(text):
+            yield role, text
+        case File(_, path, text):
+            yield "file", path
+            yield "file", text
+        case Image(path=path) if path:
+            yield "file", path
+        case ToolCall(_, name, given):
+            yield "tool", f"{name} {_flat(given)}"
+        case _:
+            return
+
+
+def _flat(given: Mapping[str, Any]) -> str:
+    return " ".join(value if isinstance(value, str) else dumps(value) for value in given.values())
+
+
+_PIECE = 1 << 16
