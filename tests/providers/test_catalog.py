@@ -1,0 +1,164 @@
+"""Names to models, settings to keys, and models to connections."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from agentcli.core.errors import ConfigError, CredentialsError, InputError
+from agentcli.core.message import Usage
+from agentcli.core.model import Prices
+from agentcli.providers.catalog import ALIASES, models, spec
+from agentcli.providers.connect import connect
+from agentcli.providers.scripted import Scripted, say
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key
+from tests.providers.hearing import hear, request
+
+
+def test_every_alias_means_a_known_model() -> None:
+    for alias, name in ALIASES.items():
+        assert spec(alias).name == name
+        assert spec(alias).known
+
+
+def test_every_model_is_found_by_its_name_and_by_its_id() -> None:
+    for model in models():
+        assert spec(model.name) == model
+        assert spec(model.id) == model
+        assert model.max_output <= model.window
+    assert len({model.id for model in models()}) == len(models())
+
+
+def test_every_summary_model_exists_and_is_of_the_same_family() -> None:
+    for model in models():
+        if model.summary_model:
+            assert spec(model.summary_model).provider == model.provider
+            assert spec(model.summary_model).known
+
+
+def test_preserved_thinking_is_known_of_those_that_have_it() -> None:
+    bound = {model.id for model in models() if model.preserved_thinking}
+    assert bound == {"claude-fable-5-1", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"}
+
+
+def test_an_unknown_model_of_a_known_provider_has_stated_defaults() -> None:
+    found = spec("anthropic/my-local-model")
+    assert (found.known, found.window, found.prices, found.preserved_thinking) == (False, 200_000, None, False)
+    assert spec("claude-brand-new").preserved_thinking
+    assert spec("gemini-9-helium").kind == "google"
+    assert spec("google/gemini-9-helium").window == 1_048_576
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("sonnett", "sonnet"), ("antropic/claude-opus-5-5", "anthropic"), ("claude", "")]
+)
+def test_an_unknown_name_is_answered_with_the_near_ones(name: str, near: str) -> None:
+    if not near:
+        assert spec(name).known
+        return
+    with pytest.raises(InputError, match=near):
+        spec(name)
+    with pytest.raises(InputError):
+        spec("zzz/zzz")
+    with pytest.raises(InputError):
+        spec("")
+
+
+def test_config_overrides_what_the_table_says() -> None:
+    overrides = {"claude-opus-5-5": {"window": 500_000, "prices": {"input": 1.0}}, "anthropic/mine": {"max_output": 9}}
+    found = spec("opus", overrides)
+    assert found.window == 500_000
+    assert found.prices is not None
+    assert (found.prices.input, found.prices.output) == (1.0, 20)
+    assert spec("anthropic/mine", overrides).max_output == 9
+    assert spec("anthropic/mine", overrides).known
+    for wrong in ({"windw": 1}, {"window": "big"}, {"prices": {"inputs": 1}}, {"window": -1}, {"images": 1}):
+        with pytest.raises(ConfigError):
+            spec("opus", {"claude-opus-5-5": wrong})
+
+
+def test_a_configured_provider_brings_its_own_models() -> None:
+    providers = {
+        "ollama": ProviderSettings("ollama", base_url="http://localhost:11434", thinking="none", caching=False)
+    }
+    found = spec("ollama/qwen3:32b", {}, providers)
+    assert (found.provider, found.id, found.kind, found.cache_explicit) == ("ollama", "qwen3:32b", "anthropic", False)
+    same = spec("ollama/claude-opus-5-5", {}, providers)
+    assert (same.window, same.prices, same.thinking) == (1_000_000, None, "none")
+    assert spec("router/a/b", {}, {"router": ProviderSettings("router")}).id == "a/b"
+
+
+def test_long_prompts_cost_what_long_prompts_cost() -> None:
+    haiku = spec("haiku")
+    assert haiku.cost(Usage(input=100_000)) == pytest.approx(0.01)
+    assert haiku.cost(Usage(input=50_000, cache_read=60_000, output=1000)) == pytest.approx(0.025 + 0.003 + 0.0025)
+    assert spec("opus").cost(Usage(1_000_000, 1_000_000, 0, 1_000_000, 1_000_000)) == pytest.approx(4 + 20 + 0.2 + 5)
+    assert spec("anthropic/unheard-of").cost(Usage(1)) is None
+    assert Prices().cost(Usage(1, 1)) == 0
+
+
+def test_keys_come_from_the_sdks_own_variables() -> None:
+    vendor, google = BUILT_IN["anthropic"], BUILT_IN["google"]
+    assert credentials(vendor, {"ANTHROPIC_AUTH_TOKEN": "b"}) == "b"
+    assert credentials(vendor, {"ANTHROPIC_API_KEY": "a", "ANTHROPIC_AUTH_TOKEN": "b"}) == "a"
+    assert credentials(google, {"GEMINI_API_KEY": "g", "GOOGLE_API_KEY": " k "}) == "k"
+    assert credentials(vendor, {"ANTHROPIC_API_KEY": ""}) is None
+    assert base_url(vendor, {"ANTHROPIC_BASE_URL": "http://x"}) == "http://x"
+    assert base_url(google, {"GOOGLE_GEMINI_BASE_URL": "http://y"}) == "http://y"
+
+
+def test_a_vendors_key_never_goes_to_somebody_elses_server() -> None:
+    other = ProviderSettings("other", base_url="https://example.org", api_key_env="OTHER_KEY")
+    assert credentials(other, {"ANTHROPIC_API_KEY": "a"}) is None
+    assert credentials(other, {"OTHER_KEY": "o", "ANTHROPIC_API_KEY": "a"}) == "o"
+    assert credentials(ProviderSettings("nameless"), {"ANTHROPIC_API_KEY": "a"}) is None
+    assert base_url(other, {"ANTHROPIC_BASE_URL": "http://x"}) == "https://example.org"
+
+
+@pytest.mark.parametrize(
+    ("url", "needed"),
+    [
+        ("", True),
+        ("https://example.org", True),
+        ("http://localhost:1", False),
+        ("http://127.0.0.1:1", False),
+        ("http://192.168.1.5", False),
+    ],
+)
+def test_only_a_server_nearby_may_do_without_a_key(url: str, needed: bool) -> None:
+    settings = ProviderSettings("p", base_url=url, api_key_env="P_KEY")
+    assert needs_key(settings, {}) is needed
+    found = spec("p/m", {}, {"p": settings})
+    if needed:
+        with pytest.raises(CredentialsError, match="P_KEY"):
+            connect(found, settings, {})
+    else:
+        assert connect(found, settings, {}).spec == found
+
+
+def test_without_a_key_one_is_told_what_to_set() -> None:
+    with pytest.raises(CredentialsError, match=r"ANTHROPIC_API_KEY.*agentcli demo"):
+        connect(spec("opus"), None, {})
+    with pytest.raises(CredentialsError, match="characters"):
+        connect(spec("opus"), None, {"ANTHROPIC_API_KEY": "ключ"})
+
+
+def test_the_demo_comes_from_whoever_builds_it() -> None:
+    made = connect(spec("demo"), None, {}, built_in={"demo": lambda found: Scripted(found, [say("demo!")])})
+    assert asyncio.run(hear(made, request(made.spec, "x"))).text == "demo!"
+
+
+def test_connecting_imports_no_sdk() -> None:
+    code = (
+        "import sys\n"
+        "from agentcli.providers import anthropic, catalog, connect, google, recorded, retrying, scripted, scripts, settings\n"
+        "connect.connect(catalog.spec('opus'), None, {'ANTHROPIC_API_KEY': 'k'})\n"
+        "connect.connect(catalog.spec('flash'), None, {'GEMINI_API_KEY': 'k'})\n"
+        "heavy = {'anthropic', 'google', 'httpx2', 'pydantic', 'asyncio', 'email'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
