@@ -328,6 +328,8 @@ def _carry_to_json(carry: Carry) -> Json:
         "system": list(carry.system),
         "tools": [dict(tool) for tool in carry.tools],
         "calibration": dict(carry.calibration),
+        "pins": None if carry.pins is None else list(carry.pins),
+        "cleared": None if carry.cleared is None else dict(carry.cleared),
     }
 
 
@@ -341,6 +343,8 @@ def _carry(raw: Mapping[str, Any]) -> Carry:
         system=tuple(raw.get("system") or ()),
         tools=tuple(raw.get("tools") or ()),
         calibration=raw.get("calibration") or {},
+        pins=None if raw.get("pins") is None else tuple(raw["pins"]),
+        cleared=raw.get("cleared"),
         **{name: raw.get(name) or "" for name in ("model", "mode", "policy", "title", "name")},
     )
 

@@ -75,6 +75,8 @@ class History:
             todo=self.todo,
             system=self.system,
             tools=self.tools,
+            pins=tuple(sorted(self.pins)),
+            cleared=dict(self.cleared),
         )
 
 
@@ -170,7 +172,8 @@ def _start(before: list[Record], newest: Record) -> History:
     carry = body.carry
     return replace(
         whole,
-        pins=whole.pins | {words.seq for words in body.pins},
+        pins=whole.pins | {words.seq for words in body.pins} if carry.pins is None else frozenset(carry.pins),
+        cleared=whole.cleared if carry.cleared is None else carry.cleared,
         usage=carry.usage,
         cost=carry.cost,
         turn=carry.turn,

@@ -51,6 +51,9 @@ class Carry:
     system: tuple[str, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
     calibration: Mapping[str, Any] = field(default_factory=dict)
+    pins: tuple[int, ...] | None = None
+    cleared: Mapping[str, int] | None = None
+    """Pins, and cleared calls with the prune that cleared them; None in records from before they were carried."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,144 @@
+"""Reading only the tail of a session gives what reading all of it gives."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentcli.core.history import History, NeedsReplay, evolve, fold
+from agentcli.core.message import Message, ToolResult
+from agentcli.core.record import (
+    Body,
+    Compaction,
+    Failure,
+    Pin,
+    Prune,
+    Record,
+    Settings,
+    Title,
+    Todo,
+    TodoItem,
+    Undo,
+    Unpin,
+    Words,
+)
+from agentcli.sessions.records import Reader, Shelf, tail
+from tests.sessions.said import reply, result, user
+
+
+class Remembered(Reader):
+    """Reads from memory, and remembers what was asked for."""
+
+    def __init__(self, records: list[Record], tmp: Shelf) -> None:
+        super().__init__(tmp)
+        self.memory = {record.seq: record for record in records}
+        self.asked: list[int] = []
+
+    def read(self, seq: int, head: str = "") -> Record | None:
+        self.asked.append(seq)
+        return self.memory.get(seq)
+
+
+@dataclass
+class Life:
+    """A session as an agent would live it, by the throw of dice."""
+
+    dice: random.Random
+    records: list[Record] = field(default_factory=list)
+    history: History = field(default_factory=History)
+
+    def say(self, body: Body) -> None:
+        record = Record(len(self.records) + 1, f"id{len(self.records)}", "t", "", body)
+        self.records.append(record)
+        try:
+            self.history = evolve(self.history, record)
+        except NeedsReplay:
+            self.history = fold(self.records)
+
+    def step(self) -> None:
+        self.dice.choice(
+            [self.talk, self.talk, self.talk, self.prune, self.pin, self.rename, self.compact, self.undo]
+        )()
+
+    def talk(self) -> None:
+        turn = self.history.turn + 1
+        self.say(user(f"q{turn}", turn))
+        calls = [f"call{len(self.records)}-{n}" for n in range(self.dice.randrange(3))]
+        self.say(reply(f"a{turn}", *calls, turn=turn))
+        for call in calls:
+            self.say(result(call))
+
+    def prune(self) -> None:
+        calls = [entry.body.call_id for entry in self.history.entries if isinstance(entry.body, ToolResult)]
+        fresh = [call for call in calls if call not in self.history.cleared]
+        if fresh:
+            self.say(Prune(tuple(self.dice.sample(fresh, self.dice.randrange(1, len(fresh) + 1))), 1, "test"))
+
+    def pin(self) -> None:
+        if self.history.pins and self.dice.random() < 0.4:
+            self.say(Unpin(self.dice.choice(sorted(self.history.pins))))
+        elif self.history.entries:
+            self.say(Pin(self.dice.choice(self.history.entries).seq))
+
+    def rename(self) -> None:
+        self.say(self.dice.choice([Title("t", "n"), Todo((TodoItem("x"),)), Settings("m/x", "plan"), Failure("oh")]))
+
+    def compact(self) -> None:
+        seqs = [entry.seq for entry in self.history.entries]
+        if len(seqs) < 2:
+            return
+        cut = self.dice.randrange(1, len(seqs) + 1)
+        before, kept_from = seqs[:cut], seqs[cut] if cut < len(seqs) else self.history.last_seq + 1
+        status = "compressed" if self.dice.random() < 0.8 else "failed_inflated"
+        self.say(
+            Compaction(
+                "auto",
+                status,
+                "auto",
+                (before[0], before[-1]),
+                kept_from,
+                "so far",
+                pins=tuple(Words(seq, 0, "") for seq in sorted(self.history.pins)),
+                kept=tuple(self.dice.sample(before, min(len(before), self.dice.randrange(3)))),
+                carry=self.history.carry,
+            )
+        )
+
+    def undo(self) -> None:
+        newest = self.records[-1] if self.records else None
+        if newest and isinstance(newest.body, Undo):
+            self.say(Undo(newest.seq, "undo"))
+        elif self.history.compaction and self.dice.random() < 0.4:
+            self.say(Undo(self.history.compaction.seq, "compaction"))
+        elif self.history.prunes and self.dice.random() < 0.4:
+            self.say(Undo(self.history.prunes[-1].seq, "prune"))
+        else:
+            prompts = [r.seq for r in self.history.entries if isinstance(r.body, Message) and r.body.role == "user"]
+            if prompts:
+                self.say(Undo(self.dice.choice(prompts) - 1, "rewind"))
+
+
+@settings(max_examples=400, deadline=None)
+@given(seed=st.integers(0, 2**32), steps=st.integers(1, 40))
+def test_the_tail_folds_to_the_same_history_as_the_whole(seed: int, steps: int) -> None:
+    life = Life(random.Random(seed))
+    for _ in range(steps):
+        life.step()
+        whole = fold(life.records)
+        assert life.history == whole
+        reader = Remembered(life.records, Shelf.__new__(Shelf))
+        assert fold(tail(reader, len(life.records))) == whole
+
+
+def test_the_tail_asks_for_nothing_before_what_was_kept() -> None:
+    life = Life(random.Random(1))
+    for _ in range(50):
+        life.talk()
+    life.say(Compaction("auto", "compressed", "auto", (1, 99), 100, "so far", kept=(2,), carry=life.history.carry))
+    life.talk()
+    reader = Remembered(life.records, Shelf.__new__(Shelf))
+    tail(reader, len(life.records))
+    assert min(seq for seq in reader.asked if seq != 2) == 100
