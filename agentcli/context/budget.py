@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.message import Usage
 
 Scope = Literal["session", "task", "agent"]
 Mode = Literal["hard", "soft", "approval"]
-BACKPRESSURE: tuple[tuple[float, float], ...] = ((0.95, 1.5), (0.90, 0.75), (0.85, 0.3), (0.80, 0.05))
-"""Share of a budget that is used → seconds to hold the next request."""
+_DEFAULT = BudgetSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,7 @@ class Budget:
     tokens: int = 0
     cost: float = 0.0
     mode: Mode = "hard"
-    warn_at: float = 0.80
-    tell_below: float = 0.20
-    backpressure: tuple[tuple[float, float], ...] = BACKPRESSURE
+    settings: BudgetSettings = _DEFAULT
 
     @property
     def is_set(self) -> bool:
@@ -58,7 +56,8 @@ class Budget:
     def delay(self, spent: Spent) -> float:
         """Seconds to hold the next request."""
         used = self.used(spent)
-        return next((seconds for share, seconds in self.backpressure if used >= share), 0.0)
+        steps = zip(self.settings.pressure_from, self.settings.pressure_seconds, strict=False)
+        return max((seconds for share, seconds in steps if used >= share), default=0.0)
 
     def left(self, spent: Spent) -> str:
         """What remains, in words for people and the model."""
@@ -68,6 +67,16 @@ class Budget:
         if self.cost > 0:
             words.append(f"${max(0.0, self.cost - (spent.cost or 0.0)):.2f} of ${self.cost:.2f}")
         return " and ".join(words) or "no limit"
+
+
+def budgets_of(settings: BudgetSettings) -> Mapping[Scope, Budget]:
+    """The budgets that the configuration sets, by scope."""
+    limits: tuple[tuple[Scope, BudgetLimit], ...] = (
+        ("session", settings.session),
+        ("task", settings.task),
+        ("agent", settings.agent),
+    )
+    return {scope: Budget(scope, limit.tokens, limit.cost, limit.mode, settings) for scope, limit in limits}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +117,7 @@ def check_budgets(
         elif over and budget.mode == "soft" and f"{budget.scope} over" not in said:
             said.add(f"{budget.scope} over")
             warnings.append(over)
-        if not over and budget.used(spent) >= budget.warn_at and budget.scope not in said:
+        if not over and budget.used(spent) >= budget.settings.warn_at and budget.scope not in said:
             said.add(budget.scope)
             warnings.append(
                 f"{budget.used(spent):.0%} of the {budget.scope} budget is used: {budget.left(spent)} left."
@@ -122,7 +131,7 @@ def words_for_model(budgets: Sequence[tuple[Budget, Spent]]) -> str:
     low = [
         f"{budget.left(spent)} of the {budget.scope} budget"
         for budget, spent in budgets
-        if budget.is_set and 1 - budget.used(spent) < budget.tell_below
+        if budget.is_set and 1 - budget.used(spent) < budget.settings.tell_below
     ]
     return f"{'; '.join(low)} left. Finish the most important part first and spend little." if low else ""
 

@@ -20,7 +20,10 @@ from agentcli.core.record import Prune
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """An output that may be cleared. `rank` 0 is out of date, 1 old, 2 live content, 3 the text of an error."""
+    """An output that may be cleared, `tokens` being what that frees.
+
+    `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error.
+    """
 
     call_id: str
     seq: int
@@ -54,10 +57,13 @@ def plan_prune(
     """The prune to make now, if any, and why now or why not: a line for people.
 
     To be asked only while no call is open. `opencode` follows its rule to the letter; `auto` queues what could go, and lets it go
-    all at once when that is free, forced, or pays within `settings.horizon` requests.
+    all at once when that is free, forced, or pays within `settings.horizon` requests. The other policies do not prune by
+    themselves.
     """
     if not settings.enabled and not pressure.forced:
         return None, "Pruning is switched off."
+    if policy not in ("auto", "opencode") and not pressure.forced:
+        return None, f"The policy {policy} does not prune."
     layout = _Layout(view, counts, limits)
     if policy == "opencode":
         chosen, why = _by_the_letter(layout, settings)
@@ -76,7 +82,7 @@ def opencode_rule(view: View, counts: Counts, settings: PruneSettings) -> tuple[
     total = freed = 0
     chosen: list[str] = []
     for block in _beyond_turns(view, settings.turns):
-        if block.source == "compactor" or block.cleared:
+        if block.cleared or (block.source == "compactor" and not isinstance(block.part, ToolResult)):
             break
         if not _clearable(block, settings) or not _completed(block):
             continue
@@ -91,7 +97,8 @@ def opencode_rule(view: View, counts: Counts, settings: PruneSettings) -> tuple[
 def victims(view: View, counts: Counts, limits: Limits, settings: PruneSettings) -> tuple[Victim, ...]:
     """Everything that could be cleared, best first: what is out of date, then what is old, then live content, then errors.
 
-    What the model has not answered yet is never among it. On a small window less is protected: a quarter of it at most.
+    What the model has not answered yet is never among it, nor are the newest `protect` tokens of outputs (on a small window a
+    quarter of it) unless they are out of date.
     """
     return _victims(_Layout(view, counts, limits), settings)
 
@@ -164,7 +171,9 @@ def _victims(layout: _Layout, settings: PruneSettings) -> tuple[Victim, ...]:
         if block.cleared or not _clearable(block, settings):
             continue
         total += layout.counts.block(block)
-        old = total > protect and turns[number] >= settings.turns
+        if total <= protect and block.tool_use_id not in outdated:
+            continue
+        old = turns[number] >= settings.turns
         rank = 3 if not _completed(block) else 0 if block.tool_use_id in outdated else 1 if old else 2
         victim = layout.victim(number, rank)
         if victim.tokens >= settings.smallest:
@@ -177,7 +186,9 @@ def _choose(layout: _Layout, settings: PruneSettings, pressure: Pressure) -> tup
     queue = _victims(layout, settings)
     ready = [victim for victim in queue if victim.rank <= 1]
     if pressure.need > 0:
-        chosen = _enough(queue, ready, pressure.need)
+        # Trimming a little on each request would defeat the provider's cache, so we move in long strides.
+        stride = layout.limits.hard - layout.limits.soft
+        chosen = _enough(queue, ready, pressure.need + stride)
         return chosen, f"the window demands {pressure.need:,} tokens" if chosen else "There is no output left to clear."
     if not ready:
         return (), "Nothing to prune: no output is out of date or old enough."
@@ -190,7 +201,6 @@ def _choose(layout: _Layout, settings: PruneSettings, pressure: Pressure) -> tup
 
 def _enough(queue: Sequence[Victim], ready: Sequence[Victim], need: int) -> Sequence[Victim]:
     """All that is ready, and if that is too little, live content from the oldest on, errors last."""
-    # Trimming a little on each request would defeat the provider's cache, so we move in long strides.
     chosen = list(ready)
     freed = sum(victim.tokens for victim in chosen)
     for victim in queue[len(ready) :]:

@@ -127,3 +127,29 @@ class ContextSettings:
     opencode: OpencodeSettings = OpencodeSettings()
     regions: RegionSettings = RegionSettings()
     sliding: SlidingSettings = SlidingSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLimit:
+    """What one scope may spend, in tokens and USD; 0 is no limit. At the end `hard` refuses, `soft` warns, `approval` asks."""
+
+    tokens: int = 0
+    cost: float = 0.0
+    mode: Literal["hard", "soft", "approval"] = "hard"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSettings:
+    """`budget.*`: limits of the session, of a task (one prompt) and of an agent (a subagent). Shares are of the budget.
+
+    The user is warned once at `warn_at`, the model told when less than `tell_below` is left. Where a share of
+    `pressure_from` is used, the next request is held for the seconds in the same place of `pressure_seconds`.
+    """
+
+    session: BudgetLimit = BudgetLimit()
+    task: BudgetLimit = BudgetLimit()
+    agent: BudgetLimit = BudgetLimit()
+    warn_at: float = 0.80
+    tell_below: float = 0.20
+    pressure_from: tuple[float, ...] = (0.80, 0.85, 0.90, 0.95)
+    pressure_seconds: tuple[float, ...] = (0.05, 0.3, 0.75, 1.5)

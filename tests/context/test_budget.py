@@ -2,7 +2,8 @@
 
 import pytest
 
-from agentcli.context.budget import Budget, Spent, check_budgets, words_for_model
+from agentcli.context.budget import Budget, Spent, budgets_of, check_budgets, words_for_model
+from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.message import Usage
 
 SESSION = Budget("session", tokens=1_000)
@@ -70,3 +71,14 @@ def test_the_model_is_told_what_is_left_under_a_fifth() -> None:
     assert words_for_model([(SESSION, Spent(799))]) == ""
     words = words_for_model([(SESSION, Spent(850)), (Budget("task", cost=1.0), Spent(0, 0.9))])
     assert words.startswith("150 of 1,000 tokens of the session budget; $0.10 of $1.00 of the task budget left.")
+
+
+def test_configuration_sets_each_budget_and_every_number() -> None:
+    settings = BudgetSettings(
+        task=BudgetLimit(100, 0.0, "soft"), warn_at=0.5, pressure_from=(0.1,), pressure_seconds=(9.0,)
+    )
+    budgets = budgets_of(settings)
+    assert [budget.is_set for budget in budgets.values()] == [False, True, False]
+    verdict = check_budgets([(budgets["task"], Spent(50))])
+    assert verdict.delay == 9.0
+    assert verdict.warning.startswith("50% of the task budget")

@@ -125,15 +125,33 @@ def test_what_waited_goes_at_once_when_that_is_free_or_forced(pressure: Pressure
     assert 24_900 < body.tokens < 25_000
 
 
-def test_when_the_window_demands_more_live_content_goes_too_and_errors_last() -> None:
+def test_when_the_window_demands_more_live_content_goes_too_in_long_strides_and_errors_last() -> None:
     failed = (reply(call("e")), result("e", "x" * 80_000, status="error"))
-    work = (prompt("p1"), *failed, *steps(25_000, 60_000, 1_000), reply("so"))
-    body, _ = plan(*work, pressure=Pressure(need=24_000))
-    assert body.call_ids == ("c0",)
-    body, _ = plan(*work, pressure=Pressure(need=80_000))
+    work = (prompt("p1"), *failed, *steps(25_000, 25_000, 60_000, 39_000), reply("so"))
+    stride = LIMITS.hard - LIMITS.soft
+    assert stride > 25_000
+    body, _ = plan(*work, pressure=Pressure(need=1))
     assert body.call_ids == ("c0", "c1")
-    body, _ = plan(*work, pressure=Pressure(need=100_000))
+    body, _ = plan(*work, pressure=Pressure(need=109_900 - stride))
+    assert body.call_ids == ("c0", "c1", "c2")
+    body, _ = plan(*work, pressure=Pressure(need=200_000))
     assert body.call_ids == ("e", "c0", "c1", "c2")
+
+
+def test_the_newest_outputs_stay_whatever_the_window_demands() -> None:
+    body, why = plan(prompt("p1"), *steps(20_000, 19_000), reply("so"), pressure=Pressure(need=10_000))
+    assert body is None
+    assert why == "There is no output left to clear."
+    small = limits_of(replace(MODEL, window=32_000, max_output=8_000), ContextSettings())
+    body, _ = plan(prompt("p1"), *steps(9_000, 5_000), reply("so"), pressure=Pressure(need=10_000), limits=small)
+    assert body.call_ids == ("c0",)
+
+
+def test_policies_without_a_prune_of_their_own_clear_only_what_is_asked_for() -> None:
+    seen, counts = view(history(*WARM)), Counts(Chars4())
+    cold = Pressure(free="cold")
+    assert plan_prune(seen, counts, LIMITS, RULE, pressure=cold, policy="gemini")[0] is None
+    assert plan_prune(seen, counts, LIMITS, RULE, pressure=Pressure(forced=True), policy="gemini")[0] is not None
 
 
 def test_what_the_model_has_not_seen_yet_is_never_cleared() -> None:
@@ -244,11 +262,12 @@ def test_a_prune_clears_only_what_it_may_and_frees_what_it_says(
 def test_victims_are_ranked_from_out_of_date_to_errors() -> None:
     work = (
         prompt("p1"),
+        *(reply(call("e")), result("e", "x" * 4_000, status="error")),
         *step(0, 50_000),
         *step(1, 2_000, file_path="a"),
         *step(2, 39_000, file_path="a"),
-        *(reply(call("e")), result("e", "x" * 4_000, status="error")),
+        *(reply(call("e0")), result("e0", "x" * 4_000, status="error")),
         *AFTER,
     )
     ranks = {victim.call_id: victim.rank for victim in victims(view(history(*work)), Counts(Chars4()), LIMITS, RULE)}
-    assert ranks == {"c1": 0, "c0": 1, "c2": 2, "e": 3}
+    assert ranks == {"c1": 0, "c0": 1, "e": 3}
