@@ -11,10 +11,11 @@ from typing import Any, Literal
 class Options:
     """Flags of a run. Empty and None mean "not given": configuration decides then.
 
-    `session` is what `resume` was asked for: None for a new session, "" for a choice, "--last" for the newest of this project.
+    `then` are said after `prompt`, one after the other; `/compress` among them compacts. `session` is what `resume` was asked for: None for a new session, "" for a choice, "--last" for the newest of this project.
     """
 
     prompt: str | None = None
+    then: tuple[str, ...] = ()
     print: bool = False
     session: str | None = None
     fork: bool = False

@@ -9,12 +9,11 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from agentcli.agent.desk import OpenDesk
-from agentcli.agent.ports import Prompt
 from agentcli.app import Program
 from agentcli.core.errors import CredentialsError, InputError, LimitReached
 from agentcli.core.event import TurnEnded
@@ -60,7 +59,7 @@ def repl(options: Options, early: EarlyTerminal | None = None) -> int:
             return _offer_demo(error, options)
         raise
     try:
-        return asyncio.run(terminal.run(program, desk, _first(options)))
+        return asyncio.run(terminal.run(program, desk, (_first(options), *options.then)))
     finally:
         if early is not None:
             early.restore()
@@ -121,20 +120,32 @@ async def _print(program: Program, options: Options, front: Headless) -> int:
         for warning in program.config.warnings:
             front.warn(warning)
         try:
-            return await _answer(desk, with_attachments(text, desk.cwd), interrupt, front, caught)
+            late = _at_time_limit(desk, interrupt)
+            ended = await _say(desk, (text, *options.then), interrupt, front)
+            if late is not None:
+                late.cancel()
+            return _finish(desk, ended, front, caught)
         finally:
             desk.close()
 
 
-async def _answer(desk: OpenDesk, prompt: Prompt, interrupt: asyncio.Event, front: Headless, caught: list[int]) -> int:
+async def _say(desk: OpenDesk, texts: Sequence[str], interrupt: asyncio.Event, front: Headless) -> TurnEnded:
+    """One prompt after the other, as long as each is answered."""
     ended = TurnEnded("failed")
-    late = _at_time_limit(desk, interrupt)
-    async for event in desk.turn(prompt, interrupt):
-        front.show(event)
-        if isinstance(event, TurnEnded):
-            ended = event
-    if late is not None:
-        late.cancel()
+    for text in texts:
+        command, _, focus = text.partition(" ")
+        compacting = command == "/compress"
+        said = with_attachments(text, desk.cwd)
+        async for event in desk.compress(focus, interrupt) if compacting else desk.turn(said, interrupt):
+            front.show(event)
+            if isinstance(event, TurnEnded):
+                ended = event
+        if ended.ending != "done":
+            break
+    return ended
+
+
+def _finish(desk: OpenDesk, ended: TurnEnded, front: Headless, caught: list[int]) -> int:
     match ended.ending:
         case "done":
             return front.finish()

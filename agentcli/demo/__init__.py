@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.demo.project import build
-from agentcli.demo.script import TASK
+from agentcli.demo.script import CHECK, COMPRESS, TASK
 from agentcli.options import Options
 
 SMALL_WINDOW = (
@@ -29,7 +29,15 @@ def play(options: Options) -> int:
         mode = "auto-edit" if options.print else "ask"
         settings = (*SMALL_WINDOW, *options.settings)
         return run_options(
-            replace(options, prompt=TASK, model="demo/demo", mode=mode, cwd=str(folder), settings=settings)
+            replace(
+                options,
+                prompt=TASK,
+                then=(COMPRESS, CHECK),
+                model="demo/demo",
+                mode=mode,
+                cwd=str(folder),
+                settings=settings,
+            )
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)

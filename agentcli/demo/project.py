@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-ORDERS = 420
+ORDERS = 640
 """Lines in orders.csv: enough to fill the demo's small window."""
 
 FILES = {

@@ -6,7 +6,9 @@ from agentcli.core.message import Text
 from agentcli.core.model import Model, ModelSpec, Request
 from agentcli.providers.scripted import Reply, Scripted, call, say
 
-TASK = "The tests fail. Find out why, fix it, and check it on the real orders."
+TASK = "The tests fail. Find out why, fix it, and look at the real orders. Never use floats for money."
+COMPRESS = "/compress keep what the orders look like"
+CHECK = "Go on: check the fix on the real orders."
 RATE = 400
 """Characters a second, so that a person can follow."""
 
@@ -38,21 +40,22 @@ REPLIES = (
         rate=RATE,
     ),
     say("Again the tests:", call("bash", command=_TESTS, description="run the tests again"), rate=RATE),
+    say("They pass. Now the real orders, to know their form.", call("read", file_path="orders.csv"), rate=RATE),
     say(
-        "They pass. Now the real orders, which I read to know their form.",
-        call("read", file_path="orders.csv"),
+        "Fixed. `discount` in `prices.py:11` began at eleven pieces instead of ten; all three tests pass. "
+        "The orders have the columns that the code expects.",
         rate=RATE,
     ),
     say(
-        "The data is as the code expects it. The report over all of it:",
+        "What I knew is in the summary. The report over all of it:",
         call("bash", command="python3 report.py orders.csv", description="the report"),
         rate=RATE,
     ),
     say(
-        "Fixed, and shown to work:\n\n"
+        "Done, and shown to work:\n\n"
         "- **Cause**: `prices.py:11` gave the discount from eleven pieces on instead of ten.\n"
         "- **Change**: `quantity > 10` is now `quantity >= 10`.\n"
-        "- **Check**: all three tests pass, and `report.py` runs over the 420 orders.\n",
+        "- **Check**: all three tests pass, and `report.py` runs over all 640 orders.\n",
         rate=RATE,
     ),
 )
@@ -63,7 +66,7 @@ def model(spec: ModelSpec) -> Model:
     played = iter(REPLIES)
 
     def reply(request: Request) -> Reply:
-        if TASK not in _words(request):
+        if not any(line in _words(request) for line in (TASK, CHECK)):
             return say(OVER, rate=RATE)
         return next(played, say(OVER, rate=RATE))
 

@@ -41,12 +41,12 @@ async def run(
     host: Host,
     desk: Desk,
     *,
-    first_prompt: str = "",
+    prompts: Sequence[str] = (),
     settings: Settings | None = None,
     early: EarlyTerminal | None = None,
 ) -> int:
     """Run the REPL on a desk whose approvals go elsewhere; returns the exit code."""
-    return await Terminal(settings or Settings(), early).run(host, desk, first_prompt)
+    return await Terminal(settings or Settings(), early).run(host, desk, prompts)
 
 
 class Terminal:
@@ -81,7 +81,7 @@ class Terminal:
         dialog = self.screen.state.dialog
         return "" if dialog is None else "choice" if dialog.entry is None else "entry"
 
-    async def run(self, host: Host, desk: Desk, first_prompt: str = "") -> int:
+    async def run(self, host: Host, desk: Desk, prompts: Sequence[str] = ()) -> int:
         """Read, work and show until the person leaves; returns the exit code."""
         self.console.host = host
         self.console.sit_down(desk)
@@ -91,8 +91,8 @@ class Terminal:
         ticking = asyncio.create_task(self.screen.run())
         # The lexers would otherwise stop the keys when the first code block comes.
         warming = asyncio.create_task(asyncio.to_thread(_warm, self.screen))
-        if first_prompt:
-            self.submit(first_prompt)
+        for prompt in filter(None, prompts):
+            self.submit(prompt)
         try:
             with self._signals():
                 return await self.editor.run()
