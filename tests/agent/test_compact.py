@@ -174,7 +174,7 @@ def test_a_summary_in_another_language_is_refused() -> None:
 
 
 def test_a_bloated_summary_is_cut_to_its_share() -> None:
-    facts = "\n".join(f"- The parser has a long story to tell about the letter {'x' * n}" for n in range(1, 800))
+    facts = "\n".join(f"- The parser has a long story to tell about the letter {'x' * n}" for n in range(1, 300))
     journal = session(long_story())
     events = compress(journal, Answers(snapshot("Fix the parser.", facts)))
     assert ended(events).status == "compressed"

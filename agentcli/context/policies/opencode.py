@@ -61,4 +61,5 @@ def _last_usage(view: View) -> Usage | None:
 
 
 def _waiting(messages: tuple[ViewMessage, ...]) -> int:
-    return 1 if messages and opens_turn(messages[-1]) else 0
+    """1 if the last message is a prompt without its answer, or asks for tools that have not answered."""
+    return 1 if messages and (opens_turn(messages[-1]) or messages[-1].calls) else 0
