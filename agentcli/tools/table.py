@@ -11,11 +11,29 @@ from agentcli.core.model import ToolSchema
 from agentcli.core.schema import check, parameters, wire_names
 from agentcli.core.tool import Effect, Outcome, Run, Tool, Workplace
 from agentcli.resources import prompt
-from agentcli.tools import ask_user, bash, edit, glob, grep, jobs, listing, read, recall, todo, write
+from agentcli.tools import (
+    ask_user,
+    bash,
+    edit,
+    exit_plan,
+    glob,
+    grep,
+    jobs,
+    listing,
+    read,
+    recall,
+    task,
+    todo,
+    web_fetch,
+    write,
+)
 
 
 def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
-    """The built-in tools in the order that models see them, or those of them that are named."""
+    """The built-in tools in the order that models see them, or those of them that are named.
+
+    Unnamed, `task` stays away: it needs somebody to run subagents (`Workplace.options["task"]`).
+    """
     table = (
         _tool("read", "read", read.read, read.title, "file_path"),
         _tool("write", "write", write.write, write.title, "file_path"),
@@ -30,8 +48,12 @@ def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
         _tool("todo", "none", todo.todo, todo.title),
         _tool("recall", "none", recall.recall, recall.title),
         _tool("ask_user", "ask", ask_user.ask_user, ask_user.title),
+        _tool("exit_plan", "ask", exit_plan.exit_plan, exit_plan.title),
+        _tool("web_fetch", "network", web_fetch.web_fetch, web_fetch.title, "url"),
+        _tool("task", "run", task.task, task.title, "agent"),
     )
-    return table if names is None else tuple(tool for tool in table if tool.name in names)
+    chosen = {tool.name for tool in table} - {"task"} if names is None else names
+    return tuple(tool for tool in table if tool.name in chosen)
 
 
 async def run(tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]) -> Outcome:

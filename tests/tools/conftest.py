@@ -26,7 +26,7 @@ def work(tmp_path: Path) -> Bench:
 @pytest.fixture
 def call(work: Bench) -> Call:
     """Run a tool by name, as the agent does."""
-    by_name = {tool.name: tool for tool in tools()}
+    by_name = {tool.name: tool for tool in (*tools(), *tools({"task"}))}
 
     def _call(name: str, call_id: str = "c1", **given: Any) -> Outcome:
         return asyncio.run(run(by_name[name], work, call_id, given))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
-from agentcli.core.tool import Choice, Question, ToolLimits
+from agentcli.core.tool import Choice, Outcome, Question, ToolLimits
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -95,3 +95,27 @@ def test_without_anybody_to_ask_the_model_is_told_to_decide(call: Call, work: Be
     outcome = call("ask_user", questions=[{"question": "Which?"}])
     assert outcome.status == "denied"
     assert outcome.title == "Ask: Which?"
+
+
+def test_an_approved_plan_leaves_plan_mode(call: Call, work: Bench) -> None:
+    left: list[str] = []
+
+    async def leave(plan: str) -> None:
+        left.append(plan)
+
+    work.options["exit_plan"] = leave
+    outcome = call("exit_plan", plan="# Move the parser\n\n1. …")
+    assert outcome.title == "Plan ready: Move the parser"
+    assert outcome.status == "success"
+    assert left == ["# Move the parser\n\n1. …"]
+    assert call("exit_plan", plan=" ").status == "error"
+
+
+def test_a_task_is_given_to_whoever_runs_subagents(call: Call, work: Bench) -> None:
+    async def delegate(call_id: str, description: str, prompt: str, agent: str) -> Outcome:
+        return Outcome(f"{call_id} {description} {prompt} {agent}")
+
+    given = {"description": "find it", "prompt": "Where?", "agent": "explore"}
+    assert call("task", **given).status == "error"
+    work.options["task"] = delegate
+    assert call("task", **given).output == "c1 find it Where? explore"

@@ -1,0 +1,101 @@
+"""Which network addresses may be talked to on a model's behalf: public ones, checked before the connection is made to them."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from agentcli.core.errors import ToolError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_PORTS = {"http": 80, "https": 443}
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a URL leads: the address to connect to, checked, beside the name that the server is asked for."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    address: str
+    path: str
+
+    @property
+    def literal(self) -> str:
+        """The URL with the address in place of the name, so that nothing resolves the name again."""
+        address = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{self.scheme}://{address}:{self.port}{self.path}"
+
+    @property
+    def authority(self) -> str:
+        """What belongs into the Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+async def target(url: str, allowed: Collection[str] = ()) -> Target:
+    """Resolve a URL's name once and check every address it has. Raises ToolError for anything but public http(s).
+
+    `allowed` lists networks (`127.0.0.1`, `10.0.0.0/8`) that are permitted although they are not public.
+    """
+    scheme, host, port, path = _parts(url)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise ToolError(f"{host} cannot be found: {error}.") from error
+    addresses = [str(entry[4][0]) for entry in found]
+    for address in addresses:
+        if not permitted(address, allowed):
+            raise ToolError(f"{host} is at {address}, which is not a public address; only the public web is fetched.")
+    return Target(url, scheme, host, port, addresses[0], path)
+
+
+def permitted(address: str, allowed: Collection[str] = ()) -> bool:
+    """Whether an address is public, also the IPv4 one that an IPv6 address may wrap; or is allowed by name."""
+    try:
+        outer = ipaddress.ip_address(address)
+    except ValueError:
+        return False  # with a zone: link-local
+    networks = [ipaddress.ip_network(network, strict=False) for network in allowed]
+    inner = _meant(outer)
+    if any(each in network for each in inner for network in networks if each.version == network.version):
+        return True
+    return all(_public(each) for each in inner)
+
+
+def _parts(url: str) -> tuple[str, str, int, str]:
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError as error:
+        raise ToolError(f"{url!r} is not a URL: {error}.") from error
+    if parts.scheme not in _PORTS or not parts.hostname:
+        raise ToolError(f"{url!r} is not an http or https URL.")
+    if parts.username is not None or parts.password is not None:
+        raise ToolError("A URL with a user name or password in it is not fetched.")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return parts.scheme, parts.hostname, port or _PORTS[parts.scheme], path
+
+
+def _public(address: Address) -> bool:
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+
+
+def _meant(address: Address) -> list[Address]:
+    """The addresses that packets really go to: the IPv4 one for a mapped or NAT64 one, also the one inside a 6to4 or Teredo one."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return [address]
+    inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    if address.ipv4_mapped is not None or address in _NAT64:
+        return [inner]
+    if int(address) >> 32 == 0:
+        return [address, inner]
+    return [address, *(each for each in (address.sixtofour, *(address.teredo or ())) if each is not None)]

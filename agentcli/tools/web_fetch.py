@@ -1,0 +1,178 @@
+"""The web_fetch tool: a public web page as Markdown."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urljoin
+
+from agentcli.core.errors import ToolError
+from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.tools._addresses import Target, target
+from agentcli.tools._cut import whole_or_cut
+
+if TYPE_CHECKING:
+    import httpx2
+
+Answer = Callable[[str, str], Awaitable[str]]
+"""Answers a prompt from a page's text, usually by a small model: `work.options["web_fetch"]["answer"]`."""
+
+_REDIRECTS = 5
+_CONVERTED = 400_000
+"""Characters of HTML that are turned into Markdown; the library needs seconds for a million."""
+_UNSEEN = ("script", "style", "noscript", "svg", "template", "iframe")
+_TEXTUAL = re.compile(
+    r"text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|toml)|application/x-(?:sh|yaml)", re.IGNORECASE
+)
+_HTML = re.compile(r"text/html|application/xhtml", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What a server sent, unpacked. `kind` is its content type."""
+
+    url: str
+    status: int
+    kind: str
+    body: bytes
+
+
+async def web_fetch(
+    work: Workplace, call_id: str, url: str, prompt: Annotated[str, "What you want to know of it"] = ""
+) -> Outcome:
+    options = work.options.get("web_fetch", {})
+    try:
+        async with asyncio.timeout(work.limits.fetch_seconds):
+            page = await _get(url, options.get("allow_addresses", ()), work.limits)
+            text = await asyncio.to_thread(_readable, page)
+    except TimeoutError as error:
+        raise ToolError(f"{url} took longer than {work.limits.fetch_seconds:g} s.") from error
+    answer: Answer | None = options.get("answer")
+    if prompt and answer is not None:
+        text = await answer(prompt, text)
+    if page.status >= 400:
+        raise ToolError(f"{page.url} answers {page.status}.\n{text[:1_000]}".rstrip())
+    metadata = {"url": page.url, "status": page.status, "bytes": len(page.body)}
+    return whole_or_cut(work, call_id, f"[{page.url}, {page.kind or 'no content type'}]\n\n{text}", metadata)
+
+
+def title(given: Mapping[str, Any]) -> str:
+    """`Fetch https://example.com`."""
+    return f"Fetch {given.get('url', '')}"
+
+
+async def _get(url: str, allowed: Any, limits: ToolLimits) -> _Page:
+    import httpx2
+
+    transport = httpx2.AsyncHTTPTransport(trust_env=False, retries=0)
+    async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=limits.fetch_seconds) as client:
+        for _ in range(_REDIRECTS + 1):
+            goal = await target(url, allowed)
+            try:
+                page = await _ask(client, goal, limits)
+            except httpx2.HTTPError as error:
+                raise ToolError(f"{url} cannot be fetched: {error or type(error).__name__}.") from error
+            except httpx2.InvalidURL as error:
+                raise ToolError(f"{url!r} is not a URL: {error}.") from error
+            if isinstance(page, _Page):
+                return page
+            url = page
+    raise ToolError(f"More than {_REDIRECTS} redirects; the last one leads to {url}.")
+
+
+async def _ask(client: httpx2.AsyncClient, goal: Target, limits: ToolLimits) -> _Page | str:
+    """One request to a checked address: the page, or the URL that it redirects to."""
+    headers = {
+        "Host": goal.authority,
+        "User-Agent": "agentcli",
+        "Accept": "text/markdown, text/html, text/plain, */*;q=0.5",
+        "Accept-Encoding": "gzip",
+    }
+    extensions = {"sni_hostname": goal.host}
+    async with client.stream(
+        "GET", goal.literal, headers=headers, extensions=extensions, follow_redirects=False
+    ) as reply:
+        where = reply.headers.get("location")
+        if reply.status_code in (301, 302, 303, 307, 308) and where:
+            return urljoin(goal.url, where)
+        kind = reply.headers.get("content-type", "")
+        if kind and not _TEXTUAL.match(kind):
+            raise ToolError(f"{goal.url} is {kind}, not text. Download it with bash if you need it.")
+        if int(reply.headers.get("content-length") or 0) > limits.fetch_bytes:
+            raise _too_large(limits)
+        packed = reply.headers.get("content-encoding", "identity").lower()
+        body = await _unpacked(reply.aiter_raw(), packed, limits)
+        return _Page(goal.url, reply.status_code, kind, body)
+
+
+async def _unpacked(pieces: AsyncIterator[bytes], packed: str, limits: ToolLimits) -> bytes:
+    """The body, never holding more than the limit, however small it was on the wire."""
+    if packed not in ("identity", "", "gzip", "x-gzip", "deflate"):
+        raise ToolError(f"The page is packed with {packed}, which was not asked for.")
+    unpack = None if packed in ("identity", "") else zlib.decompressobj(zlib.MAX_WBITS | 32)
+    body = bytearray()
+    received = 0
+    async for piece in pieces:
+        received += len(piece)
+        try:
+            body += unpack.decompress(piece, limits.fetch_bytes + 1 - len(body)) if unpack else piece
+        except zlib.error as error:
+            raise ToolError(f"The page is damaged: {error}.") from error
+        if received > limits.fetch_bytes or len(body) > limits.fetch_bytes:
+            raise _too_large(limits)
+    return bytes(body)
+
+
+def _too_large(limits: ToolLimits) -> ToolError:
+    return ToolError(f"The page is larger than {limits.fetch_bytes:,} bytes. Download it with bash if you need it.")
+
+
+def _readable(page: _Page) -> str:
+    text = page.body.decode(_charset(page), "replace")
+    if "\0" in text[:8_000]:
+        raise ToolError(f"{page.url} is not text. Download it with bash if you need it.")
+    if _HTML.match(page.kind) or (not page.kind and text.lstrip()[:1] == "<"):
+        return _markdown(text)
+    return text
+
+
+def _charset(page: _Page) -> str:
+    import codecs
+
+    declared = re.search(r"charset=[\"']?([\w-]+)", page.kind) or re.search(
+        r"<meta[^>]{0,200}charset=[\"']?([\w-]+)", page.body[:2_000].decode("ascii", "ignore"), re.IGNORECASE
+    )
+    try:
+        return codecs.lookup(declared.group(1)).name if declared else "utf-8"
+    except LookupError:
+        return "utf-8"
+
+
+def _markdown(html: str) -> str:
+    from markdownify import markdownify
+
+    for tag in _UNSEEN:
+        html = _without(html, tag)
+    cut = f"\n\n[cut: {len(html) - _CONVERTED:,} more characters of HTML]" if len(html) > _CONVERTED else ""
+    try:
+        text = markdownify(html[:_CONVERTED], heading_style="ATX", strip=["img"])
+    except RecursionError:  # thousands of elements inside one another
+        text = re.sub(r"<[^<>]*>", " ", html[:_CONVERTED])
+    return re.sub(r"\n\s*\n\s*\n+", "\n\n", str(text)).strip() + cut
+
+
+def _without(html: str, tag: str) -> str:
+    """The page without these elements and what is in them; one that is never closed takes the rest with it."""
+    begin, end = re.compile(rf"<{tag}\b", re.IGNORECASE), re.compile(rf"</{tag}\s*>", re.IGNORECASE)
+    pieces, position = [], 0
+    while opened := begin.search(html, position):
+        pieces.append(html[position : opened.start()])
+        closed = end.search(html, opened.end())
+        if closed is None:
+            return "".join(pieces)
+        position = closed.end()
+    return "".join([*pieces, html[position:]])
