@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,14 @@ class Hit:
     text: str
     marks: tuple[tuple[int, int], ...]
 
+    def marked(self, begin: str, end: str) -> str:
+        """The text with its words between two marks."""
+        pieces, at = [], 0
+        for start, stop in self.marks:
+            pieces += [self.text[at:start], begin, self.text[start:stop], end]
+            at = stop
+        return "".join((*pieces, self.text[at:]))
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -43,50 +51,47 @@ class Found:
     hits: tuple[Hit, ...]
     total: int
 
+    def told(self, begin: str = "", end: str = "") -> str:
+        """The session and its hits for people, a line each, the words between two marks."""
+        info = self.info
+        head = f"{info.id}  {info.time.updated[:16].replace('T', ' ')}  {info.name or info.title}"
+        lines = [f"  {hit.seq:>6} {hit.where:9} {hit.marked(begin, end)}" for hit in self.hits]
+        more = self.total - len(self.hits)
+        return "\n".join([head, *lines, *([f"         and {more:,} more"] if more else [])])
 
-def search(root: Path, words: str, project_id: str | None = None, *, hits: int = 3) -> list[Found]:
+    def __str__(self) -> str:
+        return self.told()
+
+    def to_json(self) -> dict[str, Any]:
+        """As `sessions search --json` prints it."""
+        info = self.info
+        return {
+            "id": info.id,
+            "name": info.name,
+            "title": info.title,
+            "directory": info.directory,
+            "updated": info.time.updated,
+            "total": self.total,
+            "hits": [asdict(hit) for hit in self.hits],
+        }
+
+
+def search(
+    root: Path, words: str | Sequence[str], project_id: str | None = None, *, limit: int = 0, hits: int = 3
+) -> list[Found]:
     """The sessions under `root` in which every one of the words occurs, whatever their case, last written first.
 
-    At most `hits` places are given of each. Raises InputError without words. Nothing is kept between searches: the records themselves
-    are read, as bytes first, and only those that may match are decoded.
+    At most `limit` sessions (0: all) with at most `hits` places of each. Raises InputError without words. Nothing is kept between
+    searches: the records themselves are read, as bytes first, and only those that may match are decoded.
     """
-    wanted = tuple(dict.fromkeys(word.casefold() for word in words.split()))
+    given = words if isinstance(words, str) else " ".join(words)
+    wanted = tuple(dict.fromkeys(word.casefold() for word in given.split()))
     if not wanted:
         raise InputError("Say which words to look for.")
     sieve = _Sieve(wanted)
-    found = (_search(folder, wanted, sieve, hits) for folder in _sessions(root, project_id))
-    return sorted(filter(None, found), key=lambda each: (each.info.time.updated, each.info.id), reverse=True)
-
-
-def marked(hit: Hit, begin: str, end: str) -> str:
-    """The text of a hit with its words between two marks."""
-    pieces, at = [], 0
-    for start, stop in hit.marks:
-        pieces += [hit.text[at:start], begin, hit.text[start:stop], end]
-        at = stop
-    return "".join((*pieces, hit.text[at:]))
-
-
-def to_json(found: Found) -> dict[str, Any]:
-    """A found session as `sessions search --json` prints it."""
-    return {
-        "id": found.info.id,
-        "name": found.info.name,
-        "title": found.info.title,
-        "directory": found.info.directory,
-        "updated": found.info.time.updated,
-        "total": found.total,
-        "hits": [
-            {
-                "seq": hit.seq,
-                "time": hit.time,
-                "where": hit.where,
-                "text": hit.text,
-                "marks": [list(m) for m in hit.marks],
-            }
-            for hit in found.hits
-        ],
-    }
+    found = filter(None, (_search(folder, wanted, sieve, hits) for folder in _sessions(root, project_id)))
+    ordered = sorted(found, key=lambda each: (each.info.time.updated, each.info.id), reverse=True)
+    return ordered[:limit] if limit else ordered
 
 
 class _Sieve:

@@ -12,7 +12,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import File, Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Title, Todo, TodoItem
 from agentcli.sessions.importing import Imported, plant
-from agentcli.sessions.search import Hit, marked, search, to_json
+from agentcli.sessions.search import Hit, search
 
 
 def said(text: str) -> Message:
@@ -73,6 +73,7 @@ def test_the_session_written_last_comes_first_and_projects_can_be_chosen(root: P
     assert [found.info.id for found in search(root, "tree")] == [new, old]
     project = search(root, "tree")[0].info.project_id
     assert len(search(root, "tree", project)) == 2
+    assert [found.info.id for found in search(root, "tree", limit=1)] == [new]
     assert search(root, "tree", "0000") == []
 
 
@@ -86,7 +87,7 @@ def test_a_long_line_is_cut_around_the_word(root: Path):
     keep(root, said("x" * 5000 + " needle " + "y" * 5000))
     (hit,) = search(root, "needle")[0].hits
     assert len(hit.text) < 200
-    assert marked(hit, "[", "]").count("[needle]") == 1
+    assert hit.marked("[", "]").count("[needle]") == 1
     assert hit.text.startswith("…")
 
 
@@ -110,9 +111,9 @@ def test_no_words_is_an_error(root: Path):
 
 def test_the_json_says_where_the_words_stand(root: Path):
     keep(root, said("a needle"))
-    raw = to_json(search(root, "needle")[0])
+    raw = search(root, ["needle"])[0].to_json()
     assert raw["hits"] == [
-        {"seq": 1, "time": "2026-01-01T00:00:00.000Z", "where": "user", "text": "a needle", "marks": [[2, 8]]}
+        {"seq": 1, "time": "2026-01-01T00:00:00.000Z", "where": "user", "text": "a needle", "marks": ((2, 8),)}
     ]
 
 
@@ -129,4 +130,14 @@ def test_whatever_the_word_it_is_found(tmp_path_factory: pytest.TempPathFactory,
 
 
 def test_marks_are_put_around_the_words():
-    assert marked(Hit(1, "", "user", "one two one", ((0, 3), (8, 11))), "<", ">") == "<one> two <one>"
+    assert Hit(1, "", "user", "one two one", ((0, 3), (8, 11))).marked("<", ">") == "<one> two <one>"
+
+
+def test_a_found_session_is_told_with_its_words_marked(root: Path):
+    key = keep(root, Title("Hay"), *(said(f"needle {n}") for n in range(5)))
+    (found,) = search(root, "needle")
+    lines = found.told("[", "]").split("\n")
+    assert lines[0].startswith(key)
+    assert lines[0].endswith("Hay")
+    assert "[needle] 0" in lines[1]
+    assert lines[-1].strip() == "and 2 more"
