@@ -1,0 +1,51 @@
+"""One of several agents at work on the same project, configuration and history; prints what was acknowledged.
+
+`python -m tests.sessions.busy_child FOLDER NAME`, where NAME is unlike that of any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+from agentcli.core.errors import SessionBusy
+from agentcli.sessions.session import Session
+from agentcli.sessions.shared_file import add_line, update
+from agentcli.sessions.store import Store
+from tests.sessions.said import reply, user
+
+
+def main(folder: Path, name: str) -> None:
+    store = Store(folder / "sessions", interval=0.0)
+    for n in range(1, 1_000_000):
+        session = some_session(store, folder)
+        for body in (user(f"{name} {n}"), reply("fine")):
+            record = session.append(body)
+            path = session.folder / "records" / f"{record.seq:06d}-message.json"
+            tell("record", session.id, path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+        session.close()
+        update(folder / "config.json", lambda text, n=n: json.dumps({**json.loads(text or "{}"), name: n}))
+        tell("config", name, str(n), "")
+        add_line(folder / "history", f"{name} {n}")
+        tell("history", f"{name}_{n}", "", "")
+
+
+def some_session(store: Store, folder: Path) -> Session:
+    newest = store.newest(store.project_id(folder))
+    if newest is not None and newest.records < 40:
+        try:
+            return store.open(newest.project_id, newest.id)
+        except SessionBusy:
+            pass
+    return store.create(folder)
+
+
+def tell(*words: str) -> None:
+    os.write(1, (" ".join(words) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

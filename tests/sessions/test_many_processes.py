@@ -1,0 +1,81 @@
+"""Eight agents on one project, one configuration and one history, some of them killed: nothing is lost or garbled."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from agentcli.sessions.check import check
+from agentcli.sessions.shared_file import lines
+from agentcli.sessions.store import Store
+
+REPOSITORY = Path(__file__).parents[2]
+PROCESSES = 8
+
+
+def start(folder: Path, name: str) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+    heard = (folder / f"heard-{name}").open("w+b")
+    command = [sys.executable, "-m", "tests.sessions.busy_child", str(folder), name]
+    return subprocess.Popen(command, stdout=heard, cwd=REPOSITORY), heard
+
+
+def at_work(folder: Path, seconds: float) -> list[list[str]]:
+    """What all agents acknowledged while one after the other was killed and replaced."""
+    dice, names = random.Random(7), (f"agent{n}" for n in itertools.count())
+    running = [start(folder, next(names)) for _ in range(PROCESSES)]
+    ended = []
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        time.sleep(dice.random() * 0.5)
+        victim = running.pop(dice.randrange(PROCESSES))
+        victim[0].kill()
+        ended.append(victim)
+        running.append(start(folder, next(names)))
+    for child, _ in running:
+        child.kill()
+    told = []
+    for child, heard in [*ended, *running]:
+        assert child.wait() == -9, "an agent failed by itself"
+        heard.seek(0)
+        told += [line.decode().split() for line in heard if line.endswith(b"\n")]
+        heard.close()
+    return told
+
+
+def nothing_is_lost(folder: Path, seconds: float) -> int:
+    told = at_work(folder, seconds)
+    store = Store(folder / "sessions")
+    infos = {info.id: info for info in store.list()}
+    config = json.loads((folder / "config.json").read_text())
+    history = set(lines(folder / "history"))
+    for kind, *words in told:
+        match kind, words:
+            case "record", [session, name, digest]:
+                path = store.folder(infos[session]) / "records" / name
+                assert hashlib.sha256(path.read_bytes()).hexdigest() == digest
+            case "config", [name, n]:
+                assert config[name] >= int(n)
+            case "history", [entry]:
+                assert entry.replace("_", " ") in history
+    for info in infos.values():
+        assert check(store.folder(info)).ok
+    return len(told)
+
+
+def test_eight_agents_at_work_lose_nothing(tmp_path: Path) -> None:
+    assert nothing_is_lost(tmp_path, 3.0) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_eight_agents_at_work_for_a_minute_lose_nothing(tmp_path: Path) -> None:
+    print(f"{nothing_is_lost(tmp_path, 60.0)} acknowledgements, none lost")
