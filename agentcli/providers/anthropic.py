@@ -16,6 +16,7 @@ from agentcli.providers.anthropic_reply import Reply
 from agentcli.providers.anthropic_request import to_wire
 from agentcli.providers.http import connection_error, http_client, quiet_sdk
 from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.warming import warmed
 
 
 class AnthropicModel:
@@ -34,6 +35,7 @@ class AnthropicModel:
 
     async def stream(self, request: Request) -> AsyncIterator[Step]:
         """See `Model.stream`."""
+        await warmed("anthropic")
         wire = to_wire(request, self._settings)
         reply = Reply()
         with self._translated(reply):
@@ -107,7 +109,7 @@ class AnthropicModel:
 
     @cached_property
     def _client(self) -> Any:
-        quiet_sdk("anthropic")
+        quiet_sdk("anthropic", "anthropic")
         return self._sdk.AsyncAnthropic(
             api_key=self._key or "",
             base_url=self._base_url,

@@ -57,6 +57,8 @@ def from_event(event: Mapping[str, Any], key: str | None) -> ModelError:
 
 
 def _cause(status: int, kind: str, code: str, words: str) -> Cause:
+    if 300 <= status < 400:
+        return "not_found"
     if code in _SPENT:
         return "billing"
     if kind == "invalid_request_error" or (status == 400 and kind not in _BY_TYPE):

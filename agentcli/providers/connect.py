@@ -16,6 +16,9 @@ from agentcli.providers.settings import (
     key_variables,
     needs_key,
 )
+from agentcli.providers.warming import warm
+
+__all__ = ["connect", "warm"]
 
 Make = Callable[[ModelSpec], Model]
 _NO_MODELS: Mapping[str, Make] = MappingProxyType({})
@@ -45,30 +48,6 @@ def connect(
             f"The key in {' or '.join(key_variables(settings))} has characters that no key has. Set it anew."
         )
     return Retrying(_adapter(spec, settings, key, base_url(settings, env)), retry)
-
-
-def warm(kind: str) -> None:
-    """Import the SDK that `kind` needs, in the calling thread. Collecting garbage meanwhile would stop the other threads for long."""
-    import gc
-    from importlib import import_module
-
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        for module in _HEAVY.get(kind, ()):
-            import_module(module)
-    finally:
-        gc.freeze()
-        if was_enabled:
-            gc.enable()
-
-
-_HEAVY: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "anthropic": ("httpx2", "anthropic", "anthropic.resources.messages"),
-        "google": ("httpx2", "google.genai"),
-    }
-)
 
 
 def _adapter(spec: ModelSpec, settings: ProviderSettings, key: str | None, url: str) -> Model:

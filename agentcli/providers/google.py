@@ -13,8 +13,9 @@ from agentcli.core.model import ModelSpec, Request, Step
 from agentcli.providers.google_errors import from_api_error
 from agentcli.providers.google_reply import Reply
 from agentcli.providers.google_request import countable, to_wire
-from agentcli.providers.http import connection_error, http_client, opened, quiet_sdk
+from agentcli.providers.http import connection_error, http_client, opened, quiet_sdk, scrubbed
 from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.warming import warmed
 
 
 class GoogleModel:
@@ -33,6 +34,7 @@ class GoogleModel:
 
     async def stream(self, request: Request) -> AsyncIterator[Step]:
         """See `Model.stream`."""
+        await warmed("google")
         wire = to_wire(request, self._settings)
         reply = Reply()
         responses: list[Any] = []
@@ -99,10 +101,13 @@ class GoogleModel:
     def _client(self) -> Any:
         from google import genai
 
-        quiet_sdk(r"google\.genai")
+        quiet_sdk("google.genai", "google_genai")
         options: dict[str, Any] = {"httpx_async_client": self._http, "headers": dict(self._settings.headers)}
         if self._base_url:
             options["base_url"] = self._base_url
         if self._settings.version:
             options["api_version"] = self._settings.version
-        return genai.Client(api_key=self._key or "none", vertexai=False, http_options=options)
+        try:
+            return genai.Client(api_key=self._key or "none", vertexai=False, http_options=options)
+        except (ImportError, ValueError) as error:
+            raise ModelError(f"The Gemini SDK cannot start: {scrubbed(str(error), self._key)}", "bad_request") from None

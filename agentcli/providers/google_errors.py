@@ -61,6 +61,8 @@ def _cause(code: int, status: str, words: str, details: list[Mapping[str, Any]])
         return bad_request_cause(words)
     if (status == "RESOURCE_EXHAUSTED" or code == 429) and any(map(_is_daily, details)):
         return "billing"
+    if 300 <= code < 400:
+        return "not_found"
     if code in _BY_CODE:
         return _BY_CODE[code]
     return _BY_STATUS.get(status, "server" if code >= 500 else "bad_request")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -32,7 +33,8 @@ def http_client(settings: ProviderSettings) -> httpx2.AsyncClient:
             responses.append(response)
 
     hooks: dict[str, list[Callable[..., Any]]] = {"request": [be_patient], "response": [remember]}
-    return httpx2.AsyncClient(timeout=limits, follow_redirects=True, event_hooks=hooks)
+    # Redirects are not followed: they could take the key to another host.
+    return httpx2.AsyncClient(timeout=limits, follow_redirects=False, event_hooks=hooks)
 
 
 def connection_error(error: Exception, settings: ProviderSettings, host: str) -> ModelError:
@@ -58,10 +60,14 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
             return ModelError(f"The connection to {host} broke off ({type(error).__name__}).", "network")
 
 
-def quiet_sdk(package: str) -> None:
-    """Keep an SDK's warnings about old models and new enum values off the user's screen."""
-    warnings.filterwarnings("ignore", module=rf"{package}(\.|$)")
+def quiet_sdk(package: str, logger: str) -> None:
+    """Keep an SDK's warnings about old models, new enum values and doubled variables off the user's screen."""
+    import logging
+
+    warnings.filterwarnings("ignore", module=rf"{re.escape(package)}(\.|$)")
     warnings.filterwarnings("ignore", category=DeprecationWarning, message=r"The model '.*' is deprecated")
+    if not logging.getLogger(logger).handlers:
+        logging.getLogger(logger).addHandler(logging.NullHandler())
 
 
 def scrubbed(text: str, secret: str | None, longest: int = 300) -> str:

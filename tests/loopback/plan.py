@@ -36,13 +36,14 @@ class Cut:
 
 @dataclass(frozen=True)
 class Fail:
-    """A reply that turns into an error after `after` events, though the status was 200."""
+    """A reply that turns into an error after `after` events, though the status was 200; `bare` without the form of an event."""
 
     reply: Reply | Raw
     after: int
     kind: str
     message: str = "the script says so"
     code: int = 503
+    bare: bool = False
 
 
 @dataclass(frozen=True)

@@ -235,15 +235,17 @@ def _paced(events: list[bytes], answer: Any, inner: Any, wire: Wire) -> Iterator
     for number, data in enumerate(events):
         if isinstance(answer, Fail) and number == answer.after:
             refusal = Refuse(answer.code, answer.kind, answer.message)
-            yield (
-                0,
-                (anthropic_wire if wire == "anthropic" else google_wire).line(
-                    anthropic_error(refusal) if wire == "anthropic" else google_error(refusal)
-                ),
-            )
+            error = anthropic_error(refusal) if wire == "anthropic" else google_error(refusal)
+            yield 0, _error_line(error, wire, answer.bare)
             return
         silent = answer.seconds if isinstance(answer, Idle) and number == answer.after else 0.0
         yield silent + _pace(inner, number, len(data)), data
+
+
+def _error_line(error: dict[str, Any], wire: Wire, bare: bool) -> bytes:
+    if bare:
+        return json.dumps(error, indent=2).encode()
+    return anthropic_wire.line(error) if wire == "anthropic" else google_wire.line(error)
 
 
 def _pace(inner: Any, number: int, size: int) -> float:

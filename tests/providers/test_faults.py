@@ -114,6 +114,21 @@ def test_an_error_in_mid_stream_is_told_by_its_type_though_the_status_was_good(n
         assert heard.stop is None
 
 
+def test_geminis_bare_error_in_mid_stream_is_understood_too() -> None:
+    heard, _ = ask("flash", [Fail(say("a reply of some length " * 20), 2, "UNAVAILABLE", bare=True)])
+    assert heard.error is not None
+    assert heard.error.cause == "overloaded"
+
+
+@both
+def test_a_redirect_is_not_followed_with_the_key(name: str) -> None:
+    with Loopback([say("caught")]) as elsewhere:
+        heard, _ = ask(name, [Refuse(307, headers={"location": f"{elsewhere.url}/v1/messages"})])
+        assert elsewhere.asked == []
+    assert heard.error is not None
+    assert heard.error.cause == "not_found"
+
+
 @both
 def test_the_servers_own_words_on_a_window_that_is_full_are_recognised(name: str) -> None:
     with Loopback([say("x")], window=1000) as server:

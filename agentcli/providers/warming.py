@@ -1,0 +1,49 @@
+"""SDKs take seconds to import: do it early, in a thread, and never make the event loop wait for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "anthropic": ("httpx2", "anthropic", "anthropic.resources.messages"),
+        "google": ("httpx2", "google.genai"),
+    }
+)
+_importing = threading.Lock()
+
+
+def warm(kind: str) -> None:
+    """Import the SDK that `kind` needs, in the calling thread; nothing where it needs none or has it already.
+
+    Collecting garbage meanwhile would stop the other threads for long, and what was imported is never garbage.
+    """
+    import gc
+    import sys
+    from importlib import import_module
+
+    with _importing:
+        missing = [module for module in _MODULES.get(kind, ()) if module not in sys.modules]
+        if not missing:
+            return
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            for module in missing:
+                import_module(module)
+        finally:
+            gc.freeze()
+            if was_enabled:
+                gc.enable()
+
+
+async def warmed(kind: str) -> None:
+    """Have the SDK: wait without blocking for a thread that is at it, else import it here, which is faster than in a thread."""
+    if _importing.locked():
+        import asyncio
+
+        await asyncio.to_thread(warm, kind)
+    else:
+        warm(kind)
