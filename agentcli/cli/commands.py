@@ -189,19 +189,17 @@ def _read(path: str) -> str:
 
 def invoke(arguments: list[str]) -> int:
     """Parse the command line and run what it asks for. Wrong usage ends with 2."""
-    import click
-
-    group = _group()
+    commands = {"run", "resume", "demo", *GROUPS, *OTHERS}
+    arguments = with_command(_spelled_out(arguments), commands)
+    group = _group(arguments[:1] if arguments[0] in commands else arguments)
     try:
-        code = group.main(with_command(_spelled_out(arguments), set(group.commands)), "agentcli", standalone_mode=False)
-    except click.exceptions.Abort as error:
-        raise KeyboardInterrupt from error
-    except click.exceptions.Exit as stop:
+        return int(group.main(arguments, "agentcli", standalone_mode=False) or 0)
+    except typer.Exit as stop:
         return stop.exit_code
-    except click.ClickException as error:
-        usage = error.ctx.get_usage() if isinstance(error, click.UsageError) and error.ctx else ""
-        raise UsageError(f"{error.format_message()}\n{usage}".rstrip() + "\nTry agentcli --help.") from error
-    return int(code or 0)
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    except typer.TyperException as error:
+        raise UsageError(f"{error} See agentcli --help.") from error
 
 
 def with_command(arguments: list[str], commands: set[str]) -> list[str]:
@@ -241,13 +239,30 @@ def _spelled_out(arguments: list[str]) -> list[str]:
     return spelled
 
 
-def _group() -> TyperGroup:
-    from agentcli.cli import lab, permissions, program, sessions
+GROUPS = ("sessions", "context", "permissions")
+OTHERS = ("models", "tools", "config", "doctor", "stats")
+"""Commands of their own modules, which are imported only when they, or help, are asked for."""
 
-    app.add_typer(sessions.app, name="sessions")
-    app.add_typer(lab.app, name="context")
-    app.add_typer(permissions.app, name="permissions")
-    program.add_to(app)
+
+def _group(arguments: list[str]) -> TyperGroup:
+    wanted = set(arguments)
+    helping = wanted & {"-h", "--help"} and not wanted & {"run", "resume", "demo"}
+    if helping or "sessions" in wanted:
+        from agentcli.cli import sessions
+
+        app.add_typer(sessions.app, name="sessions")
+    if helping or "context" in wanted:
+        from agentcli.cli import lab
+
+        app.add_typer(lab.app, name="context")
+    if helping or "permissions" in wanted:
+        from agentcli.cli import permissions
+
+        app.add_typer(permissions.app, name="permissions")
+    if helping or wanted & set(OTHERS):
+        from agentcli.cli import program
+
+        program.add_to(app)
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     return group
