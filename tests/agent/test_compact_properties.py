@@ -32,7 +32,7 @@ from tests.agent.compacting import (
     snapshot,
     text_of,
 )
-from tests.context.transcripts import Session, sessions
+from tests.context.transcripts import ACTS, Session, act, sessions
 
 SMALL = replace(MAIN, window=16_000, max_output=4_000)
 EAGER = ContextSettings(
@@ -51,7 +51,20 @@ REPLIES = st.sampled_from(
         "<state_snapshot><overall_goal>cut",
     ]
 )
-CALM = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+CALM = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@st.composite
+def busy_sessions(draw: st.DrawFn, most: int = 10) -> Session:
+    """A long session in which all sorts of things happen at the end."""
+    begun = long_story(steps=12, turns=3)
+    story = Session(records=list(begun.records), turn=begun.turn)
+    for name, size, text in draw(st.lists(ACTS, max_size=most)):
+        act(story, name, size, text)
+    return story
+
+
+ANY = st.one_of(sessions(most=20), busy_sessions())
 
 
 def journal_of(story: Session) -> MemorySession:
@@ -63,7 +76,7 @@ def journal_of(story: Session) -> MemorySession:
 
 @pytest.mark.parametrize("policy", POLICIES)
 @CALM
-@given(story=sessions(most=20), reply=REPLIES, trigger=st.sampled_from(["manual", "overflow", "auto"]))
+@given(story=ANY, reply=REPLIES, trigger=st.sampled_from(["manual", "overflow", "auto"]))
 def test_taking_a_compaction_back_gives_the_view_back(
     policy: str, story: Session, reply: str | ModelError, trigger: str
 ) -> None:
@@ -79,7 +92,7 @@ def test_taking_a_compaction_back_gives_the_view_back(
 
 @pytest.mark.parametrize("policy", POLICIES)
 @CALM
-@given(story=sessions(most=24), again=st.booleans(), reply=REPLIES)
+@given(story=ANY, again=st.booleans(), reply=REPLIES)
 def test_calls_stay_with_their_results_and_pins_stay_whole(
     policy: str, story: Session, again: bool, reply: str | ModelError
 ) -> None:
@@ -87,7 +100,9 @@ def test_calls_stay_with_their_results_and_pins_stay_whole(
     pinned = {
         record.seq: record.body
         for record in journal.history.entries
-        if record.seq in journal.history.pins and isinstance(record.body, ToolResult)
+        if record.seq in journal.history.pins
+        and isinstance(record.body, ToolResult)
+        and record.body.call_id not in journal.history.cleared
     }
     compress(journal, Answers(reply), main=SMALL, settings=EAGER, policy=policy)
     if again:
@@ -101,11 +116,11 @@ def test_calls_stay_with_their_results_and_pins_stay_whole(
     for seq, result in pinned.items():
         there = any(block.seq == seq for block in view.blocks)
         assert there or (carried and seq in {words.seq for words in carried.pins}) or not result.output
-        assert result.output in texts or seq in journal.history.cleared or there
+        assert result.output in texts or there
 
 
 @CALM
-@given(story=sessions(most=24), reply=REPLIES)
+@given(story=ANY, reply=REPLIES)
 def test_no_word_of_the_user_is_lost_by_auto(story: Session, reply: str | ModelError) -> None:
     journal = journal_of(story)
     typed = [
@@ -121,7 +136,7 @@ def test_no_word_of_the_user_is_lost_by_auto(story: Session, reply: str | ModelE
 
 @pytest.mark.parametrize("policy", POLICIES)
 @CALM
-@given(story=sessions(most=24))
+@given(story=ANY)
 def test_a_plan_divides_the_records_and_is_the_same_every_time(policy: str, story: Session) -> None:
     view = shown(journal_of(story))
     limits, counts = limits_of(SMALL, EAGER), Counts()
@@ -166,7 +181,7 @@ def test_a_second_compaction_loses_no_knowledge(facts: list[str], again: list[st
 
 
 @CALM
-@given(story=sessions(most=20), reply=REPLIES)
+@given(story=ANY, reply=REPLIES)
 def test_a_policy_can_follow_any_other(story: Session, reply: str | ModelError) -> None:
     journal = journal_of(story)
     for policy in ("sliding", "regions", "auto", "opencode", "gemini", "regions", "auto"):

@@ -47,6 +47,9 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
     floor = counts.head + sum(sizes[at:]) + carried
     cleared = _too_large(messages[at:], counts, settings, floor - aim if floor > limits.hard else 0)
     floor -= sum(cleared.values())
+    if not at and not cleared:
+        why = f"Too little stands before the newest steps to be worth a summary ({before:,} tokens in all)."
+        return nothing(POLICY, view, before, why, trigger=trigger)
     if floor >= before * (1 - settings.min_shrink):
         return nothing(POLICY, view, before, _infeasible(floor, before, counts.head, carried), trigger=trigger)
     summary = _expected(sum(sizes[:at])) if at else 0
