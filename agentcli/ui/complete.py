@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -160,6 +159,8 @@ def _parents(path: str) -> list[str]:
 
 
 def _git_files(root: Path) -> list[str] | None:
+    import subprocess
+
     # The repository's own settings must not start a program just because somebody typed an @.
     command = ["git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}

@@ -19,9 +19,9 @@ from agentcli.ui.asking import Asking
 from agentcli.ui.cells import wrap
 from agentcli.ui.complete import Completion, Files, Menu, Words
 from agentcli.ui.draw import Item
+from agentcli.ui.look import Look
 from agentcli.ui.prompt import Editor
 from agentcli.ui.screen import Screen
-from agentcli.ui.scroll import Look
 from agentcli.ui.status import Telling
 from agentcli.ui.view import Choice, Note, Printed, State
 
@@ -35,11 +35,12 @@ class Console:
     host: Host
     desk: Desk
 
-    def __init__(self, screen: Screen, replay: int) -> None:
-        self.screen, self._replay = screen, replay
+    asking: Asking
+
+    def __init__(self, screen: Screen, editor: Editor) -> None:
+        self.screen, self.editor = screen, editor
         self.interrupt = asyncio.Event()
-        self.asking: Asking
-        self.editor: Editor
+        self._replay = 0
         self._completion = Completion((), Files(Path.cwd()))
 
     @property
@@ -117,15 +118,15 @@ class Console:
     def move_to(self, desk: Desk) -> None:
         """Go on with another session; the one that was open is closed."""
         self.desk.close()
-        self.sit_down(desk)
+        self.sit_down(desk, self._replay)
 
-    def sit_down(self, desk: Desk) -> None:
-        """Show a session from now on, and the end of what was said in it."""
-        self.desk = desk
+    def sit_down(self, desk: Desk, replay: int) -> None:
+        """Show a session from now on, and the last `replay` things that were said in it."""
+        self.desk, self._replay = desk, replay
         known = [Words(name, commands.summary(name), self._arguments(name)) for name in commands.COMMANDS]
         self._completion = Completion(known, Files(desk.cwd))
         self.screen.status = Telling(desk)
-        for record in desk.history.entries[-self._replay :]:
+        for record in desk.history.entries[-replay or len(desk.history.entries) :]:
             self.screen.hear(Recorded(record))
         self.screen.change(replace(self.state, todo=desk.history.todo))
         self.screen.refresh()

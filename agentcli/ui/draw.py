@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe
 from agentcli.ui.cells import clip, expand, width, wrap
-from agentcli.ui.scroll import Look, Markdown, duration
+from agentcli.ui.look import Look, Markdown, duration
 from agentcli.ui.theme import Theme
-from agentcli.ui.view import Dialog, Running, State, Status, Work
+
+if TYPE_CHECKING:
+    from agentcli.core.record import TodoItem
+    from agentcli.ui.view import Dialog, Running, State, Status, Work
 
 MENU_ROWS = 8
 RUNNING_ROWS = 5
@@ -74,7 +77,7 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
         low, cursor = _lowest(low, cursor, room)
     else:
         above = _around(state, size, look.theme)
-        low, (row, column) = _input(edit, size, look.theme)
+        low, (row, column) = input_lines(edit, size, look.theme)
         low, cursor = _lowest([*above, *low], (len(above) + row, column), room)
     high = [*unfinished, *_busy(state, size, look.theme, now)][-max(room - len(low), 0) :] if room > len(low) else []
     return Live((*high, *low), (len(high) + cursor[0], cursor[1]))
@@ -189,7 +192,8 @@ def _step(item: TodoItem, columns: int, theme: Theme) -> str:
             return clip(f"  ☐ {words}", columns)
 
 
-def _input(edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
+def input_lines(edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
+    """What is being typed and the menu under it, and the cursor's place there."""
     columns = max(size.columns - 3, 4)
     rows, (row, column) = rows_of(edit.text, columns, edit.cursor)
     limit = max((size.rows - 4) // 2, 1)

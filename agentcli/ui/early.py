@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 PROMPT = "> "
-BRACKETED_PASTE = "\x1b[?2004h"
+BRACKETED_PASTE, PLAIN_PASTE = "\x1b[?2004h", "\x1b[?2004l"
 _CTRL_C = 3
 
 
@@ -36,7 +36,7 @@ class EarlyTerminal:
     """
 
     def __init__(self, keyboard: int, screen: int, status: str) -> None:
-        self._keyboard, self._screen = keyboard, screen
+        self._keyboard, self.screen = keyboard, screen
         self._before: list[Any] = termios.tcgetattr(keyboard)
         self._wide_enough = _columns(screen) - len(PROMPT) - 1
         self._held = False
@@ -71,12 +71,12 @@ class EarlyTerminal:
         return outcome[0]()
 
     def restore(self) -> None:
-        """Put the terminal back as it was found; nothing typed is thrown away."""
+        """Put the terminal back as it was found; nothing typed is thrown away. Does no harm twice."""
         termios.tcsetattr(self._keyboard, termios.TCSADRAIN, self._before)
 
     def leave(self) -> None:
         """Take the prompt off the screen and restore, when it turns out that nobody will read it."""
-        _write(self._screen, "\r\x1b[A\x1b[J\x1b[?2004l")
+        _write(self.screen, "\r\x1b[A\x1b[J" + PLAIN_PASTE)
         self.restore()
 
     def _take(self, data: bytes) -> None:
@@ -92,7 +92,7 @@ class EarlyTerminal:
         self._held = self._held or room < 0 or "\ufffd" in text
         if not self._held:
             self.shown += text
-            _write(self._screen, text)
+            _write(self.screen, text)
 
 
 def _attempt(work: Callable[[], T], outcome: list[Callable[[], T]], ring: int) -> None:

@@ -10,7 +10,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 if TYPE_CHECKING:
-    from agentcli.ui.prompt import Act, Deeds, Editor
+    from agentcli.ui.prompt import Act, Editor
 
 HELP = (
     ("Enter", "send; while it works: queue for after the turn"),
@@ -45,17 +45,17 @@ _ACTS: dict[str, Act] = {
 _DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "pageup", "pagedown", "home", "end")
 
 
-def bindings(editor: Editor, deeds: Deeds) -> KeyBindings:
+def bindings(editor: Editor) -> KeyBindings:
     """All keys; what is not here does what prompt_toolkit's Emacs or vi mode does."""
     keys = KeyBindings()
-    drafting = Condition(lambda: not deeds.asking)
+    drafting = Condition(lambda: not editor.deeds.asking)
     menu = drafting & Condition(lambda: bool(editor.menu.items))
-    _sending(keys, editor, deeds, drafting)
-    _leaving(keys, editor, deeds, drafting)
-    _moving(keys, editor, deeds, drafting, menu)
-    _dialogs(keys, deeds)
+    _sending(keys, editor, drafting)
+    _leaving(keys, editor, drafting)
+    _moving(keys, editor, drafting, menu)
+    _dialogs(keys, editor)
     for key, act in _ACTS.items():
-        keys.add(key, filter=drafting)(_does(deeds, act))
+        keys.add(key, filter=drafting)(_does(editor, act))
 
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
@@ -69,7 +69,7 @@ def bindings(editor: Editor, deeds: Deeds) -> KeyBindings:
     return keys
 
 
-def _sending(keys: KeyBindings, editor: Editor, deeds: Deeds, drafting: Filter) -> None:
+def _sending(keys: KeyBindings, editor: Editor, drafting: Filter) -> None:
     @keys.add("enter", filter=drafting)
     def send(event: KeyPressEvent) -> None:
         if editor.menu.items and editor.chosen >= 0:
@@ -78,7 +78,7 @@ def _sending(keys: KeyBindings, editor: Editor, deeds: Deeds, drafting: Filter) 
             editor.draft.delete_before_cursor()
             editor.draft.insert_text("\n")
         elif editor.draft.text.strip():
-            deeds.submit(editor.take())
+            editor.deeds.submit(editor.take())
 
     @keys.add("c-j", filter=drafting)
     def new_line(event: KeyPressEvent) -> None:
@@ -86,42 +86,42 @@ def _sending(keys: KeyBindings, editor: Editor, deeds: Deeds, drafting: Filter) 
 
     @keys.add("escape", "enter", filter=drafting)
     def steer(event: KeyPressEvent) -> None:
-        if deeds.working and editor.draft.text.strip():
-            deeds.steer(editor.take())
+        if editor.deeds.working and editor.draft.text.strip():
+            editor.deeds.steer(editor.take())
         else:
             editor.draft.insert_text("\n")
 
     @keys.add("?", filter=drafting & Condition(lambda: not editor.draft.text))
     def list_keys(event: KeyPressEvent) -> None:
-        deeds.act("keys")
+        editor.deeds.act("keys")
 
 
-def _leaving(keys: KeyBindings, editor: Editor, deeds: Deeds, drafting: Filter) -> None:
+def _leaving(keys: KeyBindings, editor: Editor, drafting: Filter) -> None:
     @keys.add("escape", filter=drafting & ~(vi_mode & vi_insert_mode))
     def interrupt(event: KeyPressEvent) -> None:
         if editor.menu.items:
             editor.close_menu()
         else:
-            deeds.act("interrupt")
+            editor.deeds.act("interrupt")
 
     @keys.add("c-c", filter=drafting)
     def break_off(event: KeyPressEvent) -> None:
-        deeds.act("break")
+        editor.deeds.act("break")
 
     @keys.add("c-d", filter=drafting & Condition(lambda: not editor.draft.text))
     def leave(event: KeyPressEvent) -> None:
-        deeds.act("leave")
+        editor.deeds.act("leave")
 
     @keys.add(Keys.SIGINT)
     def signalled(event: KeyPressEvent) -> None:
-        deeds.act("break")
+        editor.deeds.act("break")
 
 
-def _moving(keys: KeyBindings, editor: Editor, deeds: Deeds, drafting: Filter, menu: Filter) -> None:
+def _moving(keys: KeyBindings, editor: Editor, drafting: Filter, menu: Filter) -> None:
     @keys.add("up", filter=drafting & ~menu)
     def earlier(event: KeyPressEvent) -> None:
         document = editor.draft.document
-        queued = deeds.recall() if not document.text else None
+        queued = editor.deeds.recall() if not document.text else None
         if queued is not None:
             editor.put(queued)
         else:
@@ -145,33 +145,33 @@ def _moving(keys: KeyBindings, editor: Editor, deeds: Deeds, drafting: Filter, m
 
     @keys.add("s-tab", filter=drafting)
     def next_mode(event: KeyPressEvent) -> None:
-        deeds.act("mode")
+        editor.deeds.act("mode")
 
 
-def _dialogs(keys: KeyBindings, deeds: Deeds) -> None:
-    asking = Condition(lambda: bool(deeds.asking))
-    choosing = Condition(lambda: deeds.asking == "choice")
+def _dialogs(keys: KeyBindings, editor: Editor) -> None:
+    asking = Condition(lambda: bool(editor.deeds.asking))
+    choosing = Condition(lambda: editor.deeds.asking == "choice")
     for name in _DIALOG_KEYS:
-        keys.add(name, filter=asking)(_presses(deeds, name))
+        keys.add(name, filter=asking)(_presses(editor, name))
 
     @keys.add("c-g", filter=asking)
     def edit(event: KeyPressEvent) -> None:
-        deeds.press("c-g")
+        editor.deeds.press("c-g")
 
     @keys.add(Keys.Any, filter=choosing)
     def letter(event: KeyPressEvent) -> None:
-        deeds.press(event.data)
+        editor.deeds.press(event.data)
 
 
-def _does(deeds: Deeds, act: Act) -> Callable[[KeyPressEvent], Any]:
+def _does(editor: Editor, act: Act) -> Callable[[KeyPressEvent], Any]:
     def handler(event: KeyPressEvent) -> None:
-        deeds.act(act)
+        editor.deeds.act(act)
 
     return handler
 
 
-def _presses(deeds: Deeds, name: str) -> Callable[[KeyPressEvent], Any]:
+def _presses(editor: Editor, name: str) -> Callable[[KeyPressEvent], Any]:
     def handler(event: KeyPressEvent) -> None:
-        deeds.press(name)
+        editor.deeds.press(name)
 
     return handler

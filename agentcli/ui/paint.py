@@ -31,15 +31,19 @@ def to_terminal(descriptor: int) -> Write:
 
 
 class Painter:
-    """Keeps the live lines at the bottom of the scrollback. `live` and `cursor` say what stands on the screen already.
+    """Keeps the live lines at the bottom of the scrollback.
 
     No line may be wider than the terminal, and the live lines must be fewer than its rows.
     """
 
-    def __init__(self, write: Write, live: Sequence[str] = (), cursor: Place = (0, 0)) -> None:
+    def __init__(self, write: Write) -> None:
         self._write = write
-        self._live = list(live)
-        self._cursor = cursor
+        self._live: list[str] = []
+        self._cursor: Place = (0, 0)
+
+    def assume(self, live: Sequence[str], cursor: Place) -> None:
+        """These lines stand on the screen already, and the cursor there."""
+        self._live, self._cursor = list(live), cursor
 
     @property
     def live(self) -> Sequence[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input.typeahead import store_typeahead
@@ -60,6 +61,10 @@ class Deeds(Protocol):
         """Take back the message that was queued last."""
         ...
 
+    def complete(self, before: str) -> Menu:
+        """What may stand where the cursor is."""
+        ...
+
     @property
     def working(self) -> bool:
         """Whether a turn runs."""
@@ -82,36 +87,27 @@ class Deeds(Protocol):
 class Editor:
     """The draft, the line of a dialog, and the completion menu."""
 
-    def __init__(
-        self,
-        deeds: Deeds,
-        complete: Callable[[str], Menu],
-        past: list[str],
-        *,
-        vi: bool = False,
-        stdin: TextIO = sys.stdin,
-    ) -> None:
+    def __init__(self, deeds: Deeds, stdin: TextIO = sys.stdin) -> None:
+        self.deeds = deeds
         self.pastes = Pastes()
         self.menu, self.chosen = Menu(), -1
-        self._deeds, self._complete = deeds, complete
-        self.draft = Buffer(multiline=True, history=InMemoryHistory(past), on_text_changed=lambda _: self._changed())
-        self.line = Buffer(multiline=False, on_text_changed=lambda _: deeds.typed())
+        self.draft = Buffer(multiline=True, on_text_changed=lambda _: self._changed())
+        self.line = Buffer(multiline=False, on_text_changed=lambda _: self.deeds.typed())
         self.keyboard = Keyboard(stdin)
         self.application: Application[int] = Application(
             layout=Layout(HSplit([Window(BufferControl(self.draft)), Window(BufferControl(self.line))])),
-            key_bindings=bindings(self, deeds),
-            editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
+            key_bindings=bindings(self),
             input=self.keyboard,
             output=DummyOutput(),
             terminal_size_polling_interval=None,
         )
         self.application.ttimeoutlen = self.application.timeoutlen = FLUSH
-        self.application.renderer = _Painted(self.application, deeds)
+        self.application.renderer = _Painted(self.application, self)
 
     @property
     def edit(self) -> Edit:
         """A frozen copy of what is being typed."""
-        if self._deeds.asking:
+        if self.deeds.asking:
             return Edit(self.line.text, self.line.cursor_position)
         mark = "! " if self.draft.text.startswith("!") else ""
         return Edit(self.draft.text, self.draft.cursor_position, self.menu.items, self.chosen, mark)
@@ -122,9 +118,19 @@ class Editor:
 
     async def run(self) -> int:
         """Read keys until `leave`."""
-        # Drawing a control would load the history; nothing is drawn here.
-        self.application.pre_run_callables.append(self.draft.load_history_if_not_yet_loaded)
         return await self.application.run_async()
+
+    def remember(self, past: Sequence[str]) -> None:
+        """Have these prompts, oldest first, behind the Up key."""
+        text, cursor = self.draft.text, self.draft.cursor_position
+        self.draft.history = InMemoryHistory(list(past))
+        self.draft.reset(Document(text, cursor))
+        # Drawing a control would load the history; nothing is drawn here.
+        self.draft.load_history_if_not_yet_loaded()
+
+    def edit_like(self, mode: Literal["emacs", "vi"]) -> None:
+        """Which keys edit."""
+        self.application.editing_mode = EditingMode.VI if mode == "vi" else EditingMode.EMACS
 
     def leave(self, code: int) -> None:
         """End `run`."""
@@ -174,25 +180,23 @@ class Editor:
         self.menu, self.chosen = Menu(), -1
 
     def _changed(self) -> None:
-        self.menu = self._complete(self.draft.document.text_before_cursor)
+        self.menu = self.deeds.complete(self.draft.document.text_before_cursor)
         self.chosen = 0 if self.menu.first and self.menu.items else -1
 
 
 class _Painted(Renderer):
     """Puts our painting where prompt_toolkit's would be; suspending and resizing work through it unchanged."""
 
-    def __init__(self, application: Application[int], deeds: Deeds) -> None:
-        self._deeds: Deeds | None = None  # the base class resets itself before there is anything to reset
+    def __init__(self, application: Application[int], editor: Editor) -> None:
         super().__init__(application._merged_style, application.output)
-        self._deeds = deeds
+        self._editor = editor
 
     def render(self, app: Application[Any], layout: AnyLayout, is_done: bool = False) -> None:
-        if self._deeds is not None and not is_done:
-            self._deeds.paint()
+        if not is_done:
+            self._editor.deeds.paint()
 
     def erase(self, leave_alternate_screen: bool = True) -> None:
-        if self._deeds is not None:
-            self._deeds.erase()
+        self._editor.deeds.erase()
 
     def request_absolute_cursor_position(self) -> None:
         """Nothing here depends on where the terminal's cursor is."""

@@ -11,8 +11,10 @@ from dataclasses import replace
 
 from agentcli.core.event import Event, TextDelta, ThinkingDelta
 from agentcli.ui.draw import Edit, Live, Size, draw, tail
+from agentcli.ui.early import PLAIN_PASTE
+from agentcli.ui.look import Look, Markdown
 from agentcli.ui.paint import Painter
-from agentcli.ui.scroll import Look, Markdown, render
+from agentcli.ui.scroll import render
 from agentcli.ui.view import Piece, State, Status, update
 
 FRAME = 0.033
@@ -153,7 +155,7 @@ class Screen:
         """Print what is left, take the live part away for good, and leave the terminal's modes as they were."""
         self.flush()
         self.painter.erase()
-        self.painter.raw("\x1b[?2004l")
+        self.painter.raw(PLAIN_PASTE)
 
     def _show(self, lines: list[str], size: Size) -> None:
         if self._away:

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import assert_never
 
 from agentcli.core.message import ToolResult
 from agentcli.core.sanitise import safe
 from agentcli.ui import diff
 from agentcli.ui.cells import clip, expand, wrap
-from agentcli.ui.theme import DARK, Role, Theme
+from agentcli.ui.look import Look, Markdown, duration
+from agentcli.ui.theme import Role, Theme
 from agentcli.ui.view import Called, Note, Piece, Printed, Reply, Said, Thought
-
-Markdown = Callable[[str, int, Theme, bool], list[str]]
-"""Source, width, theme, and whether a blank line goes first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How things are shown. `output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts."""
-
-    theme: Theme = DARK
-    thinking: bool = False
-    output_lines: int = 5
-    diff_lines: int = 60
-    tail_rows: int = 14
 
 
 def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) -> list[str]:
@@ -96,17 +82,6 @@ def brief(result: ToolResult) -> str:
     if spent >= 2:
         facts.append(duration(spent))
     return ", ".join(facts)
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people."""
-    if seconds < 60:
-        return f"{seconds:.0f}s"
-    return (
-        f"{seconds // 60:.0f}m {seconds % 60:02.0f}s"
-        if seconds < 3600
-        else f"{seconds // 3600:.0f}h {seconds % 3600 // 60:02.0f}m"
-    )
 
 
 def _output(result: ToolResult, width: int, theme: Theme, whole: bool) -> list[str]:

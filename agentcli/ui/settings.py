@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.ui import theme
-from agentcli.ui.scroll import Look
+from agentcli.ui.look import Look
 
 
 @dataclass(frozen=True, slots=True)

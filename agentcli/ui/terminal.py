@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import sys
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,11 +15,12 @@ from agentcli.agent.ports import Desk, Host
 from agentcli.core.sanitise import safe
 from agentcli.ui import history
 from agentcli.ui.asking import Asking
+from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
-from agentcli.ui.early import BRACKETED_PASTE, EarlyTerminal
+from agentcli.ui.early import EarlyTerminal, start
 from agentcli.ui.keys import HELP
-from agentcli.ui.paint import Painter, to_terminal
-from agentcli.ui.prompt import Act, Editor
+from agentcli.ui.lobby import HANGUP, Lobby
+from agentcli.ui.prompt import Act
 from agentcli.ui.repl import Repl
 from agentcli.ui.screen import Screen
 from agentcli.ui.scroll import called
@@ -34,41 +34,70 @@ CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
 """The modes that Shift-Tab goes through; the others are only set by name."""
 TWICE = 1.5
 """Seconds within which a second Ctrl-C leaves."""
-HANGUP = 129
-
-
-async def run(
-    host: Host,
-    desk: Desk,
-    *,
-    prompts: Sequence[str] = (),
-    settings: Settings | None = None,
-    early: EarlyTerminal | None = None,
-) -> int:
-    """Run the REPL on a desk whose approvals go elsewhere; returns the exit code."""
-    return await Terminal(settings or Settings(), early).run(host, desk, prompts)
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminal:
     """`approve` and `ask_user` are the ports that the agent asks through; `run` lasts until the person leaves."""
 
-    def __init__(self, settings: Settings, early: EarlyTerminal | None = None) -> None:
-        self.settings, self._early = settings, early
-        descriptor = sys.stdout.fileno()
-        standing = (early.lines, (1, len(early.lines[1]))) if early is not None else ((), (0, 0))
-        self.screen = Screen(Painter(to_terminal(descriptor), *standing), descriptor, settings.look)
-        self._past = history.load(self._history, settings.history) if self._history else []
-        self.console = Console(self.screen, settings.replay)
-        self.repl = Repl(self.console, self._finished, self._failed)
-        past = [one.text for one in self._past]
-        self.editor = Editor(self, self.console.complete, past, vi=settings.vi)
-        self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
-        self._asking = Asking(self.screen, self.editor, self.console.compose, self.repl.interrupt, self._notify)
-        self.console.editor, self.console.asking = self.editor, self._asking
+    def __init__(self, settings: Settings, early: EarlyTerminal | None = None, *, lobby: Lobby | None = None) -> None:
+        self._lobby = lobby or Lobby(early or start())
+        self.editor = self._lobby.editor
+        self.screen = Screen(self._lobby.painter, self._lobby.descriptor, settings.look)
         self.screen.edit = lambda: self.editor.edit
+        self.console = Console(self.screen, self.editor)
+        self.repl = Repl(self.console, self._finished, self._failed)
+        self._asking = Asking(self.screen, self.editor, self.console.compose, self.repl.interrupt, self._notify)
+        self.console.asking = self._asking
         self.approve, self.ask_user = self._asking.approve, self._asking.ask_user
+        self.settings = settings
+        self._past: list[history.Typed] = []
+        self._tasks: list[asyncio.Task[None]] = []
         self._broken_at = 0.0
         self._opened = 0
+
+    async def run(self, host: Host, desk: Desk, prompts: Sequence[str] = ()) -> int:
+        """Read, work and show until the person leaves; returns the exit code. `prompts` are said first, one after another."""
+        self._lobby.arrive()
+        self.open(host, desk, self.settings, prompts)
+        try:
+            return await self.editor.run()
+        except EOFError:
+            return HANGUP
+        finally:
+            await self.close()
+            self._lobby.early.restore()
+
+    def open(self, host: Host, desk: Desk, settings: Settings, prompts: Sequence[str] = ()) -> None:
+        """Take the place of the lobby: show a session, and do what the keys say from now on."""
+        self.settings = settings
+        self.screen.look = settings.look
+        self._past = history.load(self._history, settings.history) if self._history else []
+        self.editor.remember([one.text for one in self._past])
+        self.editor.edit_like("vi" if settings.vi else "emacs")
+        self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
+        self.console.host = host
+        self.console.sit_down(desk, settings.replay)
+        self.editor.deeds = self
+        # The lexers would otherwise stop the keys when the first code block comes.
+        warming = asyncio.to_thread(_warm, self.screen)
+        self._tasks = [asyncio.create_task(self.screen.run()), asyncio.create_task(warming)]
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self.console.leave, 128 + number)
+        for prompt in filter(None, prompts):
+            self.submit(prompt)
+
+    async def close(self) -> None:
+        """End what goes on, give the terminal back, and say how to come again."""
+        await self.repl.stop()
+        for number in _SIGNALS:
+            asyncio.get_running_loop().remove_signal_handler(number)
+        ticking, warming = self._tasks
+        ticking.cancel()
+        self._say_goodbye()
+        await asyncio.wait({ticking, warming})
+        self.console.desk.close()
 
     @property
     def working(self) -> bool:
@@ -80,29 +109,6 @@ class Terminal:
         """Which kind of dialog is open."""
         dialog = self.screen.state.dialog
         return "" if dialog is None else "choice" if dialog.entry is None else "entry"
-
-    async def run(self, host: Host, desk: Desk, prompts: Sequence[str] = ()) -> int:
-        """Read, work and show until the person leaves; returns the exit code."""
-        self.console.host = host
-        self.console.sit_down(desk)
-        if self._early is not None:
-            self.editor.type_ahead(self._early.typed)
-        self.screen.painter.raw(BRACKETED_PASTE)
-        ticking = asyncio.create_task(self.screen.run())
-        # The lexers would otherwise stop the keys when the first code block comes.
-        warming = asyncio.create_task(asyncio.to_thread(_warm, self.screen))
-        for prompt in filter(None, prompts):
-            self.submit(prompt)
-        try:
-            with self._signals():
-                return await self.editor.run()
-        except EOFError:
-            return HANGUP
-        finally:
-            await self.repl.stop()
-            ticking.cancel()
-            self._say_goodbye()
-            await asyncio.wait({ticking, warming})
 
     def submit(self, text: str) -> None:
         """Enter."""
@@ -144,6 +150,10 @@ class Terminal:
                 self.console.notice("Nothing that runs can be sent to the background.")
             case "redraw":
                 self.screen.erase()
+
+    def complete(self, before: str) -> Menu:
+        """What may stand where the cursor is."""
+        return self.console.complete(before)
 
     def press(self, key: str) -> None:
         """A key for the open dialog."""
@@ -237,17 +247,6 @@ class Terminal:
     def _meanwhile(self, work: Coroutine[Any, Any, None]) -> None:
         self.editor.application.create_background_task(work)
 
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.console.leave, 128 + number)
-        try:
-            yield
-        finally:
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                loop.remove_signal_handler(number)
-
     def _say_goodbye(self) -> None:
         if self.editor.draft.text.strip():
             self._remember(self.editor.take())
@@ -257,8 +256,6 @@ class Terminal:
             if journal.folder is not None:
                 self.console.show("", f"agentcli resume {journal.id}")
             self.screen.close()
-            if self._early is not None:
-                self._early.restore()
 
 
 def _warm(screen: Screen) -> None:

@@ -7,10 +7,10 @@ approval, `ask` asks a question, `think` thinks, `fail` fails, `tools` runs a fe
 from __future__ import annotations
 
 import asyncio
+import importlib
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -361,30 +361,21 @@ def main() -> int:
 
     began = early.start()
     try:
-        terminal_module, asyncio_module = began.during(_heavy)
-        from agentcli.ui.settings import Settings as Looks
-
-        arguments = dict(one.split("=", 1) for one in sys.argv[1:])
-        state = Path(arguments["state"]) if "state" in arguments else None
-        looks = replace(Looks(state=state), vi="vi" in arguments, theme=arguments.get("theme", "auto"))
-        return asyncio_module.run(_session(terminal_module, looks, began))
+        lobby = began.during(lambda: importlib.import_module("agentcli.ui.lobby"))
     except KeyboardInterrupt:
         began.leave()
         return 130
+    return int(lobby.run(_open, early=began))
 
 
-def _heavy() -> tuple[Any, Any]:
-    import asyncio as asyncio_module
+def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedDesk, Any]:
+    from agentcli.ui.settings import Settings as Looks
 
-    from agentcli.ui import terminal
-
-    return terminal, asyncio_module
-
-
-async def _session(terminal_module: Any, looks: Any, began: Any) -> int:
-    terminal = terminal_module.Terminal(looks, began)
-    host = ScriptedHost(terminal.approve, terminal.ask_user)
-    return await terminal.run(host, host.new())
+    arguments = dict(one.split("=", 1) for one in sys.argv[1:])
+    time.sleep(float(arguments.get("loading", "0")))
+    state = Path(arguments["state"]) if "state" in arguments else None
+    host = ScriptedHost(approve, ask_user)
+    return host, host.new(), Looks(state=state, vi="vi" in arguments, theme=arguments.get("theme", "auto"))
 
 
 if __name__ == "__main__":

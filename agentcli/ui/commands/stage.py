@@ -8,7 +8,7 @@ from typing import Protocol
 
 from agentcli.agent.ports import Desk, Host
 from agentcli.core.event import Event
-from agentcli.ui.scroll import Look
+from agentcli.ui.look import Look
 from agentcli.ui.view import Choice, State
 
 

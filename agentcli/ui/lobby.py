@@ -1,0 +1,169 @@
+"""The whole editor, at work while the rest of the program is still being loaded; what is sent then waits."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from agentcli.ui import theme
+from agentcli.ui.complete import Menu
+from agentcli.ui.draw import Size, input_lines
+from agentcli.ui.early import PLAIN_PASTE, EarlyTerminal, start
+from agentcli.ui.paint import Painter, to_terminal
+from agentcli.ui.prompt import Act, Editor
+
+if TYPE_CHECKING:
+    from agentcli.agent.ports import Approve, AskUser, Desk, Host
+    from agentcli.ui.settings import Settings
+
+HANGUP = 129
+
+Opened = tuple["Host", "Desk", "Settings"]
+Open = Callable[["Approve", "AskUser"], Opened]
+"""Makes the program around the terminal. Called in a thread, while the person types already: all heavy imports belong in it."""
+
+
+def run(open_: Open, *, prompts: Sequence[str] = (), early: EarlyTerminal | None = None) -> int:
+    """Run the REPL; returns the exit code. What `open_` raises is raised here, with the terminal as it was before."""
+    standing = early if early is not None else start()
+    try:
+        return asyncio.run(Lobby(standing).run(open_, prompts))
+    finally:
+        standing.restore()
+
+
+class Lobby:
+    """The deeds of the keys until there is somebody to do them. `waiting` is what was sent meanwhile."""
+
+    def __init__(self, early: EarlyTerminal) -> None:
+        self.early = early
+        self.waiting: list[str] = []
+        self.descriptor = early.screen
+        self.painter = Painter(to_terminal(early.screen))
+        self.editor = Editor(self)
+        self._colours = theme.choose("auto", os.environ)
+
+    def arrive(self) -> None:
+        """Take over what stands on the screen, and the keys that were pressed so far."""
+        self.painter.assume(self.early.lines, (1, len(self.early.lines[1])))
+        self.editor.type_ahead(self.early.typed)
+
+    async def run(self, open_: Open, prompts: Sequence[str]) -> int:
+        """Read keys until the person leaves."""
+        self.arrive()
+        reading = asyncio.create_task(self.editor.run())
+        loading = asyncio.create_task(self._load(open_, prompts))
+        await asyncio.wait({reading, loading}, return_when=asyncio.FIRST_COMPLETED)
+        if not loading.done():
+            # The thread cannot be stopped, but nothing that it makes will be used.
+            loading.cancel()
+        if loading.cancelling() or loading.exception() is not None:
+            self.editor.leave(1)
+            code = await _code(reading)
+            self._clear()
+            return code if loading.cancelling() else _raise(loading)
+        try:
+            return await _code(reading)
+        finally:
+            await loading.result().close()
+
+    async def _load(self, open_: Open, prompts: Sequence[str]) -> Terminal:
+        gc.disable()
+        try:
+            make = await asyncio.to_thread(_import_terminal)
+            terminal = make(self)
+            host, desk, settings = await asyncio.to_thread(open_, terminal.approve, terminal.ask_user)
+        finally:
+            gc.freeze()
+            gc.enable()
+        terminal.open(host, desk, settings, [*prompts, *self.waiting])
+        return terminal
+
+    @property
+    def working(self) -> bool:
+        """The program is being loaded: what is sent waits."""
+        return False
+
+    @property
+    def asking(self) -> Literal["", "choice", "entry"]:
+        """Nobody asks yet."""
+        return ""
+
+    def submit(self, text: str) -> None:
+        """Enter."""
+        self.waiting.append(text)
+
+    def steer(self, text: str) -> None:
+        """Alt-Enter."""
+        self.waiting.append(text)
+
+    def recall(self) -> str | None:
+        """Take back what was sent last."""
+        return self.waiting.pop() if self.waiting else None
+
+    def act(self, act: Act) -> None:
+        """Only leaving makes sense by now."""
+        if act in ("leave", "break"):
+            self.editor.leave(130 if act == "break" else 0)
+
+    def press(self, key: str) -> None:
+        """No dialog can be open."""
+
+    def typed(self) -> None:
+        """No dialog can be open."""
+
+    def complete(self, before: str) -> Menu:
+        """Nothing is known yet."""
+        return Menu()
+
+    def paint(self) -> None:
+        """Show what is typed, under the status that stands there already."""
+        size = self.size
+        lines, (row, column) = input_lines(self.editor.edit, size, self._colours)
+        waiting = [f"\x1b[2m  queued: {len(self.waiting)}\x1b[0m"] if self.waiting else []
+        above = [*waiting, self.early.lines[0]]
+        self.painter.paint([], [*above, *lines], (len(above) + row, column))
+
+    def erase(self) -> None:
+        """Somebody else writes now."""
+        self.painter.erase()
+
+    def _clear(self) -> None:
+        self.painter.erase()
+        self.painter.raw(PLAIN_PASTE)
+
+    @property
+    def size(self) -> Size:
+        """The terminal's size now."""
+        try:
+            found = os.get_terminal_size(self.descriptor)
+        except OSError:
+            return Size(80, 24)
+        return Size(found.columns or 80, found.lines or 24)
+
+
+async def _code(reading: asyncio.Task[int]) -> int:
+    try:
+        return await reading
+    except EOFError:
+        return HANGUP
+
+
+def _raise(loading: asyncio.Task[Terminal]) -> int:
+    error = loading.exception()
+    assert error is not None
+    raise error
+
+
+def _import_terminal() -> Callable[[Lobby], Terminal]:
+    from agentcli.ui.settings import Settings
+    from agentcli.ui.terminal import Terminal
+
+    return lambda lobby: Terminal(Settings(), lobby=lobby)
+
+
+if TYPE_CHECKING:
+    from agentcli.ui.terminal import Terminal

@@ -1,0 +1,31 @@
+"""How things are shown: colours, and how much of what is printed before the rest is folded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentcli.ui.theme import DARK, Theme
+
+Markdown = Callable[[str, int, Theme, bool], list[str]]
+"""Source, width, theme, and whether a blank line goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts."""
+
+    theme: Theme = DARK
+    thinking: bool = False
+    output_lines: int = 5
+    diff_lines: int = 60
+    tail_rows: int = 14
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people."""
+    if seconds < 60:
+        return f"{seconds:.0f}s"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f}m {seconds % 60:02.0f}s"
+    return f"{seconds // 3600:.0f}h {seconds % 3600 // 60:02.0f}m"
