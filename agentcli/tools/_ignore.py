@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+_TOKEN = re.compile(r"(?:(?<=/)|^)\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^]]*\]|\\.|.", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One line of a .gitignore: the names it means, whether only folders, and whether it takes an ignored name back."""
+
+    names: re.Pattern[str]
+    folders_only: bool
+    takes_back: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The patterns of one folder; `folder` is its absolute path with a slash at the end."""
+    """The lines of one folder, the last first, as the last that fits decides; `folder` is its absolute path with a slash at the end."""
 
     folder: str
-    spec: GitIgnoreSpec
+    rules: tuple[_Rule, ...]
 
 
 def walk(base: Path) -> Iterator[str]:
@@ -77,23 +85,59 @@ def _own(folder: str) -> tuple[_Rules, ...]:
     lines = _lines(os.path.join(folder, ".git", "info", "exclude")) + _lines(os.path.join(folder, ".gitignore"))
     if not lines:
         return ()
-    from pathspec import GitIgnoreSpec
-
-    return (_Rules(folder.rstrip("/") + "/", GitIgnoreSpec.from_lines(lines)),)
+    rules = [rule for line in reversed(lines) if (rule := _rule(line)) is not None]
+    return (_Rules(folder.rstrip("/") + "/", tuple(rules)),)
 
 
 def _lines(file: str) -> list[str]:
     try:
-        with open(file, encoding="utf-8", errors="replace") as stream:
-            return [line for line in stream.read().splitlines() if line.strip() and not line.startswith("#")]
+        with open(file, encoding="utf-8-sig", errors="replace") as stream:
+            return stream.read().split("\n")
     except OSError:
         return []
 
 
-def _says_ignored(rules: tuple[_Rules, ...], path: str) -> bool:
-    """What the innermost rule that knows the path says."""
-    for rule in reversed(rules):
-        verdict = rule.spec.check_file(path[len(rule.folder) :]).include
-        if verdict is not None:
-            return verdict
+def _rule(line: str) -> _Rule | None:
+    """What a line means by the rules of gitignore(5); None for a comment, a blank line or a broken pattern."""
+    line = re.sub(r"(?<!\\)[ \t\r]+$", "", line)
+    if line.startswith("#"):
+        return None
+    takes_back = line.startswith("!")
+    pattern = line[takes_back:]
+    folders_only = pattern.endswith("/")
+    pattern = pattern.rstrip("/")
+    if not pattern:
+        return None
+    anywhere = "" if "/" in pattern else "(?:.*/)?"
+    try:
+        names = re.compile(anywhere + "".join(map(_translated, _TOKEN.findall(pattern.removeprefix("/")))), re.DOTALL)
+    except re.error:
+        return None
+    return _Rule(names, folders_only, takes_back)
+
+
+def _translated(token: str) -> str:
+    if token == "**/":
+        return "(?:.*/)?"
+    if token == "/**":
+        return "/.+"
+    if token.startswith("*"):
+        return "[^/]*"
+    if token == "?":
+        return "[^/]"
+    if token.startswith("[") and len(token) > 1:
+        inside = token[1:-1]
+        negated = inside[:1] in ("!", "^")
+        return f"(?!/)[{'^' if negated else ''}{inside[negated:].replace('[', chr(92) + '[')}]"
+    return re.escape(token[-1])
+
+
+def _says_ignored(around: tuple[_Rules, ...], path: str) -> bool:
+    """What the innermost rule that fits says about a path; that of a folder ends with a slash."""
+    name = path.rstrip("/")
+    for rules in reversed(around):
+        inner = name[len(rules.folder) :]
+        for rule in rules.rules:
+            if (not rule.folders_only or name != path) and rule.names.fullmatch(inner):
+                return not rule.takes_back
     return False

@@ -112,12 +112,42 @@ def test_both_searches_find_the_same_lines(planted: Bench, wanted: Wanted) -> No
 
 
 @needs_ripgrep
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rules=st.lists(
-        st.sampled_from(["*.a", "!x.a", "d", "d/", "/d", "d/x.a", "**/x.b", "!d", "*", "!*/", "e*", "x.?", "[xy].b"])
+        st.sampled_from(
+            [
+                "*.a",
+                "!x.a",
+                "d",
+                "d/",
+                "/d",
+                "d/x.a",
+                "**/x.b",
+                "!d",
+                "*",
+                "!*/",
+                "e*",
+                "x.?",
+                "[xy].b",
+                "d/**",
+                "!d/x.a",
+                "**/d/",
+                "e/**/x.b",
+                "/*",
+                "!/d",
+                "*.[!a]",
+                "x.a  ",
+                "# x.b",
+                "e/**/",
+                "**",
+                "[",
+                "x\\.b",
+                "!e/d/",
+            ]
+        )
     ),
-    inner=st.lists(st.sampled_from(["!x.a", "x.b", "/y.a", "*", "!y.b"])),
+    inner=st.lists(st.sampled_from(["!x.a", "x.b", "/y.a", "*", "!y.b", "e", "!e/", "**/y.a"])),
 )
 def test_both_searches_read_ignore_files_alike(
     tmp_path_factory: pytest.TempPathFactory, rules: list[str], inner: list[str]
