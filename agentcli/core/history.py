@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -39,7 +40,8 @@ class History:
     """What is in force: the records that the view is made of, and everything folded from the rest.
 
     `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on (and what it kept from
-    before). `cleared` maps a call id to the seq of the prune that cleared it. `turn` counts the user's prompts.
+    before). `cleared` maps a call id to the seq of the prune that cleared it. `turn` counts the user's prompts. `undone` are the
+    stretches, from an edit to its undo, in which the model saw another view than the one in force: the seqs of both.
     """
 
     entries: tuple[Record, ...] = ()
@@ -59,6 +61,7 @@ class History:
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     last_seq: int = 0
+    undone: tuple[tuple[int, int], ...] = ()
 
     @property
     def carry(self) -> Carry:
@@ -130,16 +133,22 @@ def evolve(history: History, record: Record) -> History:
 
 def fold(records: Iterable[Record]) -> History:
     """The history of a whole session, or of the tail that `tail` chose from it."""
-    kept = in_force(list(records))
+    kept, undone = _in_force(list(records))
     start = next((n for n in range(len(kept) - 1, -1, -1) if _changes_view(kept[n])), None)
-    if start is None:
-        return _evolve_all(History(), kept)
-    return _evolve_all(_start(kept[:start], kept[start]), kept[start:])
+    before = History() if start is None else _start(kept[:start], kept[start])
+    history = _evolve_all(before, kept if start is None else kept[start:])
+    return replace(history, undone=_around(history, undone))
 
 
 def in_force(records: list[Record]) -> list[Record]:
     """The records that no undo took back, oldest first; undos themselves are gone."""
+    return _in_force(records)[0]
+
+
+def _in_force(records: list[Record]) -> tuple[list[Record], list[tuple[int, int]]]:
+    """The same, and the stretches between what was taken back and its undo."""
     gone: set[int] = set()
+    undone: list[tuple[int, int]] = []
     floor: int | None = None  # everything above this seq was rewound, until we come down to it
     kept: list[Record] = []
     for record in reversed(records):
@@ -156,8 +165,18 @@ def in_force(records: list[Record]) -> list[Record]:
             floor = body.seq
         else:
             gone.add(body.seq)
+            undone.append((body.seq, record.seq))
     kept.reverse()
-    return kept
+    undone.reverse()
+    return kept, undone
+
+
+def _around(history: History, stretches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """The stretches with something in them: of the others a history made from the tail of a session cannot know."""
+    body = history.compaction.body if history.compaction else None
+    first = body.kept_from if isinstance(body, Compaction) else 0
+    seqs = [entry.seq for entry in history.entries if entry.seq >= first]
+    return tuple((start, end) for start, end in stretches if bisect_right(seqs, start) < bisect_left(seqs, end))
 
 
 def _changes_view(record: Record) -> bool:
@@ -192,13 +211,14 @@ def _compacted(history: History, record: Record, body: Compaction) -> History:
     stays = set(body.kept)
     entries = tuple(entry for entry in history.entries if entry.seq >= body.kept_from or entry.seq in stays)
     alive = {entry.body.call_id for entry in entries if isinstance(entry.body, ToolResult)}
-    return replace(
+    compacted = replace(
         history,
         entries=entries,
         compaction=record,
         cleared=MappingProxyType({call: seq for call, seq in history.cleared.items() if call in alive}),
         prunes=(),
     )
+    return replace(compacted, undone=_around(compacted, history.undone))
 
 
 def _evolve_all(history: History, records: Iterable[Record]) -> History:
