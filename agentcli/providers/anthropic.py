@@ -15,6 +15,7 @@ from agentcli.providers.anthropic_errors import from_event, from_status
 from agentcli.providers.anthropic_reply import Reply
 from agentcli.providers.anthropic_request import to_wire
 from agentcli.providers.http import connection_error, http_client, quiet_sdk
+from agentcli.providers.ids import used
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.warming import warmed
 
@@ -26,7 +27,8 @@ class AnthropicModel:
         self._spec = spec
         self._settings = settings
         self._key = key
-        self._base_url = base_url or "https://api.anthropic.com"
+        # The SDK adds /v1 itself, and people copy addresses that have it already.
+        self._base_url = base_url.rstrip("/").removesuffix("/v1") or "https://api.anthropic.com"
 
     @property
     def spec(self) -> ModelSpec:
@@ -37,7 +39,7 @@ class AnthropicModel:
         """See `Model.stream`."""
         await warmed("anthropic")
         wire = to_wire(request, self._settings)
-        reply = Reply()
+        reply = Reply(used(request))
         with self._translated(reply):
             async with self._client.messages.with_streaming_response.create(**wire, stream=True) as response:
                 # The raw events cost a third of the SDK's typed ones and hide neither unknown kinds nor the true bytes of a block.
@@ -71,7 +73,7 @@ class AnthropicModel:
             if event["type"] == "error":
                 raise from_event(event, self._key)
             yield from reply.read(event)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ModelError(
                 f"The reply does not follow the wire format ({type(error).__name__}).", "bad_reply"
             ) from error

@@ -11,6 +11,7 @@ from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Step, Stopped, UsageSeen
 from agentcli.providers.anthropic_request import KIND
+from agentcli.providers.ids import Ids
 
 Json = dict[str, Any]
 
@@ -34,7 +35,8 @@ class Reply:
     is whole: a reply that ran into its limit looks the same as a finished one up to there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ids: Ids | None = None) -> None:
+        self._ids = ids or Ids()
         self._block: Json = {}
         self._pieces: list[str] = []
         self._signature = ""
@@ -87,7 +89,8 @@ class Reply:
         self._block, self._pieces, self._signature = block, [], block.get("signature") or ""
         match block["type"]:
             case "tool_use":
-                yield CallDelta(block["id"], block["name"], "")
+                self._block = block | {"id": self._ids.fresh(block.get("id"))}
+                yield CallDelta(self._block["id"], block["name"], "")
             case "text" | "thinking" if block.get(block["type"]):
                 yield from self._show(block[block["type"]])
             case _:
@@ -167,10 +170,14 @@ def to_usage(raw: Mapping[str, Any]) -> Usage:
 def _call(block: Json, text: str) -> ToolCall | None:
     """A call whose whole input was read strictly, else None: half an input must never look like a whole one."""
     try:
-        value = json.loads(text) if text else block.get("input") or {}
-    except ValueError:
+        value = json.loads(text, parse_constant=_refuse) if text else block.get("input") or {}
+    except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not isinstance(block["name"], str):
         return None
     extra = {name: block[name] for name in _KEPT_WITH_CALL if block.get(name)}
     return ToolCall(block["id"], block["name"], value, {KIND: extra} if extra else None)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")

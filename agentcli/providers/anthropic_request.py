@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, ModelSpec, Request, ToolSchema, Turn
+from agentcli.providers.ids import wire_id
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.texts import attachment, sendable, sendable_json
 
@@ -41,13 +40,6 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     if settings.extra_body:
         wire["extra_body"] = dict(settings.extra_body)
     return wire
-
-
-def wire_id(call_id: str) -> str:
-    """A call id in the letters that this API takes; another provider's id keeps its uniqueness by a digest."""
-    if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id):
-        return call_id
-    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def _tool(tool: ToolSchema) -> Json:

@@ -14,6 +14,7 @@ from agentcli.providers.google_errors import from_api_error
 from agentcli.providers.google_reply import Reply
 from agentcli.providers.google_request import countable, to_wire
 from agentcli.providers.http import connection_error, http_client, opened, quiet_sdk, scrubbed
+from agentcli.providers.ids import used
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.warming import warmed
 
@@ -36,7 +37,7 @@ class GoogleModel:
         """See `Model.stream`."""
         await warmed("google")
         wire = to_wire(request, self._settings)
-        reply = Reply()
+        reply = Reply(used(request))
         responses: list[Any] = []
         opened.set(responses)
         try:
@@ -46,6 +47,7 @@ class GoogleModel:
                         yield step
         finally:
             # Closing the SDK's generator leaves the connection open until garbage collection; closing the response does not.
+            opened.set(None)
             for response in responses:
                 await response.aclose()
         for step in reply.end():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Meta, Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Step, Stopped, UsageSeen
 from agentcli.providers.google_request import KIND, SIGNATURE
+from agentcli.providers.ids import Ids
 
 STOPS: Mapping[str, Stop] = {
     "STOP": "end_turn",
@@ -35,7 +35,8 @@ class Reply:
     signature holds for that very part. From the first call on parts are held back until the finish reason is known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ids: Ids | None = None) -> None:
+        self._ids = ids or Ids()
         self._run: list[str] = []
         self._thought = False
         self._held: list[Part | None] = []
@@ -103,7 +104,7 @@ class Reply:
         self._calls = True
         arguments = {} if call.args is None else call.args
         whole = isinstance(arguments, dict) and call.name and not call.will_continue and not call.partial_args
-        call_id = call.id or f"call_{secrets.token_hex(8)}"
+        call_id = self._ids.fresh(call.id)
         self._held.append(ToolCall(call_id, call.name, arguments, meta) if whole else None)
         yield CallDelta(call_id, call.name or "", "")
 

@@ -339,6 +339,59 @@ def test_gemini_calls_without_id_get_one() -> None:
     assert heard.stop == Stopped("tool_use")
 
 
+def test_ids_that_were_used_before_are_replaced() -> None:
+    block = {"type": "tool_use", "id": "call_0", "name": "read", "input": {"file_path": "a"}}
+    events = [
+        *(
+            {"type": kind, "index": n, "content_block": block}
+            for n in range(2)
+            for kind in ("content_block_start", "content_block_stop")
+        ),
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+    ]
+    before = call("read", call_id="call_0", file_path="a")
+    turns = ("hi", Turn("assistant", (before,)), Turn("user", (ToolResult("call_0", "read", "success", "ok"),)))
+    heard, _ = ask("haiku", [Raw(events)], *turns)
+    assert len({made.call_id for made in heard.calls} | {"call_0"}) == 3
+    assert {step.call_id for step in heard.steps if isinstance(step, CallDelta)} == {
+        made.call_id for made in heard.calls
+    }
+    parts = [{"functionCall": {"id": "call_0", "name": "read", "args": {}}}] * 2
+    heard, _ = ask("flash", [Raw([{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])], *turns)
+    assert len({made.call_id for made in heard.calls} | {"call_0"}) == 3
+
+
+def test_two_replies_at_once_do_not_disturb_each_other() -> None:
+    long = say("one two three four five six " * 20, rate=2000)
+    for name in BOTH:
+        with Loopback(lambda asked: Idle(long, 2, 30) if asked.last_text == "second" else long) as server:
+
+            async def run(server: Loopback = server, name: str = name) -> None:
+                model = connected(server, name)
+                first = asyncio.create_task(hear(model, request(model.spec, "first")))
+                second = asyncio.create_task(hear(model, request(model.spec, "second")))
+                await asyncio.sleep(0.2)
+                second.cancel()
+                assert (await first).text == long.parts[0].text  # type: ignore[union-attr]
+                await asyncio.gather(second, return_exceptions=True)
+                (silent,) = (asked for asked in server.asked if asked.last_text == "second")
+                assert await asyncio.to_thread(silent.gone.wait, 10)
+                await model.close()
+
+            asyncio.run(run())
+
+
+def test_an_address_may_end_in_v1() -> None:
+    with Loopback([say("x")]) as server:
+
+        async def run() -> None:
+            model = connected(server, "haiku", base_url=f"{server.url}/v1/")
+            assert (await hear(model, request(model.spec, "hello"))).error is None
+            await model.close()
+
+        asyncio.run(run())
+
+
 def test_a_blocked_prompt_is_a_refusal() -> None:
     heard, _ = ask("flash", [Raw([{"promptFeedback": {"blockReason": "SAFETY"}}])])
     assert heard.stop == Stopped("refusal", "the prompt was blocked: SAFETY")

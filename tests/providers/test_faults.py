@@ -253,7 +253,10 @@ def test_the_last_call_of_a_reply_that_ran_out_of_tokens_never_surfaces() -> Non
     assert heard.calls == []
 
 
-@pytest.mark.parametrize("text", ['{"path": "a', '{"path": NaN-', "[1, 2]", '"text"', "{'path': 'a'}", '{"a": 1} {'])
+@pytest.mark.parametrize(
+    "text",
+    ['{"path": "a', '{"path": NaN-', "[1, 2]", '"text"', "{'path': 'a'}", '{"a": 1} {', '{"a": NaN}', '{"a":' * 99_999],
+)
 def test_input_that_is_no_json_object_never_becomes_a_call(text: str) -> None:
     events = [
         {

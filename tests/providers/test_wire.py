@@ -10,9 +10,10 @@ from inline_snapshot import snapshot
 
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, ToolSchema, Turn
-from agentcli.providers.anthropic_request import to_wire, wire_id
+from agentcli.providers.anthropic_request import to_wire
 from agentcli.providers.catalog import spec
 from agentcli.providers.google_request import to_wire as to_google
+from agentcli.providers.ids import wire_id
 from agentcli.providers.scripted import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from tests.loopback import Loopback

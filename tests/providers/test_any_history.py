@@ -1,0 +1,77 @@
+"""Whatever the history, what goes out is a request that the provider takes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentcli.context.repair import repair
+from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.model import Breakpoint, Turn
+from agentcli.providers.catalog import spec
+from agentcli.providers.scripted import say
+from tests.loopback import Loopback
+from tests.providers.hearing import connected, hear, request
+
+TEXTS = st.sampled_from(["", " ", "words", "日本語", "half \ud800", "x" * 500])
+IDS = st.sampled_from(["call_1", "call_2", "toolu_x", "a.b:c", "ü", "y" * 80])
+INPUTS = st.sampled_from([{}, {"file_path": "a"}, {"deep": [{"a": None}]}, {"bad": "\udfff"}])
+GOOGLE = {"google": {"thought_signature": "c2lnbmF0dXJl"}}
+IMAGE = Image("image/png", "iVBORw==")
+USER = st.one_of(
+    st.builds(Text, TEXTS),
+    st.builds(Text, TEXTS, st.just(True), st.sampled_from(["", "reminder", "shell"])),
+    st.just(IMAGE),
+    st.builds(File, st.just("text/plain"), TEXTS, TEXTS),
+    st.builds(ToolResult, IDS, st.just("read"), st.sampled_from(["success", "error", "interrupted"]), TEXTS),
+    st.builds(ToolResult, IDS, st.just("read"), st.just("success"), TEXTS, images=st.just((IMAGE,))),
+)
+MODEL: st.SearchStrategy[Part] = st.one_of(
+    st.builds(Text, TEXTS),
+    st.builds(Thinking, TEXTS, st.sampled_from(["", "sig"])),
+    st.builds(ToolCall, IDS, st.just("read"), INPUTS),
+)
+TURNS = st.lists(
+    st.one_of(
+        st.builds(lambda parts: Turn("user", tuple(parts)), st.lists(USER, max_size=4)),
+        st.builds(
+            lambda parts, who: Turn("assistant", tuple(parts), *who),
+            st.lists(MODEL, max_size=4),
+            st.sampled_from(
+                [("", ""), ("demo", "demo"), ("anthropic", "claude-opus-4-5"), ("google", "gemini-2.5-pro")]
+            ),
+        ),
+    ),
+    max_size=8,
+)
+
+
+@pytest.mark.parametrize("name", ["opus", "flash", "gemini-2.5-pro"])
+def test_a_repaired_history_of_any_kind_is_accepted(name: str) -> None:
+    _accepted(name, 40)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", ["opus", "sonnet", "claude-haiku-4-5", "flash", "argon", "gemini-2.5-pro"])
+def test_many_repaired_histories_are_accepted(name: str) -> None:
+    _accepted(name, 1500)
+
+
+def _accepted(name: str, examples: int) -> None:
+    model = spec(name)
+    with Loopback(lambda _: say("fine")) as server, asyncio.Runner() as runner:
+        connection = connected(server, name)
+
+        @settings(max_examples=examples, deadline=None)
+        @given(TURNS, st.lists(st.builds(Breakpoint, st.integers(-1, 9), st.integers(-1, 4)), max_size=6))
+        def check(turns: list[Turn], marks: list[Breakpoint]) -> None:
+            asked = request(model, *repair(turns, model), breakpoints=tuple(marks))
+            heard = runner.run(hear(connection, asked))
+            assert heard.error is None, server.asked[-1].body.decode()
+
+        check()
+        runner.run(connection.close())  # type: ignore[attr-defined]
