@@ -182,14 +182,14 @@ _LEDGER_LINE = re.compile(r"^`[^`]+` → ")
 _TESTS = "Last test run: "
 
 
-def _command_line(command: CommandFact, longest: int = 300) -> str:
+def _command_line(command: CommandFact, longest: int = 200) -> str:
     ended = command.status if command.exit_code is None else f"exit {command.exit_code}"
     times = f" ({command.runs} runs)" if command.runs > 1 else ""
     said = f": {command.outcome}" if command.outcome else ""
     return f"`{_one_line(command.command, longest)}` → {ended}{times}{said}"
 
 
-def _one_line(command: str, longest: int = 300) -> str:
+def _one_line(command: str, longest: int = 200) -> str:
     line = " ".join(command.split()).replace("`", "'")
     return line if len(line) <= longest else line[: longest - 1] + "…"
 

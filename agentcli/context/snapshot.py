@@ -32,9 +32,9 @@ class SnapshotSettings:
     """
 
     share: float = 0.15
-    files_read: int = 40
+    files_read: int = 120
     files_changed: int = 200
-    commands: int = 30
+    commands: int = 120
     item_characters: int = 2_000
 
 

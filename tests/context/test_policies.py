@@ -1,0 +1,413 @@
+"""Each policy decides what its source says it decides."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from agentcli.context.limits import Limits, limits_of
+from agentcli.context.plan import Plan
+from agentcli.context.policies import POLICIES, plan, policy_named
+from agentcli.context.policies.gemini import split_point, under_pressure, weight
+from agentcli.context.policies.regions import EXHAUSTED, by_worth, regions
+from agentcli.context.policies.sliding import resolve
+from agentcli.context.settings import POLICIES as NAMES
+from agentcli.context.settings import ContextSettings, GeminiSettings, OpencodeSettings, RegionSettings, SlidingSettings
+from agentcli.context.tokens import Counts
+from agentcli.context.view import View, view
+from agentcli.core.errors import ConfigError
+from agentcli.core.history import fold
+from agentcli.core.message import Text, Usage
+from agentcli.core.model import ModelSpec
+from agentcli.core.record import Pin, Prune
+from tests.context.story import Story
+
+MODEL = ModelSpec("demo", "main", window=20_000, max_output=4_000)
+SETTINGS = ContextSettings()
+
+
+def seen(story: Story) -> View:
+    return view(fold(story.records))
+
+
+def planned(
+    policy: str, story: Story, settings: ContextSettings = SETTINGS, model: ModelSpec = MODEL, forced: bool = True
+) -> Plan:
+    return plan(policy, seen(story), limits_of(model, settings), Counts(), settings, forced=forced)
+
+
+def talk(*lengths: int) -> Story:
+    """Prompts and answers of so many characters, one after the other."""
+    story = Story()
+    for number, length in enumerate(lengths):
+        story.user("u" * length) if number % 2 == 0 else story.says("a" * length)
+    return story
+
+
+def steps(count: int, size: int = 1_000, prompt: str = "Fix it.") -> Story:
+    story = Story()
+    story.user(prompt)
+    for n in range(count):
+        story.reads(f"f{n}.py", "x = 1\n" * (size // 6))
+    return story
+
+
+def test_every_policy_of_the_settings_has_a_planner() -> None:
+    assert tuple(POLICIES) == NAMES
+    with pytest.raises(ConfigError, match="auto, gemini"):
+        policy_named("autto")
+
+
+# gemini
+
+
+def test_gemini_weighs_the_compact_json_in_utf_16_units() -> None:
+    story = Story()
+    story.user("hé漢🧪")
+    message = seen(story).messages[0]
+    assert weight(message) == len('{"role":"user","parts":[{"text":"hé漢🧪"}]}') + 1
+    story.does("read", "out", file_path="a")
+    call, result = seen(story).messages[1:]
+    assert weight(call) == len(
+        json.dumps(
+            {
+                "role": "model",
+                "parts": [{"functionCall": {"id": "call_1", "name": "read", "args": {"file_path": "a"}}}],
+            },
+            separators=(",", ":"),
+        )
+    )
+    assert weight(result) == len(
+        json.dumps(
+            {
+                "role": "user",
+                "parts": [{"functionResponse": {"id": "call_1", "name": "read", "response": {"output": "out"}}}],
+            },
+            separators=(",", ":"),
+        )
+    )
+
+
+def test_gemini_splits_at_the_first_user_message_with_seventy_percent_before_it() -> None:
+    story = talk(*[500] * 10)
+    # Ten equal messages: before the 8th (the user's, index 8) stand 80 %, before index 6 only 60 %.
+    assert split_point(seen(story).messages, 0.7) == 8
+    assert planned("gemini", story).split == 9
+
+
+def test_gemini_compares_with_at_least() -> None:
+    messages = seen(talk(100, 99, 100, 99)).messages
+    user, model = weight(messages[0]), weight(messages[1])
+    assert (user, model) == (weight(messages[2]), weight(messages[3]))
+    share = (user + model) / (2 * (user + model))
+    assert split_point(messages, share) == 2
+    assert split_point(messages, share + 0.001) == 4
+
+
+def test_gemini_compresses_everything_when_the_model_has_finished() -> None:
+    story = talk(100, 5_000)
+    made = planned("gemini", story)
+    assert (made.split, made.summarised) == (None, (1, 2))
+
+
+def test_gemini_goes_back_to_the_last_place_while_a_call_is_open() -> None:
+    story = talk(1_000, 1_000, 100)
+    story.says("", story.call("read", file_path="a"))
+    made = planned("gemini", story)
+    assert made.split == 3
+    only = Story()
+    only.user("go")
+    only.says("", only.call("read", file_path="a"))
+    assert planned("gemini", only).summarised == ()
+
+
+def test_gemini_never_splits_before_results() -> None:
+    story = steps(10)
+    assert planned("gemini", story).summarised == ()
+    assert planned("gemini", story).trigger == "manual"
+
+
+def test_gemini_does_not_count_the_message_that_waits() -> None:
+    story = talk(500, 500, 500, 500)
+    alone = planned("gemini", story)
+    assert alone.summarised == (1, 2, 3, 4)
+    story.user("w" * 50_000)
+    made = planned("gemini", story)
+    assert (made.summarised, made.split) == ((1, 2, 3, 4), 5)
+
+
+def test_gemini_does_nothing_below_half_of_the_limit_unless_forced() -> None:
+    story = talk(*[2_000] * 10)
+    tokens = Counts().view(seen(story))
+    half = ContextSettings(gemini=GeminiSettings(limit=2 * tokens))
+    more = ContextSettings(gemini=GeminiSettings(limit=2 * tokens + 2))
+    assert planned("gemini", story, half, forced=False).trigger == "soft"
+    assert planned("gemini", story, more, forced=False).trigger is None
+    assert planned("gemini", story, more, forced=True).trigger == "manual"
+    assert SETTINGS.gemini.limit == 1_048_576
+    assert SETTINGS.gemini.limits["gemini-1.5-pro"] == 2_097_152
+
+
+def test_gemini_is_pressed_by_a_message_of_more_than_95_percent_of_what_is_left() -> None:
+    assert under_pressure(96, 900, 1_000, SETTINGS)
+    assert not under_pressure(95, 900, 1_000, SETTINGS)
+
+
+# opencode
+
+
+def test_opencode_compacts_when_the_last_reply_overflowed_the_window_less_the_reserve() -> None:
+    for used, trigger in ((16_000, None), (16_001, "hard")):
+        story = Story()
+        story.user("go")
+        story.says("ok", usage=Usage(input=used - 1_500, output=500, cache_read=1_000, cache_write=9_000))
+        assert planned("opencode", story, forced=False).trigger == trigger
+
+
+def test_opencode_reserves_no_more_than_its_maximum() -> None:
+    story = Story()
+    story.user("go")
+    story.says("ok", usage=Usage(input=68_001))
+    wide = ModelSpec("demo", "wide", window=100_000, max_output=64_000)
+    assert planned("opencode", story, model=wide, forced=False).trigger == "hard"
+    narrow = ContextSettings(opencode=OpencodeSettings(output_reserve=10_000))
+    assert planned("opencode", story, narrow, model=wide, forced=False).trigger is None
+
+
+def test_opencode_summarises_everything_but_a_prompt_that_waits() -> None:
+    story = steps(3)
+    story.says("Done.")
+    assert planned("opencode", story).split is None
+    assert planned("opencode", story).kept == ()
+    story.user("and now?")
+    assert planned("opencode", story).kept == (len(story.records),)
+
+
+def test_opencode_obeys_the_switch() -> None:
+    story = Story()
+    story.user("go")
+    story.says("ok", usage=Usage(input=99_999))
+    assert planned("opencode", story, ContextSettings(autocompact=False), forced=False).trigger is None
+
+
+# regions
+
+TIGHT = ContextSettings(regions=RegionSettings(keep_recent_tokens=1_000, keep_recent_turns=2))
+
+
+def test_regions_are_runs_of_old_outputs_and_the_largest_go_first() -> None:
+    story = Story()
+    story.user("go")
+    for size in (600, 14_000, 5_000, 9_000):
+        story.reads(f"{size}.txt", "word " * (size // 5))
+    for _ in range(3):
+        story.user("next")
+        story.says("ok")
+    found = regions(seen(story), Counts(), TIGHT.regions)
+    assert [region.bytes for region in found] == [600, 14_000, 5_000, 9_000]
+    assert [region.bytes for region in by_worth(found, TIGHT.regions)] == [14_000, 9_000, 5_000, 600]
+
+
+def test_outputs_of_parallel_calls_are_one_region() -> None:
+    story = Story()
+    story.user("go")
+    calls = [story.call("read", file_path=f"{n}.py") for n in range(3)]
+    story.says("", *calls)
+    for call in calls:
+        story.result(call, "text\n" * 2_000)
+    for _ in range(3):
+        story.user("next")
+        story.says("ok")
+    made = planned("regions", story, TIGHT, model=replace(MODEL, window=5_000, max_output=500))
+    assert made.regions == (("call_1", "call_2", "call_3"),)
+    assert made.split is None
+
+
+def test_regions_leave_words_calls_pins_and_the_recent_part() -> None:
+    story = steps(10, 4_000)
+    story.add(Pin(3))
+    story.add(Prune(("call_2",), 1_000, "test"))
+    made = planned("regions", story, TIGHT, model=replace(MODEL, window=2_000, max_output=500))
+    gone = [call for region in made.regions for call in region]
+    assert "call_1" not in gone
+    assert "call_2" not in gone
+    assert "call_10" not in gone
+    assert set(gone) <= {f"call_{n}" for n in range(3, 10)}
+    results = {record.seq for record in story.records if record.kind == "tool_result"}
+    assert set(made.summarised) <= results
+
+
+def test_regions_stop_at_the_aim() -> None:
+    story = steps(40, 2_000)
+    before = Counts().view(seen(story))
+    window = int(before / 0.75)
+    made = planned("regions", story, TIGHT, model=replace(MODEL, window=window), forced=False)
+    assert made.trigger == "soft"
+    assert made.tokens_after_estimate <= window * 0.5
+    assert len(made.regions) < 38
+    assert (
+        planned("regions", story, TIGHT, model=replace(MODEL, window=int(before / 0.95)), forced=False).trigger
+        == "hard"
+    )
+    assert (
+        planned("regions", story, TIGHT, model=replace(MODEL, window=int(before / 0.65)), forced=False).trigger is None
+    )
+
+
+def test_a_short_recent_part_is_pinned_by_tokens_and_turns() -> None:
+    story = steps(6, 4_000)
+    wide = ContextSettings(regions=RegionSettings(keep_recent_tokens=10**9, keep_recent_turns=4))
+    assert planned("regions", story, wide, model=replace(MODEL, window=2_000)).reasons == (EXHAUSTED,)
+    for _ in range(4):
+        story.user("next")
+        story.says("ok")
+    assert planned("regions", story, wide, model=replace(MODEL, window=2_000)).regions
+
+
+# sliding
+
+
+def test_sliding_keeps_the_first_three_and_the_newest_twenty() -> None:
+    story = talk(*[300] * 101)
+    made = planned("sliding", story, model=replace(MODEL, window=30_000))
+    assert made.primers == (1, 2, 3)
+    assert made.kept == (1, 2, 3, *range(82, 102))
+    assert made.split == 82
+    assert made.summarised == tuple(range(4, 82))
+
+
+def test_sliding_begins_at_three_quarters_of_the_budget() -> None:
+    story = talk(*[400] * 60)
+    tokens = Counts().view(seen(story))
+    for budget, trigger in ((int(tokens / 0.75), "soft"), (int(tokens / 0.75) + 2, None)):
+        settings = ContextSettings(sliding=SlidingSettings(budget=budget))
+        assert (
+            planned("sliding", story, settings, model=replace(MODEL, window=200_000), forced=False).trigger == trigger
+        )
+
+
+def test_sliding_begins_when_the_window_of_messages_is_full() -> None:
+    settings = ContextSettings(sliding=SlidingSettings(window=30, primers=2, recents=10))
+    assert planned("sliding", talk(*[5] * 30), settings, forced=False).trigger is None
+    made = planned("sliding", talk(*[5] * 31), settings, forced=False)
+    assert made.trigger == "soft"
+    assert len(made.kept) == 12
+
+
+def test_sliding_keeps_calls_with_their_results_at_both_edges() -> None:
+    story = steps(60, 300)
+    made = planned("sliding", story, ContextSettings(sliding=SlidingSettings(primers=2, recents=20)))
+    assert made.primers == (1, 2, 3)
+    assert made.split is not None
+    assert story.records[made.split - 1].kind == "message"
+
+
+def test_sliding_keeps_fewer_where_the_newest_alone_exceed_the_aim() -> None:
+    story = steps(60, 6_000)
+    made = planned("sliding", story)
+    assert made.split is not None
+    assert made.tokens_after_estimate <= 0.375 * limits_of(MODEL, SETTINGS).usable + 2_500
+    assert len(made.kept) < 23
+
+
+def test_presets_stand_between_the_request_and_the_environment() -> None:
+    config, environment = (
+        {"primers": 9, "recents": 8, "budget": 7, "trigger": 0.5},
+        {"recents": 6, "window": 5, "budget": 4},
+    )
+    assert resolve({}, "", {}, config) == SlidingSettings(primers=9, recents=8, budget=7, trigger=0.5)
+    assert resolve({}, "", environment, config).recents == 6
+    qa = resolve({"budget": 60_000, "unknown": 1}, "qa", environment, config)
+    assert qa == SlidingSettings(primers=2, recents=10, window=30, budget=60_000, trigger=0.5)
+    assert resolve({}, "debugging", {}, {}) == SlidingSettings(primers=5, recents=30, window=100, budget=75_000)
+    assert resolve({}, "long", {}, {}) == SlidingSettings(window=75, task_budget=300_000, max_history=1_000)
+
+
+# auto
+
+
+def limits() -> Limits:
+    return limits_of(MODEL, SETTINGS)
+
+
+def test_auto_waits_for_its_marks() -> None:
+    def trigger(tokens: int, **more: bool) -> str | None:
+        story = Story()
+        story.user("go")
+        story.reads("a", "x")
+        story.says("ok", usage=Usage(input=tokens))
+        return planned("auto", story, **more).trigger  # type: ignore[arg-type]
+
+    assert trigger(limits().soft - 1, forced=False) is None
+    assert trigger(limits().soft, forced=False) == "soft"
+    assert trigger(limits().hard, forced=False) == "hard"
+
+
+def test_auto_prefers_a_message_of_the_user() -> None:
+    story = talk(*[1_500] * 10)
+    assert planned("auto", story).split == 9
+
+
+def test_auto_splits_one_long_turn_between_two_steps() -> None:
+    story = steps(30, 1_500)
+    made = planned("auto", story)
+    assert made.split is not None
+    assert story.records[made.split - 1].body.role == "assistant"  # type: ignore[union-attr]
+    gone = sum(1 for record in story.records if record.seq < made.split) / len(story.records)
+    assert 0.65 < gone < 0.8
+
+
+def test_auto_moves_the_split_until_what_is_kept_fits() -> None:
+    story = steps(10, 600)
+    for n in range(6):
+        story.reads(f"big{n}.py", "y = 2\n" * 2_000)
+    made = planned("auto", story)
+    assert made.tokens_after_estimate < limits().soft
+
+
+def test_auto_says_with_numbers_why_it_cannot_help() -> None:
+    story = Story()
+    for n in range(4):
+        story.user(f"{n} " + "Please look at this long description of the problem. " * 40)
+        story.says("ok")
+    made = planned("auto", story)
+    assert made.summarised == ()
+    assert "must stay in any case" in made.reasons[0]
+    assert "your words and pins" in made.reasons[0]
+
+
+def test_auto_updates_a_snapshot_and_never_summarises_it() -> None:
+    from agentcli.core.record import Carry, Compaction
+
+    story = steps(30, 1_500)
+    story.add(
+        Compaction(
+            "manual",
+            "compressed",
+            "auto",
+            (1, 40),
+            42,
+            snapshot="<state_snapshot></state_snapshot>",
+            carry=Carry(turn=1),
+        )
+    )
+    for n in range(30):
+        story.reads(f"g{n}.py", "z = 3\n" * 250)
+    made = planned("auto", story)
+    assert min(made.summarised) == 42
+    assert 62 not in (*made.summarised, *made.kept)
+
+
+def test_a_view_of_nothing_needs_no_plan() -> None:
+    for policy in POLICIES:
+        made = planned(policy, Story())
+        assert (made.summarised, made.kept, made.split) == ((), (), None)
+
+
+def test_synthetic_messages_of_the_user_are_places_to_split_too() -> None:
+    story = talk(2_000, 2_000)
+    story.user("", Text("hook said so", True, "prompt_hook"))
+    story.says("ok")
+    assert planned("gemini", story).split == 3
