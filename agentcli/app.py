@@ -58,6 +58,8 @@ class Program:
         self.options = options
         self.env = os.environ if env is None else env
         self.cwd = _folder(options.cwd or os.getcwd())
+        if options.mode:
+            _mode(options.mode)
         self.places: Places = places(self.env)
         self.config = self._load()
         self.approve: Approve = nobody
@@ -137,7 +139,7 @@ class Program:
         """An open session, ready to work: with the model and mode it had, unless this run asks for others."""
         history = journal.history
         spec = self.spec_for(history)
-        mode = self._mode(self.options.mode or history.mode or self.config.general.mode)
+        mode = _mode(self.options.mode or history.mode or self.config.general.mode)
         if history.model and (spec.name, mode) != (history.model, history.mode):
             journal.append(Settings(spec.name, mode))
         return OpenDesk(journal, self._outfit(), self.connect(spec.name), mode)
@@ -214,7 +216,7 @@ class Program:
 
     def mode(self) -> Mode:
         """The mode that a new session begins in. Raises UsageError for one that does not exist."""
-        return self._mode(self.options.mode or self.config.general.mode)
+        return _mode(self.options.mode or self.config.general.mode)
 
     def rules(self) -> Rules:
         """The permission rules of configuration and flags."""
@@ -256,11 +258,6 @@ class Program:
                 return model
         raise CredentialsError(NO_KEY)
 
-    def _mode(self, name: str) -> Mode:
-        if name not in MODES:
-            raise UsageError(f"There is no mode {name!r}. There are: {', '.join(MODES)}.")
-        return name
-
     def _load(self) -> Config:
         project = self.cwd / ".agentcli" / "config.toml" if self.options.trust else None
         return load(self.places.config_file, project, self.env, self.options.settings, self.options.overrides)
@@ -279,6 +276,12 @@ def _folder(name: str) -> Path:
     if not path.is_dir():
         raise UsageError(f"{name} is not a folder.")
     return path
+
+
+def _mode(name: str) -> Mode:
+    if name not in MODES:
+        raise UsageError(f"There is no mode {name!r}. There are: {', '.join(MODES)}.")
+    return name
 
 
 def _provider(name: str, table: Mapping[str, Any]) -> ProviderSettings:

@@ -17,6 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from agentcli.agent.settings import AgentSettings, HookSettings, PermissionSettings
 from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import ConfigError
+from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
 from agentcli.providers.retrying import RetryPolicy
 
@@ -28,7 +29,7 @@ class General:
     """Settings at the top level of config.toml."""
 
     model: str = ""
-    mode: str = "ask"
+    mode: Mode = "ask"
     sandbox: Literal["auto", "require", "off"] = "auto"
     add_dirs: tuple[str, ...] = ()
 

@@ -1,0 +1,94 @@
+"""Runs the installed program as a user would, in folders of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run printed and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The JSON lines of its stdout."""
+        return [json.loads(line) for line in self.out.split("\n") if line]
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The last line, which is the result on every path."""
+        last = self.lines[-1]
+        assert last["type"] == "result", last
+        return last
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The lines of one type."""
+        return [line for line in self.lines if line["type"] == kind]
+
+
+@dataclass
+class Program:
+    """The program with its own home under `base`, working in `base/work`."""
+
+    base: Path
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def work(self) -> Path:
+        """The folder it works in."""
+        folder = self.base / "work"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    @property
+    def sessions(self) -> Path:
+        """Where its sessions lie."""
+        return self.base / "data" / "agentcli" / "sessions"
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Its environment: nothing of ours but PATH."""
+        places = {f"XDG_{kind.upper()}_HOME": str(self.base / kind) for kind in ("config", "data", "state", "cache")}
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+        return {**kept, "HOME": str(self.base), "TERM": "xterm-256color", **places, **self.more}
+
+    def start(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
+        """The program, running."""
+        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command = [sys.executable, "-m", "agentcli", *arguments]
+        return subprocess.Popen(command, cwd=self.work, env=self.env, text=True, **{**pipes, **more})
+
+    def run(self, *arguments: str, stdin: str | None = None, seconds: float = 60) -> Ran:
+        """The program, run to its end."""
+        process = self.start(*arguments, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL)
+        out, err = process.communicate(stdin, timeout=seconds)
+        assert "Traceback" not in err, err
+        return Ran(process.returncode, out, err)
+
+    def ask(self, *arguments: str, **more: Any) -> Ran:
+        """The same with JSON lines."""
+        return self.run("-o", "stream-json", *arguments, **more)
+
+    def config(self, text: str) -> None:
+        """Write the user's config.toml."""
+        folder = self.base / "config" / "agentcli"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.toml").write_text(text)
+
+    def records(self, session: str = "") -> list[dict[str, Any]]:
+        """The records of a session, by default of the only one."""
+        [folder] = [path for path in self.sessions.glob(f"*/{session or '*'}/records")]
+        return [json.loads(path.read_text()) for path in sorted(folder.iterdir()) if path.suffix == ".json"]

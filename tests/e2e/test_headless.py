@@ -1,0 +1,236 @@
+"""Runs without a person: output, exit codes, limits, and a result whatever happens."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.providers.scripted import call, say
+from tests.e2e.program import Program
+from tests.loopback import Loopback, Refuse
+
+CLAUDE, GEMINI = "anthropic/claude-sonnet-5", "google/gemini-3.8-flash"
+
+
+def test_the_answer_and_nothing_else_is_on_stdout(program: Program) -> None:
+    ran = program.run("-p", "hello there", "-m", "script:echo")
+    assert (ran.code, ran.out) == (0, "hello there\n")
+
+
+def test_piped_text_comes_before_the_prompt(program: Program) -> None:
+    assert program.run("-p", "second", "-m", "script:echo", stdin="first\n").out == "first\n\nsecond\n"
+    assert program.run("-p", "-", "-m", "script:echo", stdin="all of it").out == "all of it\n"
+
+
+def test_json_is_one_object_with_the_fields_of_the_contract(program: Program) -> None:
+    ran = program.run("-p", "hi", "-m", "script:echo", "-o", "json")
+    [result] = ran.lines
+    wanted = (
+        "type timestamp status subtype text session_id turns duration_ms usage cost permission_denials error exit_code"
+    )
+    assert set(wanted.split()) == set(result)
+    assert (result["text"], result["status"], result["turns"]) == ("hi", "success", 1)
+
+
+def test_stream_json_begins_with_init_and_ends_with_the_result(program: Program) -> None:
+    ran = program.ask("-p", "go", "-m", "script:steps:2")
+    kinds = [line["type"] for line in ran.lines]
+    assert kinds[0] == "init"
+    assert kinds[-1] == "result"
+    assert {"message", "tool_call", "tool_result", "permission", "usage"} <= set(kinds)
+    init = ran.lines[0]
+    assert {"schema_version", "session_id", "model", "cwd", "mode", "tools"} <= set(init)
+    pieces = "".join(line["text"] for line in ran.of("message") if line.get("delta"))
+    whole = "".join(line["text"] for line in ran.of("message") if line["role"] == "assistant" and not line.get("delta"))
+    assert pieces == whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["-p", "x", "--nonsense"], 2),
+        (["-p", "x", "-C", "/no/such/folder"], 2),
+        (["-p", "x", "--mode", "wild"], 2),
+        (["-p", "x"], 41),
+        (["-p", ""], 42),
+        (["-p", "x", "-m", "script:no-such-script"], 42),
+        (["resume", "no-such-session", "-p", "x", "-m", "script:echo"], 42),
+        (["-p", "x", "-m", "script:echo", "--set", "context.soft=warm"], 52),
+        (["-p", "x", "-m", "script:steps:9", "--max-turns", "2"], 53),
+    ],
+)
+def test_every_way_to_fail_has_its_code_and_a_result(program: Program, arguments: list[str], code: int) -> None:
+    ran = program.ask(*arguments)
+    assert ran.code == code, ran
+    assert ran.result["exit_code"] == code
+    assert ran.result["status"] == "error"
+    assert ran.result["error"]
+
+
+def test_a_failed_request_has_its_code_and_keeps_the_prompt(program: Program) -> None:
+    with Loopback([Refuse(401, "authentication_error", "invalid x-api-key")]) as server:
+        program.more = server.env
+        ran = program.ask("-p", "remember me", "-m", CLAUDE)
+    assert (ran.code, ran.result["exit_code"]) == (41, 41)
+    assert [r["parts"][-1]["text"] for r in program.records() if r["kind"] == "message"] == ["remember me"]
+
+
+def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: Program) -> None:
+    script = program.base / "script.json"
+    calls = [{"name": "bash", "input": {"command": "rm -rf build"}}]
+    script.write_text(json.dumps({"replies": [{"calls": calls}, {"text": "I was not allowed."}]}))
+    ran = program.ask("-p", "clean up", "-m", f"script:{script}")
+    assert ran.code == 0
+    [denial] = ran.result["permission_denials"]
+    assert (denial["name"], denial["input"]) == ("bash", {"command": "rm -rf build"})
+    assert [line["status"] for line in ran.of("tool_result")] == ["denied"]
+    allowed = program.ask("-p", "clean up", "-m", f"script:{script}", "--allow", "bash(rm -rf build)")
+    assert [line["status"] for line in allowed.of("tool_result")] == ["success"]
+    assert allowed.result["permission_denials"] == []
+
+
+def fix(asked: Any) -> Any:
+    """A model that reads a file, edits it and says that it is done, whatever the wire."""
+    replies = [
+        say("I look.", call("read", file_path="a.txt"), call("grep", pattern="old"), thinking="Let me see."),
+        say("I edit.", call("edit", file_path="a.txt", old_string="old", new_string="new"), thinking="Simple."),
+        say("Done."),
+    ]
+    steps = sum(1 for turn in asked.turns if turn["role"] in ("assistant", "model"))
+    return replies[min(steps, 2)]
+
+
+def test_both_providers_leave_the_same_records_but_for_what_is_theirs(tmp_path: Path) -> None:
+    told = []
+    for name, model in (("claude", CLAUDE), ("gemini", GEMINI)):
+        program = Program(tmp_path / name)
+        program.base.mkdir()
+        (program.work / "a.txt").write_text("old\n")
+        with Loopback(fix) as server:
+            program.more = server.env
+            ran = program.ask("-p", "change it", "-m", model, "--mode", "auto-edit")
+        assert ran.code == 0, ran.err
+        assert (program.work / "a.txt").read_text() == "new\n"
+        told.append([_neutral(record, program) for record in program.records()])
+    assert told[0] == told[1]
+    assert sum(record["kind"] == "tool_result" for record in told[0]) == 3
+
+
+def _neutral(record: dict[str, Any], program: Program) -> dict[str, Any]:
+    """A record without what differs between runs and providers."""
+    text = json.dumps(record).replace(str(program.base), "HOME")
+    bare = json.loads(text)
+    for key in ("id", "time", "prev", "provider", "model", "usage", "cost", "call_id"):
+        bare.pop(key, None)
+    for part in bare.get("parts", ()):
+        for key in ("call_id", "signature", "meta"):
+            part.pop(key, None)
+    # Gemini signs a reply with a last text that is empty: that is the provider's, not the conversation's.
+    bare["parts"] = [part for part in bare.get("parts", ()) if part != {"type": "text", "text": ""}]
+    return bare
+
+
+def test_the_next_request_after_a_resume_begins_with_the_bytes_of_the_last_one(program: Program) -> None:
+    (program.work / "AGENTS.md").write_text("Write tests first.\n")
+    for model in (CLAUDE, GEMINI):
+        with Loopback(fix) as server:
+            program.more = server.env
+            long_enough_to_be_cached = "".join(f"line {n} of some length\n" for n in range(1_000))
+            (program.work / "a.txt").write_text("old\n" + long_enough_to_be_cached)
+            assert program.ask("-p", "change it", "-m", model, "--mode", "auto-edit").code == 0
+            (program.work / "AGENTS.md").write_text("Changed meanwhile.\n")
+            assert program.ask("resume", "--last", "-p", "and now?").code == 0
+        before, after = server.requests[-2], server.requests[-1]
+        assert not any(asked.refused for asked in server.requests)
+        head = "system" if before.wire == "anthropic" else "systemInstruction"
+        assert before.json["tools"] == after.json["tools"]
+        assert json.dumps(_bare(before.json[head])) == json.dumps(_bare(after.json[head]))
+        assert _bare(after.turns[: len(before.turns)]) == _bare(before.turns)
+        assert after.model == before.model
+        read = after.usage.get("cache_read_input_tokens") or after.usage.get("cachedContentTokenCount")
+        assert read, after.usage
+
+
+def _bare(value: Any) -> Any:
+    """Without cache marks, which may move."""
+    if isinstance(value, dict):
+        return {key: _bare(inner) for key, inner in value.items() if key != "cache_control"}
+    return [_bare(inner) for inner in value] if isinstance(value, list) else value
+
+
+def long_turn(asked: Any) -> Any:
+    """Sixty steps of reading on one prompt, then the end; counted by what the answers say, since history gets shorter."""
+    long_turn.step += 1  # type: ignore[attr-defined]
+    step = long_turn.step  # type: ignore[attr-defined]
+    if step > 60:
+        return say("All sixty read.")
+    return say(f"Step {step}.", call("read", file_path=f"f{step}.txt"), thinking=f"Next is {step}.")
+
+
+@pytest.mark.parametrize("model", [CLAUDE, GEMINI, "anthropic/claude-sonnet-5-5"])
+def test_sixty_steps_on_one_prompt_cross_the_hard_mark_and_go_on(program: Program, model: str) -> None:
+    for step in range(1, 61):
+        lines = [f"file {step} line {line} holds the value {step * line}" for line in range(120)]
+        (program.work / f"f{step}.txt").write_text("\n".join(lines))
+    long_turn.step = 0  # type: ignore[attr-defined]
+    with Loopback(long_turn, window=32_000) as server:
+        program.more = server.env
+        program.config(f'[models."{model}"]\nwindow = 32000\nmax_output = 4000\n')
+        ran = program.ask("-p", "Read all sixty files. Never skip one.", "-m", model, seconds=110)
+    assert ran.code == 0, (ran.result, ran.err)
+    assert ran.result["text"] == "All sixty read."
+    assert not [asked.refused for asked in server.requests if asked.refused]
+    assert [line for line in ran.of("compaction") if line["status"] == "compressed"] or ran.of("prune")
+    assert "Never skip one." in json.dumps(server.requests[-1].json)
+
+
+def test_a_prompt_that_is_too_long_is_compacted_and_sent_once_more(program: Program) -> None:
+    """The window is smaller than the table says: only the provider's refusal tells."""
+    for n in range(6):
+        (program.work / f"f{n}.txt").write_text("\n".join(f"{n} {line} some words to fill it" for line in range(400)))
+
+    def plan(asked: Any) -> Any:
+        plan.step += 1  # type: ignore[attr-defined]
+        n = plan.step - 1  # type: ignore[attr-defined]
+        return say(f"Read {n}.", call("read", file_path=f"f{n}.txt")) if n < 6 else say("Read them.")
+
+    plan.step = 0  # type: ignore[attr-defined]
+    with Loopback(plan, window=16_000) as server:
+        program.more = server.env
+        ran = program.ask("-p", "read", "-m", CLAUDE)
+    assert ran.code == 0, (ran.result, ran.err)
+    assert [asked for asked in server.requests if "too long" in asked.refused]
+    assert "overflow" in [line["trigger"] for line in ran.of("compaction")]
+
+
+def test_sigint_and_sigterm_end_the_turn_in_good_order(program: Program) -> None:
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        process = program.start("-p", "go", "-m", "script:long-reply", "-o", "stream-json")
+        assert process.stdout is not None
+        seen = ""
+        while '"delta": true' not in seen:
+            seen += process.stdout.readline()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=10)
+        assert process.returncode == code, err
+        assert json.loads(out.strip().split("\n")[-1])["exit_code"] == code
+    assert program.run("resume", "--last", "-p", "still there?", "-m", "script:echo").code == 0
+
+
+def test_a_hook_is_told_of_a_compaction_and_cannot_break_it(program: Program) -> None:
+    told = program.base / "told.json"
+    program.config(f"[hooks]\npre_compress = \"cat > '{told}'; exit 3\"\n")
+    ran = program.ask("demo", "-p", seconds=90)
+    assert ran.code == 0, ran.err
+    assert json.loads(told.read_text())["trigger"] == "manual"
+    assert [line["status"] for line in ran.of("compaction")] == ["compressed"]
+    assert any("PreCompress" in line["message"] for line in ran.of("warning"))
+
+
+def test_no_session_writes_nothing(program: Program) -> None:
+    assert program.run("-p", "hi", "-m", "script:echo", "--no-session").code == 0
+    assert not program.sessions.exists()
