@@ -42,8 +42,14 @@ def assemble(
 
 
 def turns_of(view: View, model: ModelSpec) -> tuple[Turn, ...]:
-    """The view's messages as they go over the wire, injections and files in their wrappers."""
-    return tuple(_turn(message, model) for message in view.messages)
+    """The view's messages as they go over the wire, injections and files in their wrappers.
+
+    A model that binds its thoughts to what stood before them does not get back those it had on another view.
+    """
+    messages = view.messages
+    if model.preserved_thinking and view.undone:
+        messages = tuple(_without_bound(message, view) for message in messages)
+    return tuple(_turn(message, model) for message in messages)
 
 
 def with_pending(turns: tuple[Turn, ...], pending: Iterable[Part]) -> tuple[Turn, ...]:
@@ -58,6 +64,10 @@ def with_pending(turns: tuple[Turn, ...], pending: Iterable[Part]) -> tuple[Turn
     while words and not isinstance(last[words - 1], ToolResult) and not _injected(last[words - 1]):
         words -= 1
     return (*turns[:-1], replace(turns[-1], parts=(*last[:words], *wrapped, *last[words:])))
+
+
+def _without_bound(message: ViewMessage, view: View) -> ViewMessage:
+    return replace(message, blocks=tuple(block for block in message.blocks if not view.is_bound(block)))
 
 
 def _turn(message: ViewMessage, model: ModelSpec) -> Turn:

@@ -105,7 +105,8 @@ def _thinking(request: Request, view: View) -> Iterator[Violation]:
     due: list[Part | ToolResult] = []
     for message in view.messages:
         turn = Turn(message.role, (), message.provider, message.model)
-        thoughts = (block.part for block in message.blocks if isinstance(block.part, Thinking))
+        blocks = (block for block in message.blocks if not (model.preserved_thinking and view.is_bound(block)))
+        thoughts = (block.part for block in blocks if isinstance(block.part, Thinking))
         due += [thought for thought in thoughts if can_be_sent(thought, turn, model)]
     if sent != due:
         yield Violation("thinking", f"{len(sent)} thoughts are sent where {len(due)} are due, or they were changed")

@@ -81,18 +81,24 @@ class ViewMessage:
 class View:
     """The messages in the order in which they are sent, and the compaction that they begin with.
 
-    `prunes` are those made since that compaction; `pins` the seqs of pinned messages.
+    `prunes` are those made since that compaction; `pins` the seqs of pinned messages; `undone` the stretches in which the model
+    saw another view (see History).
     """
 
     messages: tuple[ViewMessage, ...]
     compaction: Record | None = None
     prunes: tuple[Record, ...] = ()
     pins: frozenset[int] = frozenset()
+    undone: tuple[tuple[int, int], ...] = ()
 
     @property
     def blocks(self) -> Iterator[Block]:
         """All blocks, oldest first."""
         return (block for message in self.messages for block in message.blocks)
+
+    def is_bound(self, block: Block) -> bool:
+        """Whether a block is a thought that was had on another view, of no use to a model that binds its thoughts to it."""
+        return isinstance(block.part, Thinking) and any(start < block.seq < end for start, end in self.undone)
 
 
 def view(history: History) -> View:
@@ -103,7 +109,7 @@ def view(history: History) -> View:
     tells the model to go on.
     """
     lens = _Lens(history)
-    return View(tuple(_joined(lens.messages())), history.compaction, history.prunes, history.pins)
+    return View(tuple(_joined(lens.messages())), history.compaction, history.prunes, history.pins, history.undone)
 
 
 @lru_cache(maxsize=4096)

@@ -5,10 +5,10 @@ from dataclasses import replace
 from agentcli.context.assemble import assemble
 from agentcli.context.tokens import Counts
 from agentcli.context.view import view
-from agentcli.core.message import Image, Message, Part, Text, ToolResult
-from agentcli.core.model import Breakpoint, Request, ToolSchema
-from agentcli.core.record import Compaction
-from tests.context.made import call, history, prompt, reply, result
+from agentcli.core.message import Image, Message, Part, Text, Thinking, ToolResult
+from agentcli.core.model import Breakpoint, ModelSpec, Request, ToolSchema
+from agentcli.core.record import Compaction, Undo
+from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.transcripts import MODEL, OTHER
 
 BIG = "word " * 3_000
@@ -94,3 +94,28 @@ def test_counting_with_the_sessions_counts_changes_nothing_but_the_time() -> Non
     seen = view(history(prompt(BIG), reply("a"), prompt("b")))
     tools = [ToolSchema("read", "d", {"type": "object"})]
     assert assemble(seen, [BIG], tools, MODEL, counts=Counts()) == assemble(seen, [BIG], tools, MODEL)
+
+
+def test_thoughts_had_on_a_view_that_was_taken_back_are_kept_from_a_model_that_binds_them() -> None:
+    talk = (prompt("one"), reply(thought("early"), "a"), prompt("two", 2))
+    compaction = Compaction("manual", "compressed", "auto", (1, 2), 3, "<state_snapshot/>", drop_thinking_before=4)
+    meanwhile = (reply(thought("meanwhile"), "b", turn=2), prompt("three", 3))
+    undone = (*talk, compaction, *meanwhile, Undo(4), reply(thought("late"), "c", turn=3), prompt("four", 4))
+
+    def thoughts(model: ModelSpec) -> list[str]:
+        turns = request(*undone, model=model).turns
+        return [part.signature for turn in turns for part in turn.parts if isinstance(part, Thinking)]
+
+    assert thoughts(MODEL) == ["early", "meanwhile", "late"]
+    assert thoughts(replace(MODEL, preserved_thinking=True)) == ["early", "late"]
+
+
+def test_thoughts_come_back_valid_when_a_compaction_is_taken_back_and_made_again() -> None:
+    talk = (prompt("one"), reply("a"), prompt("two", 2))
+    compaction = Compaction("manual", "compressed", "auto", (1, 2), 3, "<state_snapshot/>")
+    compacted = (reply(thought("compacted"), "b", turn=2), prompt("three", 3))
+    restored = (reply(thought("restored"), "c", turn=3), prompt("four", 4))
+    again = (*talk, compaction, *compacted, Undo(4), *restored, Undo(7, "undo"))
+    turns = request(*again, model=replace(MODEL, preserved_thinking=True)).turns
+    sent = [part.signature for turn in turns for part in turn.parts if isinstance(part, Thinking)]
+    assert sent == ["compacted"]

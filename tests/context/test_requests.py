@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -10,15 +11,17 @@ from hypothesis import strategies as st
 
 from agentcli.context.assemble import assemble
 from agentcli.context.check import check
-from agentcli.context.view import View, view
+from agentcli.context.repair import CONTINUE, can_be_sent
+from agentcli.context.view import Block, View, view
 from agentcli.core.codec import dumps, part_to_json
 from agentcli.core.history import fold
-from agentcli.core.message import Message, Text, ToolResult
-from agentcli.core.model import ModelSpec, Request, ToolSchema
+from agentcli.core.message import Message, Text, Thinking, ToolResult
+from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
 from agentcli.core.record import Body, Compaction, Prune, Record, Undo
 from tests.context.transcripts import ACTS, MODEL, OTHER, Session, act, sessions
 
 SYSTEM = ("You are agentcli.", "Rules.")
+BOUND = replace(MODEL, preserved_thinking=True)
 TOOLS = (ToolSchema("read", "Reads a file.", {"type": "object", "properties": {"file_path": {"type": "string"}}}),)
 
 
@@ -78,7 +81,29 @@ def test_taking_back_a_compaction_restores_the_view(session: Session, size: int)
     more = session.records[count + 1 :]
     session.add(Undo(session.records[count].seq, "compaction"))
     assert view(session.history).messages[: len(before.messages) - 1] == before.messages[:-1]
-    assert view(fold([*session.records[:count], *more])) == view(session.history)
+    assert view(fold([*session.records[:count], *more])).messages == view(session.history).messages
+
+
+@settings(max_examples=100, deadline=None)
+@given(sessions(most=20))
+def test_a_bound_thought_goes_back_only_behind_the_very_bytes_that_it_was_had_on(session: Session) -> None:
+    had_on: dict[int, list[str]] = {}
+    for end in range(1, len(session.records) + 1):
+        request, seen = request_of(session.records[:end], BOUND)
+        pieces = flat(request)
+        thoughts = [block.seq for block in seen.blocks if isinstance(block.part, Thinking) and _goes_back(block, seen)]
+        places = [number for number, piece in enumerate(pieces) if piece.startswith('["assistant",{"type":"thinking"')]
+        assert len(thoughts) == len(places)
+        for seq, place in zip(thoughts, places, strict=True):
+            assert seq not in had_on or pieces[:place] == had_on[seq]
+        if request.turns[-1].parts[-1] != Text(CONTINUE, True, "compactor"):
+            had_on[end + 1] = pieces
+
+
+def _goes_back(block: Block, seen: View) -> bool:
+    speaker = next(message for message in seen.messages if block in message.blocks)
+    turn = Turn("assistant", (), speaker.provider, speaker.model)
+    return can_be_sent(block.part, turn, BOUND) and not seen.is_bound(block)
 
 
 @settings(max_examples=30, deadline=None)

@@ -164,7 +164,14 @@ def _compact(session: Session, size: int, text: str) -> None:
         results = [entry.body.call_id for entry in before if isinstance(entry.body, ToolResult)]
         replaced = dict.fromkeys(results[:: 1 + size % 2], f"[compacted summary of turns 1-2]\n{text}")
         session.add(
-            Compaction("auto", "compressed", policy, replaced=replaced, carry=carry, drop_thinking_before=split)
+            Compaction(
+                "auto",
+                "compressed",
+                policy,
+                replaced=replaced,
+                carry=carry,
+                drop_thinking_before=len(session.records) + 1,
+            )
         )
         return
     words = tuple(
