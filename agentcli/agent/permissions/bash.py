@@ -18,23 +18,25 @@ from agentcli.agent.permissions.table import READERS
 
 _REWRITING = frozenset({"sed", "sort", "uniq", "awk", "gawk", "mawk", "tree", "command", "cd", "xxd"})
 _STARTERS = (
-    "--pre",
-    "--hostname-bin",
-    "--compress-program",
-    "--ext-diff",
-    "--textconv",
-    "--open-files-in-pager",
-    "--use-compress-program",
-)
-_STARTERS += (
-    "--checkpoint-action",
-    "--to-command",
-    "--upload-pack",
-    "--receive-pack",
-    "--exec",
-    "--config-env",
-    "--git-dir",
-    "--work-tree",
+    *(
+        "--pre",
+        "--hostname-bin",
+        "--compress-program",
+        "--ext-diff",
+        "--textconv",
+        "--open-files-in-pager",
+        "--use-compress-program",
+    ),
+    *(
+        "--checkpoint-action",
+        "--to-command",
+        "--upload-pack",
+        "--receive-pack",
+        "--exec",
+        "--config-env",
+        "--git-dir",
+        "--work-tree",
+    ),
 )
 """Options by which an ordinary program starts another one."""
 
@@ -167,7 +169,9 @@ def _protected(plain: Sequence[Command], readings: Sequence[Reading], inside: Co
 
 def _part_protected(part: Part, place: Place) -> str:
     words = [piece.text for piece in part.words]
-    if words and not part.writes and all(piece.known for piece in part.words):
+    if hidden := next(filter(could_name_protected, words[1:]), ""):
+        return f"{hidden} may stand for a protected file"
+    if words and not part.writes and not part.reads and all(piece.known for piece in part.words):
         (reading,) = read_only((Command(tuple(words), "", True),), place)
         if not reading.why or reading.protected:
             return reading.why

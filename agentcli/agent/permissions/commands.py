@@ -66,7 +66,8 @@ def _read_only(command: Command, folders: tuple[Path, ...], place: Place) -> Rea
     shape, found = fitting
     if present := _present(shape.unless, folders):
         return Reading(f"{present} may choose what {name} runs")
-    return _first(_values(found, folders, place), _recursion(name, arguments, found, folders, place))
+    reading = _values(found, folders, place)
+    return reading if reading.why else _recursion(name, arguments, found, folders, place)
 
 
 def _first(*readings: Reading) -> Reading:

@@ -164,6 +164,8 @@ def _path_rule_in(line: bash.Line, rules: list[Rule], place: Place) -> Rule | No
 def _file_nature(call: ToolCall, path: str, rules: Rules, place: Place) -> _Nature:
     write = call.name in _WRITERS
     verdict = judge_path(path, place, write=write)
+    if verdict.verdict == "refused":
+        return _Nature(refused=verdict.why)
     if verdict.verdict == "free" and call.name in _SEARCHERS:
         verdict = _search_verdict(call, path, place)
     covering = _WRITERS if write else frozenset({"read", call.name})
@@ -173,7 +175,6 @@ def _file_nature(call: ToolCall, path: str, rules: Rules, place: Place) -> _Natu
     names = {call.name, "edit"} if call.name == "multi_edit" else {call.name}
     allowing = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
     return _Nature(
-        refused=verdict.why if verdict.verdict == "refused" else "",
         denied=_path_match(forbidding["deny"], path, place, strict=False),
         protected=verdict.why if verdict.verdict == "protected" else "",
         asked=_path_match(forbidding["ask"], path, place, strict=False),
@@ -218,7 +219,9 @@ def _search_verdict(call: ToolCall, path: str, place: Place) -> PathVerdict:
 
 def _path_match(rules: Iterable[Rule], path: str, place: Place, *, strict: bool) -> Rule | None:
     """The first rule whose pattern fits the path as its links lead; unless `strict`, also as it is written, in any case."""
-    forms = {resolved(place.cwd / path)} if "\0" not in path else set()
+    if "\0" in path:
+        return None
+    forms = {resolved(place.cwd / path)}
     if not strict:
         forms.add(Path(os.path.normpath(place.cwd / os.path.expanduser(path))))
     for rule in rules:

@@ -157,7 +157,7 @@ def config_keys(text: str) -> list[str]:
     for line in lines:
         rest = line.strip()
         while match := _SECTION.match(rest):
-            section = match[1].lower() + (f".{match[2].lower()}" if match[2] is not None else "")
+            section = match[1].lower() + ("" if match[2] is None else "." + re.sub(r"\\(.)", r"\1", match[2]).lower())
             rest = rest[match.end() :]
         if not rest or rest[0] in "#;":
             continue

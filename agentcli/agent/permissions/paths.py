@@ -6,7 +6,9 @@ import fnmatch
 import os
 import stat
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -67,15 +69,10 @@ def judge_path(text: str, place: Place, *, write: bool, cwd: Path | None = None)
     """What the policy says of `text` as a path seen from `cwd`, both as it is written and where its links lead."""
     if "\0" in text:
         return PathVerdict("refused", "the path holds a NUL byte")
-    if any(invisible(letter) for letter in text):
+    if not _plain(text) and any(invisible(letter) for letter in text):
         return PathVerdict("protected", "the path holds invisible characters")
     verdicts = [_judge(reading, place, write) for reading in _readings(text, place, cwd or place.cwd)]
     return max(verdicts, key=lambda verdict: _SEVERITY[verdict.verdict])
-
-
-def is_inside(path: Path, place: Place) -> bool:
-    """Whether a resolved path lies in the workspace, compared by components."""
-    return any(path == root or root in path.parents for root in place.workspace)
 
 
 def names_protected(text: str, *, write: bool) -> str:
@@ -92,81 +89,93 @@ def could_name_protected(text: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=4096)
 def canonical(name: str) -> str:
     """A file name as the most forgiving file system would compare it."""
-    visible = "".join(letter for letter in name if not invisible(letter))
-    plain = unicodedata.normalize("NFKC", visible).casefold().strip()
-    return plain.split(":")[0].rstrip(" .") if plain.strip(".") else plain
+    if not _plain(name):
+        name = unicodedata.normalize("NFKC", "".join(letter for letter in name if not invisible(letter)))
+    name = name.casefold().strip()
+    return name.split(":")[0].rstrip(" .") if name.strip(".") else name
+
+
+def _plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 _SEVERITY: dict[Verdict, int] = {"free": 0, "outside": 1, "protected": 2, "refused": 3}
 
 
-def _readings(text: str, place: Place, cwd: Path) -> list[Path]:
+def _readings(text: str, place: Place, cwd: Path) -> list[str]:
     """The paths that `text` may mean: as it stands, and with the home folder filled in as a tool might do."""
-    home = str(place.home)
-    expanded = text.replace("${HOME}", home).replace("$HOME", home)
-    if expanded == "~" or expanded.startswith("~/"):
-        expanded = home + expanded[1:]
-    return [Path(os.path.join(cwd, reading)) for reading in dict.fromkeys((text, expanded, text.strip()))]
+    forms = {text, text.strip()}
+    if "$" in text or text.startswith("~"):
+        home = str(place.home)
+        expanded = text.replace("${HOME}", home).replace("$HOME", home)
+        forms.add(home + expanded[1:] if expanded == "~" or expanded.startswith("~/") else expanded)
+    return [os.path.join(cwd, form) for form in forms]
 
 
-def _judge(path: Path, place: Place, write: bool) -> PathVerdict:
+def _judge(path: str, place: Place, write: bool) -> PathVerdict:
     try:
-        target = resolved(path)
+        target = os.path.realpath(path)
     except (OSError, ValueError):
         return PathVerdict("refused", "the path cannot be resolved")
-    lexical = Path(os.path.normpath(path))
-    if special := _special(lexical, target):
+    forms = {os.path.normpath(path), target}
+    if special := _special(forms, target):
         return PathVerdict("refused", special)
-    for form in dict.fromkeys((lexical, target)):
-        if private := _private(form, place):
+    for form in forms:
+        parts = form.split("/")[1:]
+        if private := _private(parts, place):
             return PathVerdict("protected", private)
-        for part in _below_root(form, place):
+        for part in _below_root(form, parts, place):
             if _protected_name(part, write):
                 return PathVerdict("protected", f"{part} is protected")
-    if not is_inside(target, place):
+    if not _is_below(target, place.workspace):
         return PathVerdict("outside", f"{target} is outside the workspace")
     return FREE
 
 
-def _special(lexical: Path, target: Path) -> str:
+def _special(forms: Iterable[str], target: str) -> str:
     """Why a path is not one that files are kept under, or the empty string."""
-    for form in (lexical, target):
-        if any(form == Path(tree) or Path(tree) in form.parents for tree in _SPECIAL_TREES):
+    for form in forms:
+        if _is_below(form, _SPECIAL_TREES):
             return f"{form} is not a regular file"
     try:
-        mode = target.stat().st_mode
+        mode = os.stat(target).st_mode
     except (OSError, ValueError):
         return ""
     return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else f"{target} is not a regular file"
 
 
-def _private(path: Path, place: Place) -> str:
-    for folder in place.own:
-        if _within(path, folder):
-            return f"{folder} belongs to agentcli"
-    for parts in PRIVATE_IN_HOME:
-        for home in dict.fromkeys((place.home, resolved(place.home))):
-            if _within(path, home.joinpath(*parts)):
-                return f"~/{'/'.join(parts)} is private"
+def _is_below(path: str, tops: Iterable[str | Path]) -> bool:
+    return any(path == (top := str(one)) or path.startswith(top.rstrip("/") + "/") for one in tops)
+
+
+def _private(parts: list[str], place: Place) -> str:
+    """Why a path belongs to the user alone, compared as a file system that ignores case would."""
+    names: list[str] | None = None
+    for folder, reason in _private_folders(place.home, place.own):
+        if len(parts) >= len(folder):
+            names = names or [canonical(part) for part in parts]
+            if tuple(names[: len(folder)]) == folder:
+                return reason
     return ""
 
 
-def _within(path: Path, folder: Path) -> bool:
-    """Like `is_relative_to`, for a file system that may ignore case."""
-    wanted = [canonical(part) for part in folder.parts]
-    return [canonical(part) for part in path.parts[: len(wanted)]] == wanted
+@lru_cache(maxsize=16)
+def _private_folders(home: Path, own: tuple[Path, ...]) -> list[tuple[tuple[str, ...], str]]:
+    """The private folders as canonical components, each with the reason to give."""
+    found = [(folder, f"{folder} belongs to agentcli") for folder in own]
+    found += [(home.joinpath(*parts), f"~/{'/'.join(parts)} is private") for parts in PRIVATE_IN_HOME]
+    both = [(form, reason) for folder, reason in found for form in {folder, resolved(folder)}]
+    return [(tuple(canonical(part) for part in folder.parts[1:]), reason) for folder, reason in both]
 
 
-def _below_root(path: Path, place: Place) -> tuple[str, ...]:
+def _below_root(path: str, parts: list[str], place: Place) -> list[str]:
     """The components that the workspace itself does not answer for."""
     roots = {*place.workspace, *(place.roots or (place.cwd,))}
-    inside = [root for root in roots if path == root or root in path.parents]
-    if not inside:
-        return path.parts
-    deepest = max(inside, key=lambda root: len(root.parts))
-    return path.parts[len(deepest.parts) :]
+    depths = [len(root.parts) - 1 for root in roots if _is_below(path, (root,))]
+    return parts[max(depths, default=0) :]
 
 
 def _protected_name(part: str, write: bool) -> bool:

@@ -15,7 +15,7 @@ _CLASS = r"\[\^?\]?[^\]/|,#\\\n]*\]"
 _REGEX = rf"/(?:[^/\\\n\[]|\\[^\n]|{_CLASS})*/"
 _ADDRESS = rf"(?:\d+|\$|{_REGEX})"
 _SED_COMMAND = re.compile(
-    rf"[ \t]*(?:{_ADDRESS}(?:,(?:\+?\d+|{_ADDRESS}))?)?[ \t]*!?[ \t]*"
+    rf"[ \t]*(?:{_ADDRESS}(?:,(?:\+?\d+|{_ADDRESS}))?|\d+~\d+)?[ \t]*!?[ \t]*"
     rf"(?:[pd=]|q\d*|s(?P<mark>[/|,#])(?:(?!(?P=mark))[^\\\n\[]|\\[^\n]|{_CLASS})*(?P=mark)"
     r"(?:(?!(?P=mark))[^\\\n]|\\[^\n])*(?P=mark)[gpI0-9]*)"
     r"[ \t]*(?:;|\n|\Z)"

@@ -38,11 +38,14 @@ _KINDS: dict[str, Kind] = {
     "number": _like(r"[+-]?\d+"),
     "size": _like(r"[+-]?\d+[a-z]{0,3}"),
     "word": _like(r"[a-z0-9_,.:+/@%-]*"),
-    "format": _like(r"(?!.*%[-+ ]?g[?gksfp t])(?!.*%\(?signature).*"),
+    "format": _like(r"(?!.*%[-+ ]?g[?gksfp t])(?!.*signature).*"),
     "key": _like(r"(?!.*(token|secret|password|header|credential|url))[a-z][a-z0-9.-]*"),
     "date": _like(r"\+.*"),
     "printf": _like(r"(?!-)(?:[^%]|%%|%-?\d*[sbq])*"),
     "variable": _like(r"PATH|HOME|USER|SHELL|LANG|LC_[A-Z]+|PWD|TERM|VIRTUAL_ENV|EDITOR|HOSTNAME|TZ|NODE_ENV|CI"),
+    "psfields": _like(
+        r"(?:(?:pid|ppid|pgid|sid|user|uid|comm|args|cmd|command|etime|time|stat|state|pcpu|pmem|%cpu|%mem|rss|vsz|nice|tty|lstart|start)=?,?)+"
+    ),
     "ps": _like(r"a?u?x|aux|axu"),
     "glob": _like(r".*"),
     "pattern": _like(r"[a-z0-9_./*-]+"),
@@ -77,14 +80,14 @@ class _Options:
 
 
 def fit(shapes: Sequence[Shape], arguments: Sequence[str]) -> tuple[Shape, Found] | str:
-    """The first shape that the arguments fit, with their values by kind; else why the last one does not fit."""
-    why = "it is not in the table of commands that only read"
+    """The first shape that the arguments fit, with their values by kind; else why the first one does not fit."""
+    reasons = []
     for shape in shapes:
         found = _fit(shape, arguments)
         if not isinstance(found, str):
             return shape, found
-        why = found
-    return why
+        reasons.append(found)
+    return reasons[0]
 
 
 def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:

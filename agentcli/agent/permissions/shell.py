@@ -257,17 +257,20 @@ def _commands(root: Node) -> Iterator[Node]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if node.type in _COMMAND_NODES or (node.type == "redirected_statement" and not _has_body(node)):
+        if node.type in _COMMAND_NODES or _stands_alone(node):
             yield node
         waiting.extend(reversed(node.children))
 
 
-def _has_body(statement: Node) -> bool:
-    return statement.child_by_field_name("body") is not None
+def _stands_alone(node: Node) -> bool:
+    """Whether a redirection belongs to no simple command: to a group, a pipeline, or to nothing at all."""
+    body = node.child_by_field_name("body")
+    return node.type == "redirected_statement" and (body is None or body.type not in _COMMAND_NODES)
 
 
 def _part(node: Node) -> Part:
-    words = [_value(child) for child in node.children if not child.type.endswith("redirect") and not _is_prefix(child)]
+    children = [] if node.type == "redirected_statement" else node.children
+    words = [_value(child) for child in children if not child.type.endswith("redirect") and not _is_prefix(child)]
     writes: list[Piece] = []
     reads: list[Piece] = []
     for redirect in _redirects(node):
@@ -283,8 +286,8 @@ def _is_prefix(node: Node) -> bool:
 
 def _redirects(node: Node) -> list[Node]:
     around = [node]
-    while (parent := around[-1].parent) and parent.type in ("redirected_statement", "pipeline", "list", "subshell"):
-        around.append(parent)
+    if node.type in _COMMAND_NODES and node.parent is not None and node.parent.type == "redirected_statement":
+        around.append(node.parent)
     return [child for place in around for child in place.children if child.type == "file_redirect"]
 
 

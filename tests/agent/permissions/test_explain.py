@@ -1,0 +1,63 @@
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from agentcli.agent.permissions import Place, Rules, explain_lines, parse_rules, show
+from tests.agent.permissions.corpus import commands, workspace
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return workspace(tmp_path)
+
+
+def test_each_line_gets_one_answer_with_its_id(place: Place) -> None:
+    questions = [
+        {"id": "a", "tool": "bash", "input": {"command": "ls"}},
+        {"id": 7, "tool": "bash", "input": {"command": "rm x"}},
+        {"id": "c", "tool": "read", "input": {"file_path": ".env"}},
+        {"id": "d", "tool": "unheard_of", "input": {}},
+    ]
+    lines = [json.dumps(question) + "\n" for question in questions]
+    answers = [
+        json.loads(line) for line in explain_lines([*lines, "\n", "nonsense", '{"id":1}', "[]"], Rules(), "ask", place)
+    ]
+    assert [answer["id"] for answer in answers] == ["a", 7, "c", "d", None, None, None]
+    assert [answer["decision"] for answer in answers] == ["allow", "ask", "ask", "ask", "deny", "deny", "deny"]
+    assert all(set(answer) == {"id", "decision", "rule", "why"} and answer["why"] for answer in answers)
+
+
+def test_input_of_the_wrong_kind_is_never_allowed(place: Place) -> None:
+    for given in ({"command": 5}, {"command": None}, {}, {"command": ["ls"]}, {"command": {"a": 1}}):
+        (line,) = explain_lines([json.dumps({"id": 1, "tool": "bash", "input": given})], Rules(), "yolo", place)
+        assert json.loads(line)["decision"] == "deny"
+    for given in ({"file_path": 5}, {}, {"path": "x"}):
+        (line,) = explain_lines([json.dumps({"id": 1, "tool": "write", "input": given})], Rules(), "yolo", place)
+        assert json.loads(line)["decision"] == "deny"
+
+
+def test_a_decision_takes_well_under_a_screen_frame(place: Place) -> None:
+    lines = [json.dumps({"id": 1, "tool": "bash", "input": {"command": command}}) for command in commands("safe.txt")]
+    list(explain_lines(lines[:1], Rules(), "ask", place))
+    start = time.perf_counter()
+    count = sum(1 for _ in explain_lines(lines, Rules(), "ask", place))
+    taken = time.perf_counter() - start
+    start = time.perf_counter()
+    for line in lines:
+        for _ in range(40):
+            json.loads(line)
+    assert count == len(lines)
+    assert taken < 40 * (time.perf_counter() - start), "a decision should cost no more than reading some JSON"
+
+
+def test_rules_are_shown_strongest_first_with_their_origin() -> None:
+    rules = parse_rules(allow=["bash(npm test)"], ask=["bash(git *)"]) + parse_rules(
+        deny=["edit(*.lock)"], origin="flag"
+    )
+    assert show(rules) == [
+        "deny  edit(*.lock)  (flag)",
+        "ask   bash(git *)  (config)",
+        "allow bash(npm test)  (config)",
+    ]
