@@ -108,7 +108,7 @@ async def _warnings(run: _Run, plan: Plan, hooks: Hooks | None) -> AsyncIterator
         kind, run.journal.id, folder, policy=plan.policy, tokens_before=plan.tokens_before
     )
     if failed:
-        yield Warned(f"{failed} The compaction goes on.")
+        yield Warned(f"{failed.rstrip('.')}. The compaction goes on.")
 
 
 async def _made(work: Task, brief: Brief, secretary: Secretary) -> tuple[Made, str]:

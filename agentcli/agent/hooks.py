@@ -50,37 +50,39 @@ class Hooks:
             )
         except (OSError, ValueError) as error:
             return f"The hook {name} could not be started: {error}"
+        assert process.stdout
+        reading = asyncio.create_task(_read(process.stdout, self.output))
+        late = False
         try:
-            said = await asyncio.wait_for(self._talk(process, json.dumps(told).encode()), self.timeout)
+            await asyncio.wait_for(_tell(process, json.dumps(told).encode()), self.timeout)
         except TimeoutError:
-            return f"The hook {name} was stopped after {self.timeout:g} seconds."
+            late = True
         finally:
-            await _end(process)
+            said = await _end(process, reading)
+        if late:
+            return f"The hook {name} was stopped after {self.timeout:g} seconds."
         if process.returncode:
             return f"The hook {name} failed with exit status {process.returncode}: {said}".rstrip(": ")
         return ""
 
-    async def _talk(self, process: asyncio.subprocess.Process, told: bytes) -> str:
-        """Give it its input and read until it has exited; a child that it leaves behind may hold the pipe, and is not waited for."""
-        assert process.stdin
-        assert process.stdout
-        reading = asyncio.create_task(_read(process.stdout, self.output))
-        # A hook that does not read its input is no failure.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            process.stdin.write(told)
-            await process.stdin.drain()
-        process.stdin.close()
-        try:
-            await process.wait()
-            await asyncio.wait((reading,), timeout=_LAST_WORDS)
-        finally:
-            reading.cancel()
-        said = reading.result() if reading.done() and not reading.cancelled() else b""
-        return said.decode("utf-8", "replace").strip()
+
+_LOOK = 0.02
+"""Seconds between two looks at whether a hook has exited."""
+_LAST_WORDS = 1.0
+"""Seconds for output that is still on its way when the hook and its children are gone."""
 
 
-_LAST_WORDS = 0.2
-"""Seconds for output that is still on its way when the hook has exited."""
+async def _tell(process: asyncio.subprocess.Process, told: bytes) -> None:
+    """Give it its input and wait until it has exited."""
+    assert process.stdin
+    # A hook that does not read its input is no failure.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(told)
+        await process.stdin.drain()
+    process.stdin.close()
+    # `wait` would wait for the pipes too, which a child left behind may hold open.
+    while process.returncode is None:
+        await asyncio.sleep(_LOOK)
 
 
 async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
@@ -91,8 +93,13 @@ async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
     return kept
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Nothing of the hook is left running."""
+async def _end(process: asyncio.subprocess.Process, reading: asyncio.Task[bytes]) -> str:
+    """Leave nothing of the hook running, and return what it said."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
+    await asyncio.wait((reading,), timeout=_LAST_WORDS)
+    if not reading.done():
+        reading.cancel()
+        return ""
+    return reading.result().decode("utf-8", "replace").strip()

@@ -1,0 +1,71 @@
+import asyncio
+import json
+from pathlib import Path
+
+from agentcli.agent.hooks import Hooks
+from agentcli.core.event import Warned
+from tests.agent.compacting import Answers, compress, ended, long_story, session, snapshot
+from tests.context.story import Story
+
+
+def run(hooks: Hooks, trigger: str = "manual") -> str:
+    return asyncio.run(hooks.before_compression(trigger, "s1", Path("/tmp/s1"), policy="auto"))  # type: ignore[arg-type]
+
+
+def test_the_hook_gets_what_it_needs_to_save_a_copy(tmp_path: Path) -> None:
+    assert run(Hooks(f"cat > {tmp_path}/told.json")) == ""
+    told = json.loads((tmp_path / "told.json").read_text())
+    assert told == {
+        "hook": "PreCompress",
+        "trigger": "manual",
+        "session_id": "s1",
+        "transcript_path": "/tmp/s1",
+        "policy": "auto",
+    }
+
+
+def test_a_hook_that_fails_is_named_and_quoted() -> None:
+    assert run(Hooks("echo no space left; exit 3")) == "The hook PreCompress failed with exit status 3: no space left"
+
+
+def test_a_hook_that_hangs_is_stopped(tmp_path: Path) -> None:
+    assert "was stopped after 0.2 seconds" in run(Hooks(f"sleep 30; touch {tmp_path}/late", timeout=0.2))
+
+
+def test_a_hook_that_shouts_is_not_listened_to_for_long() -> None:
+    said = run(Hooks("yes | head -c 3000000; exit 1", output=100))
+    assert len(said) < 300
+
+
+def test_a_hook_that_leaves_a_child_behind_holds_nothing_up(tmp_path: Path) -> None:
+    assert run(Hooks("sleep 30 & echo done", timeout=20)) == ""
+
+
+def test_a_hook_that_ignores_its_input_is_no_failure() -> None:
+    assert run(Hooks("exec <&-; exit 0")) == ""
+
+
+def test_no_hook_is_no_work() -> None:
+    assert run(Hooks()) == ""
+
+
+def test_a_broken_hook_cannot_break_the_compaction() -> None:
+    good = Answers(snapshot("Fix the parser.", "- It is slow."))
+    events = compress(session(long_story()), good, hooks=Hooks("exit 1"))
+    assert ended(events).status == "compressed"
+    assert [event.message for event in events if isinstance(event, Warned)] == [
+        "The hook PreCompress failed with exit status 1. The compaction goes on."
+    ]
+
+
+def test_the_hook_runs_before_anything_is_changed(tmp_path: Path) -> None:
+    good = Answers(snapshot("Fix the parser.", "- It is slow."))
+    compress(session(long_story()), good, hooks=Hooks(f"cat > {tmp_path}/told"), trigger="overflow")
+    assert json.loads((tmp_path / "told").read_text())["trigger"] == "auto"
+
+
+def test_nothing_runs_where_there_is_nothing_to_compact(tmp_path: Path) -> None:
+    story = Story()
+    story.user("hi")
+    compress(session(story), Answers("x"), hooks=Hooks(f"touch {tmp_path}/ran"))
+    assert not (tmp_path / "ran").exists()
