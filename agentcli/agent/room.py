@@ -128,9 +128,7 @@ class Room:
         self._last_why = why
         if body is not None:
             yield talk.record(body)
-            yield Pruned(
-                body.call_ids, body.tokens, f"Cleared {len(body.call_ids)} old outputs ({body.tokens:,} tokens): {why}."
-            )
+            yield Pruned(body.call_ids, body.tokens, why)
 
     def _worth_trying(self, talk: Talk) -> bool:
         """Whether a compaction may do better than the last one that failed: not until the view has grown by a tenth."""

@@ -198,8 +198,10 @@ def _progress(event: Event) -> str:
             return f"agentcli: {message}"
         case Retrying(attempt, delay, reason):
             return f"agentcli: {reason} Trying again in {delay:.1f} s (attempt {attempt})."
-        case CompactionEnded(why=why) | Pruned(why=why):
+        case CompactionEnded(why=why):
             return f"agentcli: {why}"
+        case Pruned(call_ids, tokens, why):
+            return f"agentcli: cleared {len(call_ids)} old outputs ({tokens:,} tokens): {why}"
         case Waiting(delay, reason):
             return f"agentcli: waiting {delay:.2f} s: {reason}"
         case _:

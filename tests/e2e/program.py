@@ -90,5 +90,5 @@ class Program:
 
     def records(self, session: str = "") -> list[dict[str, Any]]:
         """The records of a session, by default of the only one."""
-        [folder] = [path for path in self.sessions.glob(f"*/{session or '*'}/records")]
+        (folder,) = self.sessions.glob(f"*/{session or '*'}/records")
         return [json.loads(path.read_text()) for path in sorted(folder.iterdir()) if path.suffix == ".json"]

@@ -96,7 +96,7 @@ def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: P
 def fix(asked: Any) -> Any:
     """A model that reads a file, edits it and says that it is done, whatever the wire."""
     replies = [
-        say("I look.", call("read", file_path="a.txt"), call("grep", pattern="old"), thinking="Let me see."),
+        say("I look.", call("read", file_path="a.txt"), call("read", file_path="b.txt"), thinking="Let me see."),
         say("I edit.", call("edit", file_path="a.txt", old_string="old", new_string="new"), thinking="Simple."),
         say("Done."),
     ]
@@ -110,6 +110,7 @@ def test_both_providers_leave_the_same_records_but_for_what_is_theirs(tmp_path: 
         program = Program(tmp_path / name)
         program.base.mkdir()
         (program.work / "a.txt").write_text("old\n")
+        (program.work / "b.txt").write_text("of no use\n")
         with Loopback(fix) as server:
             program.more = server.env
             ran = program.ask("-p", "change it", "-m", model, "--mode", "auto-edit")
@@ -139,8 +140,9 @@ def test_the_next_request_after_a_resume_begins_with_the_bytes_of_the_last_one(p
     for model in (CLAUDE, GEMINI):
         with Loopback(fix) as server:
             program.more = server.env
+            (program.work / "a.txt").write_text("old\n")
             long_enough_to_be_cached = "".join(f"line {n} of some length\n" for n in range(1_000))
-            (program.work / "a.txt").write_text("old\n" + long_enough_to_be_cached)
+            (program.work / "b.txt").write_text(long_enough_to_be_cached)
             assert program.ask("-p", "change it", "-m", model, "--mode", "auto-edit").code == 0
             (program.work / "AGENTS.md").write_text("Changed meanwhile.\n")
             assert program.ask("resume", "--last", "-p", "and now?").code == 0
