@@ -51,8 +51,8 @@ class Calibration:
         if size < self.least or not 0.1 < tokens / size < 1.5:
             return self
         seen = self.rates.get(model, Rate())
-        seen = replace(seen, tokens=seen.tokens + tokens, size=seen.size + size)
-        return replace(self, rates={**self.rates, model: seen})
+        rates = {**self.rates, model: Rate(seen.tokens + tokens, seen.size + size, seen.head)}
+        return Calibration(rates, self.start, self.weight, self.per_block, self.least)
 
     def to_json(self) -> dict[str, Any]:
         """What `Carry.calibration` keeps across a compaction."""

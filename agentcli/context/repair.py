@@ -20,7 +20,7 @@ def repair(turns: Iterable[Turn], model: ModelSpec) -> tuple[Turn, ...]:
     Every call gets exactly one result, in the order of the calls: one that was left open gets an error that says so, and a
     result without its call goes. The user speaks first and last.
     """
-    sendable = (replace(turn, parts=_sendable(turn, model)) for turn in turns)
+    sendable = (_sendable(turn, model) for turn in turns)
     paired = _paired(_merged(turn for turn in sendable if turn.parts))
     settled = _merged(turn for turn in paired if turn.parts)
     if not settled or settled[0].role == "assistant":
@@ -46,10 +46,9 @@ def can_be_sent(part: Part | ToolResult, turn: Turn, model: ModelSpec) -> bool:
             return True
 
 
-def _sendable(turn: Turn, model: ModelSpec) -> tuple[Part | ToolResult, ...]:
-    if all(can_be_sent(part, turn, model) for part in turn.parts):
-        return turn.parts
-    return tuple(part for part in turn.parts if can_be_sent(part, turn, model))
+def _sendable(turn: Turn, model: ModelSpec) -> Turn:
+    parts = tuple([part for part in turn.parts if can_be_sent(part, turn, model)])
+    return turn if len(parts) == len(turn.parts) else replace(turn, parts=parts)
 
 
 def _merged(turns: Iterable[Turn]) -> list[Turn]:

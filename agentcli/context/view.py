@@ -176,11 +176,10 @@ class _Lens:
 
     def reply(self, record: Record, message: Message) -> ViewMessage:
         pinned = record.seq in self.history.pins
-        blocks = tuple(
-            Block(part, record.seq, 2, "assistant", record.time, pinned=pinned)
-            for part in message.parts
-            if record.seq >= self.thinking_from or not isinstance(part, Thinking)
-        )
+        parts = message.parts
+        if record.seq < self.thinking_from:
+            parts = tuple(part for part in parts if not isinstance(part, Thinking))
+        blocks = tuple([Block(part, record.seq, 2, "assistant", record.time, pinned=pinned) for part in parts])
         cut = message.stop in ("interrupted", "error", None)
         return ViewMessage(
             "assistant", blocks, record.seq, message.turn, message.provider, message.model, message.usage, cut
@@ -224,7 +223,9 @@ def _joined(messages: Iterable[ViewMessage]) -> Iterator[ViewMessage]:
 
 def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMessage:
     """What the user's side says after a reply: results in the order of its calls, then the rest as it came."""
-    turn = max(reply.turn if reply else 0, *(message.turn for message in group), 0)
+    turn = max([message.turn for message in group])
+    if reply and reply.turn > turn:
+        turn = reply.turn
     blocks = [block for message in group for block in message.blocks]
     results = [block for block in blocks if isinstance(block.part, ToolResult)]
     if len(results) > 1 and reply:
