@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agentcli.core.errors import AgentError
-from agentcli.core.message import Part, Text
+from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.ui import attach, commands, shell
 from agentcli.ui.console import Console
@@ -90,7 +90,7 @@ class Repl:
 
     async def _perform(self, text: str) -> None:
         console = self._console
-        if _is_command(text):
+        if commands.is_command(text):
             console.show("", console.look.theme.paint("said", "> " + safe(text).replace("\n", " ")))
             await commands.run(console, text)
         elif text.startswith("!"):
@@ -110,14 +110,8 @@ class Repl:
         if ran.code or ran.interrupted:
             console.screen.print(Note("warn", "interrupted" if ran.interrupted else f"exit code {ran.code}"))
         if shared:
-            words = f"$ {command}\n{ran.output}\n(exit code {ran.code})"
-            self._ahead.append(Text(words, synthetic=True, source="shell"))
+            self._ahead.append(shell.as_text(ran))
 
     def _over(self, work: asyncio.Task[None]) -> None:
         if not work.cancelled() and (error := work.exception()) is not None:
             self._failed(error)
-
-
-def _is_command(text: str) -> bool:
-    """A slash and a word; `/usr/bin is empty` is no command."""
-    return text.startswith("/") and "/" not in text.split()[0][1:]

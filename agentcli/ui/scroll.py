@@ -32,7 +32,7 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
         case Note():
             return _note(piece, width, look.theme)
         case Printed(lines):
-            return [clip(line, width) for line in lines]
+            return [clip(expand(line), width) for line in lines]
         case _:
             assert_never(piece)
 
@@ -41,7 +41,7 @@ def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[s
     """A call's line, then its diff or the beginning of what it printed; all of it when `whole`."""
     theme, result = look.theme, piece.result
     mark = theme.paint("bad" if result.status == "error" else "warn" if result.failed else "good", "●")
-    title, short = clip(piece.title, max(width // 2, width - 40)), brief(result)
+    title, short = clip(expand(piece.title), max(width // 2, width - 40)), brief(result)
     head = clip(f"{mark} {title}" + (theme.paint("dim", f" · {short}") if short else ""), width)
     change = result.metadata.get("diff")
     if isinstance(change, str) and change:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from agentcli.core.errors import ConfigError
 from agentcli.ui import theme
 from agentcli.ui.look import Look
 
@@ -41,5 +42,13 @@ class Settings:
 def from_config(setting: Callable[[str], Any], state: Path | None) -> Settings:
     """The settings found under `ui.`; what is absent (None) keeps its default."""
     names = [field.name for field in fields(Settings) if field.name != "state"]
-    found = {name: value for name in names if (value := setting(f"ui.{name}")) is not None}
+    found = {name: value for name in names if (value := _found(setting, f"ui.{name}")) is not None}
     return Settings(state=state, **found)
+
+
+def _found(setting: Callable[[str], Any], key: str) -> Any:
+    # The host's table of settings may not hold everything that this front end could be told.
+    try:
+        return setting(key)
+    except ConfigError:
+        return None

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.core.message import Text
+
 OUTPUT = 30_000
 """Characters kept of an output, half from each end."""
 GRACE = 1.0
@@ -45,6 +47,11 @@ async def run(command: str, folder: Path, show: Callable[[str], None], interrupt
         await asyncio.wait({reading}, timeout=0.2)
         reading.cancel()
     return Ran(command, kept.text, await ended, interrupt.is_set())
+
+
+def as_text(ran: Ran) -> Text:
+    """What the model is told of it with the next prompt."""
+    return Text(f"$ {ran.command}\n{ran.output}\n(exit code {ran.code})", synthetic=True, source="shell")
 
 
 class _Kept:

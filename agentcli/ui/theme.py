@@ -45,8 +45,10 @@ LIGHT = Theme(
     },
     "ansi_light",
 )  # fmt: skip
-PLAIN = Theme("plain", _WEIGHTS)
-NAMES = ("auto", "dark", "light", "plain")
+PLAIN = Theme("none", _WEIGHTS)
+MUTE = Theme("mute", {})
+"""Not even weight: for terminals that know no escape sequence."""
+NAMES = ("auto", "dark", "light", "none")
 
 
 def choose(name: str, environment: Mapping[str, str]) -> Theme:
@@ -56,7 +58,7 @@ def choose(name: str, environment: Mapping[str, str]) -> Theme:
     match name:
         case "light":
             return LIGHT
-        case "plain":
+        case "none":
             return PLAIN
         case "dark":
             return DARK

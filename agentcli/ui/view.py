@@ -184,7 +184,7 @@ def update(state: State, event: Event, now: float) -> State:
             cut = replace(state, reply=Blocks(), spoke=False, thought="", writing="")
             return cut.act("The reply broke off; it begins again below.") if state.spoke else cut
         case happened.ToolStarted(call, title):
-            running = Running(call.call_id, safe(title) or call_title(call), now)
+            running = Running(call.call_id, _one_line(title) or call_title(call), now)
             return replace(
                 state,
                 running=(*state.running, running),
@@ -206,7 +206,7 @@ def update(state: State, event: Event, now: float) -> State:
 def call_title(call: ToolCall) -> str:
     """A line for a call that no tool gave a title: its name and the shortest telling of its input."""
     words = next((value for value in call.input.values() if isinstance(value, str)), "")
-    return safe(f"{call.name} {words}".strip().replace("\n", " "))[:200]
+    return _one_line(f"{call.name} {words}")[:200]
 
 
 def _automatic(
@@ -278,7 +278,7 @@ def _recorded(state: State, record: Record, now: float) -> State:
 def _answered(state: State, result: ToolResult) -> State:
     call = state.calls.get(result.call_id)
     title = result.title or state.titles.get(result.call_id) or (call_title(call) if call else result.name)
-    called = Called(safe(title).replace("\n", " "), result)
+    called = Called(_one_line(title), result)
     return replace(
         state.add(called),
         running=tuple(one for one in state.running if one.call_id != result.call_id),
@@ -332,3 +332,7 @@ def _progress(one: Running, call_id: str, text: str) -> Running:
     if one.call_id != call_id:
         return one
     return replace(one, last=(one.last + safe(text))[-2000:])
+
+
+def _one_line(text: str) -> str:
+    return safe(" ".join(text.split()))

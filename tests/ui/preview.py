@@ -357,6 +357,10 @@ def long_reply(count: int) -> str:
 
 def main() -> int:
     """Run it in this terminal."""
+    if "plain=yes" in sys.argv:
+        from agentcli.ui import plainrepl
+
+        return plainrepl.run(_open)
     from agentcli.ui import early
 
     began = early.start()

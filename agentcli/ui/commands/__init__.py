@@ -74,6 +74,11 @@ async def run(stage: Stage, line: str) -> None:
     await find(name)(stage, rest.strip())
 
 
+def is_command(text: str) -> bool:
+    """Whether a line is meant as a command: a slash and a word. `/usr/bin is empty` is none."""
+    return text.startswith("/") and "/" not in text.split()[0][1:]
+
+
 def find(name: str) -> Command:
     """The command of that name. Raises UsageError with the nearest names."""
     if name in COMMANDS:

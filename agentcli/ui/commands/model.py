@@ -48,7 +48,7 @@ async def mode(stage: Stage, name: str) -> None:
 
 
 async def theme(stage: Stage, name: str) -> None:
-    """Switch the colours: /theme [auto|dark|light|plain]"""
+    """Switch the colours: /theme [auto|dark|light|none]"""
     if not name:
         chosen = await stage.pick("Which colours?", [Choice(one) for one in themes_.NAMES])
         if chosen is None:

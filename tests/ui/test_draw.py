@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentcli.core.message import ToolResult
+from agentcli.core.record import TodoItem
+from agentcli.ui.blocks import Block
+from agentcli.ui.cells import clip, fit, width, wrap
+from agentcli.ui.draw import Edit, Item, Size, draw, rows_of, status_line
+from agentcli.ui.look import Look
+from agentcli.ui.markdown import lines as markdown
+from agentcli.ui.scroll import render
+from agentcli.ui.theme import DARK, PLAIN
+from agentcli.ui.view import Called, Choice, Dialog, Note, Printed, Reply, Running, Said, State, Status, Thought, Work
+
+ODD = st.text(alphabet="ab 日本語😀한\u05d0\u0627é\t-*`|#>\n", max_size=120)
+SIZES = st.builds(Size, st.integers(20, 100), st.integers(6, 40))
+
+
+@given(ODD, st.integers(10, 80))
+def test_wrapping_keeps_every_letter_and_fits(text: str, columns: int) -> None:
+    text = text.replace("\t", " ")
+    rows = wrap(text, columns)
+    assert all(width(row) <= columns for row in rows)
+    assert "".join("".join(rows).split()) == "".join(text.split())
+
+
+@given(ODD, st.integers(2, 40))
+def test_clipping_and_fitting_give_the_width_that_was_asked_for(text: str, columns: int) -> None:
+    line = text.replace("\n", "").replace("\t", "")
+    assert width(clip(line, columns)) <= columns
+    assert width(fit(line, columns)) == columns
+
+
+@given(ODD, st.integers(20, 100))
+def test_no_printed_line_is_wider_than_the_terminal(text: str, columns: int) -> None:
+    result = ToolResult("c", "bash", "error", text, metadata={"exit_code": 1}, ended=100)
+    edit = ToolResult("c", "edit", "success", "", metadata={"diff": f"--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n+{text}\n"})
+    pieces = (
+        Said(text), Reply(Block(text)), Thought(text, 3.0), Called(text.replace("\n", " "), result), Called("edit x", edit),
+        Note("warn", text), Printed((text.replace("\n", " "),)),
+    )  # fmt: skip
+    look = Look(DARK, thinking=True)
+    for line in render(pieces, columns, look, markdown):
+        assert width(line.expandtabs(8)) <= columns
+
+
+@given(
+    SIZES,
+    st.text(alphabet="ab 日\n", max_size=300),
+    st.integers(0, 300),
+    st.integers(0, 20),
+    st.sampled_from(["", "dialog", "entry", "busy"]),
+)
+def test_the_live_part_is_lower_and_narrower_than_the_terminal(
+    size: Size, text: str, cursor: int, menu: int, kind: str
+) -> None:
+    state = State(
+        status=Status("demo/demo", "ask", 5, 10, cost=1.0, session="日本" * 20),
+        queue=("one\ntwo",) * 9,
+        notice="日本語 " * 30,
+    )
+    if kind == "busy":
+        running = tuple(Running(f"c{n}", "read " + "日本" * 30, 0.0, "x" * 200 + "\ny") for n in range(8))
+        todo = tuple(TodoItem("step " * 30) for _ in range(20))
+        state = replace(state, running=running, todo=todo, work=Work("Working", 0.0, 1000, 2000))
+    elif kind:
+        choices = tuple(Choice("日本" * 40, "detail " * 10) for _ in range(15))
+        state = replace(
+            state,
+            dialog=Dialog(
+                "title " * 30, ("body " * 40,) * 20, choices, 3, "> " if kind == "entry" else None, "hint " * 40
+            ),
+        )
+    edit = Edit(text, min(cursor, len(text)), tuple(Item("/word" * n, "help " * 20) for n in range(menu)), menu - 1)
+    live = draw(state, edit, size, Look(), ["tail"] * 14, 10.0)
+    assert 0 < len(live.lines) < max(size.rows, 3)
+    assert all(width(line) <= size.columns for line in live.lines)
+    assert 0 <= live.cursor[0] < len(live.lines)
+    assert 0 <= live.cursor[1] < size.columns
+
+
+@given(st.text(alphabet="ab日\n\t", max_size=60), st.integers(4, 30), st.data())
+def test_the_cursor_stands_before_the_letter_it_belongs_to(text: str, columns: int, data: st.DataObject) -> None:
+    cursor = data.draw(st.integers(0, len(text)))
+    rows, (row, column) = rows_of(text, columns, cursor)
+    before, _ = rows_of(text[:cursor], columns, cursor)
+    if cursor < len(text) and text[cursor] != "\n" and not rows[row].startswith(before[-1]):
+        assert column == 0  # the letter had to go to the next row
+    else:
+        assert rows[:row] == before[:row]
+        assert column == width(before[-1]) or column == 0
+
+
+def test_the_status_line_leaves_out_what_does_not_fit() -> None:
+    status = Status("demo/demo", "ask", 42, 100, cost=0.5, branch="main", session="a session")
+    assert status_line(status, 80, PLAIN).endswith("demo/demo · ask · ctx 42% · $0.50 · main · a session\x1b[0m")
+    assert "session" not in status_line(status, 40, PLAIN)
+
+
+def test_long_output_of_a_command_is_folded_to_its_end_with_a_count() -> None:
+    result = ToolResult("c", "bash", "error", "\n".join(f"line {n}" for n in range(30)), metadata={"exit_code": 1})
+    shown = render([Called("$ make", result)], 80, Look(PLAIN, output_lines=3), markdown)
+    text = "\n".join(shown)
+    assert "27 earlier lines" in text
+    assert "line 29" in text
+    assert "line 5" not in text
+
+
+def test_a_diff_has_the_numbers_of_the_file() -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -10,3 +10,3 @@\n same\n-old\n+new\n same\n"
+    shown = render(
+        [Called("edit x.py", ToolResult("c", "edit", "success", "", metadata={"diff": diff}))], 80, Look(DARK), markdown
+    )
+    assert any("   11 -old" in line for line in shown)
+    assert any("   11 +new" in line for line in shown)

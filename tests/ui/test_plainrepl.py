@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.terminal import Terminal
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def plain(tmp_path: Path) -> Terminal:
+    command = [sys.executable, "-m", "tests.ui.preview", "plain=yes", f"state={tmp_path}"]
+    return Terminal(command, cwd=str(REPOSITORY), env={"TERM": "dumb"})
+
+
+def test_a_whole_session_goes_without_a_single_escape_sequence(tmp_path: Path) -> None:
+    with plain(tmp_path) as t:
+        t.until("lists the commands")
+        t.send("tools\r")
+        t.until("Done: read src/module_2.py, 120 lines")
+        t.until("You said: **looked**")
+        t.send("\x04")
+        assert t.wait() == 0
+        assert "agentcli resume 20260101-0001" in "\n".join(t.history())
+        assert b"\x1b" not in t.raw
+
+
+def test_an_approval_is_answered_by_a_line(tmp_path: Path) -> None:
+    with plain(tmp_path) as t:
+        t.until("lists the commands")
+        t.send("edit\r")
+        t.until("+        prices = [item.price for item in self.items]")
+        t.until("4 no?")
+        t.send("maybe\r")
+        t.until("Please answer")
+        t.send("n\r")
+        t.until("What should it do instead?")
+        t.send("use integers\r")
+        t.until("answer no use integers")
+
+
+def test_lines_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> None:
+    with plain(tmp_path) as t:
+        t.until("lists the commands")
+        t.send("run\r1\r")
+        t.until("4 no?")
+        t.settle(0.3)
+        assert "Running:" not in "\n".join(t.history())
+
+
+def test_ctrl_c_interrupts_and_twice_leaves(tmp_path: Path) -> None:
+    with plain(tmp_path) as t:
+        t.until("lists the commands")
+        t.send("slow\r")
+        t.until("Waiting for something")
+        t.send("\x03")
+        t.until("Warning: Interrupted.")
+        t.send("\x03\x03")
+        assert t.wait() == 0
+
+
+def test_a_typo_in_a_command_is_told(tmp_path: Path) -> None:
+    with plain(tmp_path) as t:
+        t.until("lists the commands")
+        t.send("/modle\r")
+        t.until("Did you mean /mode or /model?")
