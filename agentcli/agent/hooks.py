@@ -80,9 +80,7 @@ async def _tell(process: asyncio.subprocess.Process, told: bytes) -> None:
         process.stdin.write(told)
         await process.stdin.drain()
     process.stdin.close()
-    # `wait` would wait for the pipes too, which a child left behind may hold open.
-    while process.returncode is None:
-        await asyncio.sleep(_LOOK)
+    await _exited(process)
 
 
 async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
@@ -97,9 +95,14 @@ async def _end(process: asyncio.subprocess.Process, reading: asyncio.Task[bytes]
     """Leave nothing of the hook running, and return what it said."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    await _exited(process)
     await asyncio.wait((reading,), timeout=_LAST_WORDS)
     if not reading.done():
         reading.cancel()
         return ""
     return reading.result().decode("utf-8", "replace").strip()
+
+
+async def _exited(process: asyncio.subprocess.Process) -> None:
+    while process.returncode is None:  # noqa: ASYNC110 - `wait` waits for the pipes too, which a child left behind may hold open
+        await asyncio.sleep(_LOOK)
