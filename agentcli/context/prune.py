@@ -146,7 +146,8 @@ class _Layout:
     def prune(self, chosen: Sequence[Victim], why: str) -> Prune:
         ordered = sorted(chosen, key=lambda victim: victim.position)
         drop = max(block.seq for block in self.blocks) + 1 if self.thoughts else 0
-        return Prune(tuple(victim.call_id for victim in ordered), sum(victim.tokens for victim in ordered), why, drop)
+        freed = sum(victim.tokens for victim in ordered) + self.thoughts
+        return Prune(tuple(victim.call_id for victim in ordered), freed, why, drop)
 
 
 def _by_the_letter(layout: _Layout, settings: PruneSettings) -> tuple[Sequence[Victim], str]:
