@@ -23,7 +23,7 @@ class Capture:
         self._fd = -1
         self._room = limits.output_file
 
-    def add(self, piece: bytes) -> None:
+    def add(self, piece: bytes | memoryview) -> None:
         """Take the next piece."""
         if self.size + len(piece) > 2 * self._half:
             self._spill(piece)
@@ -33,7 +33,9 @@ class Capture:
             self._head += piece[:missing]
             piece = piece[missing:]
         if piece:
-            self._tail = piece[-self._half :] if len(piece) >= self._half else (self._tail + piece)[-self._half :]
+            self._tail = (
+                bytes(piece[-self._half :]) if len(piece) >= self._half else (self._tail + piece)[-self._half :]
+            )
 
     def close(self) -> None:
         """Nothing more will come."""
@@ -69,7 +71,7 @@ class Capture:
         )
         return f"{lost}; {whole}: {self.file}"
 
-    def _spill(self, piece: bytes) -> None:
+    def _spill(self, piece: bytes | memoryview) -> None:
         """Write to the file; on the first time, all that came before as well."""
         if not self.cut:
             path = self._keep()

@@ -27,7 +27,8 @@ _PIPE = 1 << 20
 """Bytes a pipe may hold: the most that Linux grants everybody. Long outputs then need few reads."""
 _F_SETPIPE_SZ = 1031
 
-Sink = Callable[[bytes], None]
+Sink = Callable[[memoryview], None]
+"""Takes a piece of output; it must copy what it keeps, as the memory is used again."""
 Why = Literal["exit", "timeout", "idle", "interrupted"]
 
 
@@ -80,6 +81,7 @@ class _Running:
         self._done = asyncio.Event()
         self._news = b""
         self._control, theirs = socket.socketpair()
+        self._buffer = memoryview(bytearray(_PIPE))
         self._output, write = os.pipe()
         try:
             _widen(write)
@@ -135,14 +137,14 @@ class _Running:
     def _read(self) -> bool:
         """Take one piece of output; False when there is none now or ever again."""
         try:
-            piece = os.read(self._output, _PIPE)
+            size = os.readv(self._output, [self._buffer])
         except BlockingIOError:
             return False
-        if not piece:
+        if not size:
             self._close_output()
             return False
         self._heard = time.monotonic()
-        self._sink(piece)
+        self._sink(self._buffer[:size])
         return True
 
     def _close_output(self) -> None:

@@ -65,7 +65,7 @@ async def bash(
     capture = Capture(work.limits, lambda: work.keep_output(call_id, ""))
     progress = _Progress(lambda text: work.progress(call_id, text))
 
-    def sink(piece: bytes) -> None:
+    def sink(piece: memoryview) -> None:
         capture.add(piece)
         progress.add(piece)
 
@@ -163,8 +163,8 @@ class _Progress:
         self._last = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, piece: bytes) -> None:
-        self._waiting = piece[-_SHOWN:] if len(piece) >= _SHOWN else (self._waiting + piece)[-_SHOWN:]
+    def add(self, piece: memoryview) -> None:
+        self._waiting = bytes(piece[-_SHOWN:]) if len(piece) >= _SHOWN else (self._waiting + piece)[-_SHOWN:]
         wait = self._last + _TICK - time.monotonic()
         if wait <= 0:
             self._flush()

@@ -124,7 +124,7 @@ def stop_title(given: Mapping[str, Any]) -> str:
 
 
 async def _run(job: Job, prepared: Command, kept: int) -> None:
-    def sink(piece: bytes) -> None:
+    def sink(piece: memoryview) -> None:
         job.capture.add(piece)
         job.fresh += piece
         if len(job.fresh) > kept:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -247,3 +248,23 @@ def test_no_descriptor_is_left_open(call: Call) -> None:
 
 def test_a_command_inherits_nothing_but_its_three_descriptors(call: Call) -> None:
     assert call("bash", command="ls /dev/fd | wc -l").output.strip() == "4"  # the fourth is ls reading the folder
+
+
+def big_output(size: int) -> dict[str, float]:
+    """The bench's figures for a command that prints this much, from a process of its own so that its memory is its own."""
+    code = f"import json; from tests.bench.bench_tools import big_output; print(json.dumps(big_output({size})))"
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+def test_a_huge_output_is_not_held_in_memory() -> None:
+    assert big_output(60_000_000)["memory"] < 30
+
+
+@pytest.mark.slow
+def test_a_gigabyte_of_output_costs_little_memory_and_less_than_twice_the_time_of_cat() -> None:
+    figures = big_output(1_000_000_000)
+    assert figures["memory"] < 100
+    assert figures["ratio"] < 2
