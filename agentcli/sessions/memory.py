@@ -62,6 +62,10 @@ class MemorySession:
         """All records of this session."""
         return reversed(self._records) if newest_first else iter(self._records)
 
+    def records_of(self, kind: str) -> Iterator[Record]:
+        """All records of one kind, oldest first."""
+        return (record for record in self._records if record.kind == kind)
+
     def record(self, seq: int) -> Record | None:
         """One record by its number."""
         return self._records[seq - 1] if 0 < seq <= len(self._records) else None

@@ -81,7 +81,7 @@ def fork(source: Path, target: Path, info: Info, seq: int, disk: Disk) -> Info:
             path = shelf.path(number) if number <= seq else None
             if path is not None:
                 _share(path, folder / "records" / path.name, disk)
-        for name in ("outputs", "checkpoints", "damaged"):
+        for name in ("outputs", "checkpoints/objects", "damaged"):
             _share_all(source / name, folder / name, disk)
         return _finish(folder, _counted(folder, info, seq), disk)
 

@@ -89,10 +89,11 @@ class Shelf:
         self._listing = None
         return max(self._listed(), default=0)
 
-    def numbers(self) -> list[int]:
-        """The numbers of all records, ascending. Lists the folder."""
+    def numbers(self, kind: str = "") -> list[int]:
+        """The numbers of all records, or of those of one kind, ascending. Lists the folder."""
         self._listing = None
-        return sorted(self._listed())
+        listed = self._listed()
+        return sorted(seq for seq, name in listed.items() if not kind or name == file_name(seq, kind))
 
     def mark(self) -> int:
         """The folder's modification time in nanoseconds; 0 when there is no folder."""

@@ -116,6 +116,14 @@ class Session:
             if record is not None:
                 yield record
 
+    def records_of(self, kind: str) -> Iterator[Record]:
+        """All records of one kind, oldest first, without reading any other."""
+        for seq in self._shelf.numbers(kind):
+            record = self.record(seq)
+            if record is not None:
+                yield record
+        yield from (record for record in self._waiting().values() if record.kind == kind)
+
     def record(self, seq: int) -> Record | None:
         """One record by its number."""
         waiting = self._waiting().get(seq)

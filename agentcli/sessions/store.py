@@ -13,18 +13,26 @@ from types import MappingProxyType
 from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.record import Body, Settings, Title
-from agentcli.sessions.disk import DISK, Disk
+from agentcli.sessions.check import Report, check, repair
+from agentcli.sessions.checkpoints import Checkpoints
+from agentcli.sessions.disk import DISK, Disk, reason, write_file
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import Info, Parent, Times
+from agentcli.sessions.lock import is_locked
 from agentcli.sessions.opening import encode_origin, open_session, read_info, retrace
 from agentcli.sessions.partial import INTERVAL
 from agentcli.sessions.place import as_they_are, chain, fork, place
 from agentcli.sessions.project import project_id
 from agentcli.sessions.session import Session
+from agentcli.sessions.survey import LIMITS, CheckpointLimits, Listing, plain_listing
 from agentcli.sessions.trash import Trash
 from agentcli.sessions.writer import Writer
 
 NONE: Mapping[str, str] = MappingProxyType({})
+POOL = ".objects"
+"""The folder of a project in which its sessions share the contents of files."""
+PINNED = "pinned"
+"""The mark in a session's folder that retention leaves alone."""
 _TICK = 2.0  # seconds within which file times do not tell which file is newer, on the coarsest file systems
 _CANDIDATES = 8  # names shown when a selector fits several sessions
 
@@ -117,6 +125,45 @@ class Store:
         info = Info(new_id(), project_id(here), str(here), parent, title=title, version=__version__, model=model)
         records = as_they_are(raw) if raw else chain(said)
         return place(self.folder(info), info, records, outputs, self._disk)
+
+    def checkpoints(
+        self,
+        session: Session,
+        roots: Sequence[Path],
+        *,
+        listing: Listing = plain_listing,
+        limits: CheckpointLimits = LIMITS,
+    ) -> Checkpoints:
+        """Where a session keeps the states of the files under `roots`; contents are shared within its project."""
+        folder = self.folder(session.info)
+        pool = folder.parent / POOL
+        return Checkpoints(folder / "checkpoints", roots, listing=listing, limits=limits, pool=pool, disk=self._disk)
+
+    def pin(self, info: Info, pinned: bool = True) -> None:
+        """Keep a session whatever the retention says, or no longer. Raises StoreError when the disk refuses."""
+        mark = self.folder(info) / PINNED
+        try:
+            if pinned:
+                write_file(self._disk, mark, b"")
+            elif mark.exists():
+                self._disk.unlink(mark)
+        except OSError as error:
+            raise StoreError(f"Session {info.id} cannot be pinned: {reason(error)}.") from error
+
+    def is_pinned(self, info: Info) -> bool:
+        """Whether the user wants a session kept."""
+        return (self.folder(info) / PINNED).exists()
+
+    def is_open(self, info: Info) -> bool:
+        """Whether a living process writes to a session."""
+        return is_locked(self.folder(info) / "lock")
+
+    def check(self, info: Info, *, mend: bool = False) -> Report:
+        """What is wrong with a session's files; with `mend`, put in order without throwing anything away.
+
+        Raises SessionBusy for mending what is open, StoreError when the disk refuses.
+        """
+        return repair(self.folder(info), self._disk) if mend else check(self.folder(info))
 
     def find(self, selector: str, project_id: str | None = None) -> Info:
         """The session with this id, name or unique beginning of an id; in all projects where none is given.

@@ -1,0 +1,107 @@
+"""Old sessions go to the trash by age, count and size, if the user wants that: never an open or a pinned one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from agentcli.core.errors import StoreError
+from agentcli.sessions.info import Info
+from agentcli.sessions.objects import sweep_pool
+from agentcli.sessions.place import INCOMING
+from agentcli.sessions.store import POOL, Store
+
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How many sessions to keep; 0 means no limit, and by default there is none.
+
+    `days` since a session was last written to, `count` of sessions in all, `total_bytes` that they take on disk together.
+    What is in the trash for more than `trash_days` is removed for good.
+    """
+
+    days: float = 0.0
+    count: int = 0
+    total_bytes: int = 0
+    trash_days: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What retention did: sessions moved to the trash, ids removed from it for good, bytes of shared contents freed."""
+
+    trashed: tuple[Info, ...] = ()
+    removed: tuple[str, ...] = ()
+    freed: int = 0
+
+
+def sweep(store: Store, retention: Retention, now: datetime | None = None) -> Swept:
+    """Move what is too old, too many or too large to the trash, oldest first; then empty the trash of what is old there."""
+    now = now or datetime.now(UTC)
+    trashed = []
+    for info in _superfluous(store, retention, now):
+        with contextlib.suppress(StoreError):  # opened meanwhile, or the disk refuses: it stays
+            store.delete(info)
+            trashed.append(info)
+    removed = store.trash.empty(retention.trash_days * _DAY) if retention.trash_days else ()
+    for stray in _never_arrived(store.root):
+        shutil.rmtree(stray, ignore_errors=True)
+    freed = sum(sweep_pool(pool) for pool in store.root.glob(f"*/{POOL}")) if removed else 0
+    return Swept(tuple(trashed), tuple(removed), freed)
+
+
+def size_on_disk(folder: Path) -> int:
+    """Bytes that a session takes; a file that several sessions share counts in parts."""
+    total = 0.0
+    for here, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                status = os.lstat(os.path.join(here, name))
+                total += status.st_blocks * 512 / max(status.st_nlink, 1)
+    return round(total)
+
+
+def _superfluous(store: Store, retention: Retention, now: datetime) -> Sequence[Info]:
+    if not (retention.days or retention.count or retention.total_bytes):
+        return ()
+    infos = store.list()
+    sizes = {info.id: size_on_disk(store.folder(info)) for info in infos} if retention.total_bytes else {}
+    left, used = len(infos), sum(sizes.values())
+    chosen = []
+    for info in reversed(infos):
+        too_many = retention.count and left > retention.count
+        too_large = retention.total_bytes and used > retention.total_bytes
+        if not (too_many or too_large or _too_old(info, retention, now)):
+            continue
+        if store.is_pinned(info) or store.is_open(info):
+            continue
+        chosen.append(info)
+        left -= 1
+        used -= sizes.get(info.id, 0)
+    return chosen
+
+
+def _too_old(info: Info, retention: Retention, now: datetime) -> bool:
+    if not retention.days:
+        return False
+    try:
+        written = datetime.fromisoformat(info.time.updated)
+    except ValueError:
+        return False
+    return (now - written.astimezone(UTC)).total_seconds() > retention.days * _DAY
+
+
+def _never_arrived(root: Path) -> Iterator[Path]:
+    """Forks and imports whose process died while they were built."""
+    for folder in root.glob(f"*/{INCOMING}*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_mtime < time.time() - _DAY:
+                yield folder

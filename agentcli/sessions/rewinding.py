@@ -1,0 +1,114 @@
+"""Which file changes `/undo`, `/redo` and `/rewind` take back: decided from the checkpoint records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.record import Checkpoint, Record
+from agentcli.sessions.checkpoints import Target, states_from_json
+from agentcli.sessions.survey import State
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch of edits, one command, or one restoring, with what it changed.
+
+    `undoes` are the ids that a restoring took back. `uncovered` says which files it may have changed without a way back.
+    """
+
+    id: str
+    seq: int
+    cause: str
+    calls: tuple[str, ...]
+    before: Mapping[Path, State | None]
+    after: Mapping[Path, State | None]
+    undoes: tuple[str, ...] = ()
+    uncovered: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """Batches to be taken back together, and what to ask of `Checkpoints.restore` for that."""
+
+    batches: tuple[str, ...]
+    targets: tuple[Target, ...]
+
+
+def batches(records: Iterable[Record]) -> list[Batch]:
+    """All batches of a session's records, oldest first."""
+    return [_batch(record.seq, record.body.data) for record in records if isinstance(record.body, Checkpoint)]
+
+
+def to_undo(all_batches: Sequence[Batch]) -> Taking:
+    """The newest batch that changed files and still stands."""
+    standing = _standing(all_batches)
+    newest = next((batch for batch in reversed(standing) if batch.before), None)
+    return _taking([newest] if newest else [])
+
+
+def to_rewind(all_batches: Sequence[Batch], seq: int) -> Taking:
+    """Everything that was changed after record `seq` and still stands."""
+    return _taking([batch for batch in _standing(all_batches) if batch.seq > seq])
+
+
+def to_redo(all_batches: Sequence[Batch]) -> Taking:
+    """The newest undoing, as long as nothing was changed since."""
+    changing = [batch for batch in all_batches if batch.before]
+    undone = {gone for batch in changing for gone in batch.undoes}
+    while changing and (changing[-1].id in undone or _redoes(changing[-1], changing)):
+        changing.pop()
+    newest = changing[-1] if changing else None
+    return _taking([newest] if newest and newest.cause == "restore" else [])
+
+
+def _standing(all_batches: Sequence[Batch]) -> list[Batch]:
+    """The agent's own changes that were not taken back, or were but came back since."""
+    gone: set[str] = set()
+    for batch in all_batches:
+        if batch.cause != "restore":
+            continue
+        for undone in batch.undoes:
+            restored = next((other for other in all_batches if other.id == undone and other.cause == "restore"), None)
+            if restored:
+                gone -= set(restored.undoes)
+            gone.add(undone)
+    return [batch for batch in all_batches if batch.cause != "restore" and batch.id not in gone]
+
+
+def _redoes(batch: Batch, among: Sequence[Batch]) -> bool:
+    """Whether a restoring took back a restoring: it is itself nothing to redo."""
+    restorings = {other.id for other in among if other.cause == "restore"}
+    return batch.cause == "restore" and bool(restorings & set(batch.undoes))
+
+
+def _taking(chosen: Sequence[Batch]) -> Taking:
+    """Each file as it was before the first of the batches, provided it is as the last of them left it."""
+    targets: dict[Path, Target] = {}
+    for batch in chosen:
+        for path, before in batch.before.items():
+            first = targets.get(path)
+            after = batch.after.get(path)
+            made = before is None and after is not None
+            targets[path] = Target(
+                path,
+                wanted=before if first is None else first.wanted,
+                left=after,
+                created=made if first is None else first.created or (made and first.wanted is None),
+            )
+    return Taking(tuple(batch.id for batch in chosen), tuple(targets.values()))
+
+
+def _batch(seq: int, data: Mapping[str, Any]) -> Batch:
+    return Batch(
+        str(data.get("id") or seq),
+        seq,
+        str(data.get("cause") or ""),
+        tuple(map(str, data.get("calls") or ())),
+        states_from_json(data.get("before")),
+        states_from_json(data.get("after")),
+        tuple(map(str, data.get("undoes") or ())),
+        dict(data.get("uncovered") or {}),
+    )

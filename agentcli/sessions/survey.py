@@ -1,0 +1,157 @@
+"""The states of files: of a few that will be edited, or of a whole workspace before a command runs in it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentcli.sessions.disk import reason
+from agentcli.sessions.objects import Objects
+
+Listing = Callable[[Path], Iterable[str]]
+"""Relative paths of the regular files in a folder that are worth covering: none that is ignored."""
+
+SKIPPED = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        "node_modules",
+        ".venv",
+        "venv",
+        "__pycache__",
+        ".tox",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".cache",
+    }
+)
+"""Folders that the plain listing does not enter: what is in them is made again by a command."""
+_FRESH = 50_000_000  # nanoseconds: a file written this recently may be written again without its time changing
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointLimits:
+    """How much is covered. Sizes in bytes: of one file, of all that one session keeps; `seconds` for one look at a workspace."""
+
+    file_bytes: int = 5_000_000
+    total_bytes: int = 500_000_000
+    files: int = 20_000
+    seconds: float = 5.0
+
+
+LIMITS = CheckpointLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A regular file: its content by hash, and its mode bits."""
+
+    sha256: str
+    mode: int
+
+
+States = Mapping[Path, State | None]
+"""What stood at each path; None where there was nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A workspace at one moment; `uncovered` says of a path why it could not be kept, `marks` tell whether it changed."""
+
+    states: States
+    uncovered: Mapping[Path, str]
+    marks: Mapping[Path, tuple[int, ...]]
+
+
+@dataclass
+class Surveyor:
+    """Takes the states of files and keeps their contents; looks into a file again only when it changed."""
+
+    objects: Objects
+    limits: CheckpointLimits = LIMITS
+    _known: dict[Path, tuple[tuple[int, ...], State]] = field(default_factory=dict)
+
+    def look(self, paths: Iterable[Path], durable: bool = False) -> Survey:
+        """The states of these paths."""
+        states: dict[Path, State | None] = {}
+        uncovered: dict[Path, str] = {}
+        for path in paths:
+            try:
+                states[path] = self._state(path, durable)
+            except _NotCovered as why:
+                uncovered[path] = str(why)
+            except OSError as error:
+                uncovered[path] = reason(error)
+        return Survey(states, uncovered, {path: _mark_at(path) for path in uncovered})
+
+    def look_around(self, roots: Iterable[Path], listing: Listing) -> Survey:
+        """The states of all files that the listing names, as far as the limits go."""
+        states: dict[Path, State | None] = {}
+        uncovered: dict[Path, str] = {}
+        marks: dict[Path, tuple[int, ...]] = {}
+        until = time.monotonic() + self.limits.seconds
+        for root in roots:
+            for name in listing(root):
+                path = root / name
+                if len(states) >= self.limits.files or time.monotonic() > until:
+                    uncovered[root] = f"too large to be covered whole: {len(states):,} files were"
+                    break
+                one = self.look([path])
+                states |= {there: state for there, state in one.states.items() if state is not None}
+                uncovered |= one.uncovered
+                marks |= one.marks
+        return Survey(states, uncovered, marks)
+
+    def _state(self, path: Path, durable: bool) -> State | None:
+        try:
+            status = path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            raise _NotCovered("is not a regular file")
+        if status.st_size > self.limits.file_bytes:
+            raise _NotCovered(f"is larger than {self.limits.file_bytes:,} bytes")
+        mark = _mark(status)
+        known = self._known.get(path)
+        if known and known[0] == mark:
+            return known[1]
+        if self.objects.size + status.st_size > self.limits.total_bytes:
+            raise _NotCovered(f"the checkpoints of this session hold {self.limits.total_bytes:,} bytes already")
+        state = State(self.objects.keep(_content(path), durable), stat.S_IMODE(status.st_mode))
+        if status.st_mtime_ns < time.time_ns() - _FRESH:
+            self._known[path] = (mark, state)
+        return state
+
+
+def plain_listing(root: Path) -> Iterator[str]:
+    """All regular files but those in folders that a command makes again. For want of a listing that reads .gitignore."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def _mark(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode
+
+
+def _mark_at(path: Path) -> tuple[int, ...]:
+    try:
+        return _mark(path.lstat())
+    except OSError:
+        return ()
+
+
+class _NotCovered(Exception):
+    """A file is left out, by rule."""
+
+
+def _content(path: Path) -> bytes:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(file, "rb") as opened:
+        return opened.read()
