@@ -53,6 +53,7 @@ class Talk:
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
         self._trouble = ""
+        self._seen = journal.history, view(journal.history)
         self._recount()
 
     @property
@@ -107,7 +108,10 @@ class Talk:
 
     def view(self) -> View:
         """What the model sees now."""
-        return view(self.journal.history)
+        history = self.journal.history
+        if self._seen[0] is not history:
+            self._seen = history, view(history)
+        return self._seen[1]
 
     def size(self) -> int:
         """Tokens of the next prompt, as well as they can be known."""
