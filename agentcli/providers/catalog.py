@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -58,19 +57,9 @@ def spec(
     return found
 
 
-@cache
 def models() -> Sequence[ModelSpec]:
     """Every model in the table, by vendor, strongest first."""
     return (*_CLAUDE, *_GEMINI, _DEMO)
-
-
-def default_summary_model(found: ModelSpec) -> str:
-    """The cheap model of the same family that writes summaries; empty to use the model itself."""
-    if found.provider == "anthropic" and found.id.startswith("claude-"):
-        return "anthropic/claude-haiku-5-5"
-    if found.provider == "google" and found.id.startswith("gemini-"):
-        return "google/gemini-3.5-flash-lite"
-    return ""
 
 
 def _find(name: str, providers: Mapping[str, ProviderSettings]) -> ModelSpec:
@@ -115,7 +104,16 @@ def _unknown(settings: ProviderSettings, model: str) -> ModelSpec:
     found = replace(_UNKNOWN[settings.kind], provider=settings.name, id=model)
     # A Claude we have no figures for is treated as the strictest ones: dropping a thought too many costs little, a refused request more.
     strict = settings.kind == "anthropic" and model.startswith("claude-")
-    return replace(found, preserved_thinking=strict, summary_model=default_summary_model(found))
+    return replace(found, preserved_thinking=strict, summary_model=_summary_model(found))
+
+
+def _summary_model(found: ModelSpec) -> str:
+    """The cheap model of the same family that writes summaries; empty to use the model itself."""
+    if found.provider == "anthropic" and found.id.startswith("claude-"):
+        return "anthropic/claude-haiku-5-5"
+    if found.provider == "google" and found.id.startswith("gemini-"):
+        return "google/gemini-3.5-flash-lite"
+    return ""
 
 
 def _scripted(name: str) -> ModelSpec:

@@ -19,7 +19,7 @@ FOREIGN_CALL = b"skip_thought_signature_validator"
 """Stands in for the signature of a call that this provider did not make; documented for histories from elsewhere."""
 
 _PLAIN_SCHEMA = frozenset(
-    {"type", "description", "properties", "required", "items", "enum", "nullable", "minimum", "maximum", "min_items"}
+    {"type", "description", "properties", "required", "items", "enum", "nullable", "minimum", "maximum"}
 )
 
 
@@ -94,6 +94,7 @@ def _is_plain(schema: Any) -> bool:
 def _parts(turn: Turn, model: ModelSpec) -> Iterator[Json]:
     own = turn.provider == model.provider
     first_call = True
+    pictures: list[Image] = []
     for part in turn.parts:
         sent = _part(part, model)
         if sent is None:
@@ -106,8 +107,10 @@ def _parts(turn: Turn, model: ModelSpec) -> Iterator[Json]:
             sent[SIGNATURE] = signature
         if _says_something(part, signature, own):
             yield sent
-        if isinstance(part, ToolResult) and part.images and model.thinking == "budget":
-            yield from map(_image, part.images)
+        if isinstance(part, ToolResult) and not _takes_media(model):
+            pictures += part.images
+    # After everything else, because nothing may stand between the responses to one step.
+    yield from map(_image, pictures)
 
 
 def _signature(part: Part | ToolResult) -> bytes | None:
@@ -149,10 +152,14 @@ def _image(image: Image) -> Json:
 def _response(result: ToolResult, model: ModelSpec) -> Json:
     key = "error" if result.failed else "output"
     response: Json = {"id": result.call_id, "name": result.name, "response": {key: sendable(result.output)}}
-    # Media inside a response came with the third generation; before it they follow as parts of their own.
-    if result.images and model.thinking != "budget":
+    if result.images and _takes_media(model):
         response["parts"] = [_image(image) for image in result.images]
     return response
+
+
+def _takes_media(model: ModelSpec) -> bool:
+    """Whether a function response may hold media, as from the third generation on."""
+    return model.thinking != "budget"
 
 
 def _thinking(request: Request) -> Json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, get_args
 
@@ -28,28 +29,31 @@ class Recording:
         return self._model.spec
 
     async def stream(self, request: Request) -> AsyncIterator[Step]:
-        """See `Model.stream`. A reply that fails is written down with its failure."""
+        """See `Model.stream`. A reply that fails is written down with its failure, one that nobody hears to its end is not."""
         steps: list[Json] = []
-        failure: Json | None = None
         try:
-            async for step in self._model.stream(request):
-                steps.append(step_to_json(step))
-                yield step
+            async with aclosing(self._model.stream(request)) as said:  # type: ignore[type-var]
+                async for step in said:
+                    steps.append(step_to_json(step))
+                    yield step
         except ModelError as error:
-            failure = {
-                "cause": error.cause,
-                "message": str(error),
-                "retry_after": error.retry_after,
-                "status": error.status,
-            }
+            self._write(steps, error)
             raise
-        finally:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(dumps({"model": self.spec.name, "steps": steps, "failure": failure}) + "\n")
+        self._write(steps, None)
 
     async def count(self, request: Request) -> int | None:
         """See `Model.count`; counts are not written down."""
         return await self._model.count(request)
+
+    def _write(self, steps: list[Json], error: ModelError | None) -> None:
+        failure = error and {
+            "cause": error.cause,
+            "message": str(error),
+            "retry_after": error.retry_after,
+            "status": error.status,
+        }
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(dumps({"model": self.spec.name, "steps": steps, "failure": failure}) + "\n")
 
 
 class Replaying:

@@ -164,10 +164,10 @@ class Scripted:
         return Usage(whole - read - written, output + thoughts, thoughts, read, written)
 
     async def _wait(self, seconds: float) -> None:
-        if seconds > 0:
-            import asyncio
+        import asyncio
 
-            await (self._sleep or asyncio.sleep)(seconds)
+        # Even without a pace others get their turn between two pieces, as they do while a real reply arrives.
+        await (asyncio.sleep(0) if seconds <= 0 else (self._sleep or asyncio.sleep)(seconds))
 
 
 def wants_summary(request: Request) -> bool:

@@ -210,6 +210,39 @@ def test_a_recording_plays_the_same_steps_and_failures_again(tmp_path: Path) -> 
         Replaying(DEMO, tmp_path / "bad")
 
 
+def test_a_reply_that_nobody_hears_to_its_end_is_not_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "recording.jsonl"
+    model = Recording(Scripted(DEMO, [say("a reply of some length")]), path)
+
+    async def run() -> None:
+        steps = model.stream(request(DEMO, "x"))
+        async for step in steps:
+            if isinstance(step, TextDelta):
+                break
+        await steps.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(run())
+    assert not path.exists()
+
+
+def test_others_get_their_turn_while_a_script_plays() -> None:
+    async def run() -> int:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(count())
+        await hear(Scripted(DEMO, [say("x" * 1200)]), request(DEMO, "x"))
+        other.cancel()
+        return turns
+
+    assert asyncio.run(run()) >= 100
+
+
 @pytest.mark.parametrize(
     "step",
     [

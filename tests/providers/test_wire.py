@@ -346,3 +346,13 @@ def test_no_reply_may_be_longer_than_the_model_allows() -> None:
     assert _wire("claude-haiku-4-5", "a", max_output=500_000)["max_tokens"] == 64_000
     made = to_google(request(spec("flash"), "a", max_output=500_000), BUILT_IN["google"])
     assert made["config"]["max_output_tokens"] == 65_536
+
+
+def test_older_geminis_get_pictures_after_all_responses() -> None:
+    image = Image("image/png", "iVBORw==")
+    step = Turn("assistant", (ToolCall("1", "read", {}), ToolCall("2", "read", {})))
+    done = Turn("user", tuple(ToolResult(n, "read", "success", "", images=(image,)) for n in "12"))
+    for name, kinds in (("gemini-2.5-pro", "rrii"), ("flash", "rr")):
+        parts = to_google(request(spec(name), "a", step, done), BUILT_IN["google"])["contents"][2]["parts"]
+        assert "".join("r" if "function_response" in part else "i" for part in parts) == kinds
+        assert ("parts" in parts[0]["function_response"]) is (name == "flash")
