@@ -35,7 +35,7 @@ class SnapshotSettings:
     files_read: int = 120
     files_changed: int = 200
     commands: int = 120
-    item_characters: int = 2_000
+    item_characters: int = 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,19 @@ class Brief:
     tools: tuple[ToolSchema, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def characters(self) -> int:
+    @property
+    def longest(self) -> int:
         """The longest snapshot, in characters."""
-        tokens = max(1, self.counts.text("a fact in plain words, some_name and src/path.py; " * 20))
-        return int(self.usable * self.form.share * 1_000 / tokens)
+        return self.characters(int(self.usable * self.form.share))
+
+    def characters(self, tokens: int) -> int:
+        """About how long a text of so many tokens is."""
+        sample = "a fact in plain words, some_name and src/path.py; " * 20
+        return tokens * len(sample) // max(1, self.counts.text(sample))
+
+    def known(self, secretary: Secretary) -> int:
+        """Characters of the former snapshot that the summariser is shown; what it is not shown stays all the same."""
+        return min(self.longest, self.characters(secretary.room // 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,5 @@ class Made:
 def chunks(task: Task, brief: Brief, secretary: Secretary) -> tuple[str, ...]:
     """The part that goes, for one call each; a call is held back for a second try where one is enough for the rest."""
     frame = brief.counts.text(prompt(task.policy.prompt)) + brief.counts.text(brief.focus) + len(ORDER)
-    former = brief.counts.text(task.former.snapshot) if task.former else 0
-    grown = int(brief.usable * brief.form.share)
-    room = max(200, secretary.room - frame - max(former, min(grown, secretary.room // 4)))
+    room = max(200, secretary.room - frame - brief.known(secretary) // 2)
     return material(task.gone, brief.counts, room, max(1, secretary.calls)).chunks

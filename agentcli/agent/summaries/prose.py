@@ -17,7 +17,7 @@ async def prose(task: Task, brief: Brief, secretary: Secretary) -> Made:
     struck: list[Struck] = []
     former = task.former.snapshot if task.former else ""
     for chunk in chunks(task, brief, secretary):
-        known = wrap("former_summary", former) if former else ""
+        known = wrap("former_summary", former[: brief.known(secretary)]) if former else ""
         wish = f"The user asks to keep in particular: {brief.focus.strip()}" if brief.focus.strip() else ""
         text = "\n\n".join(filter(None, (known, wrap(TAG, chunk), wish, "Summarize our conversation above.")))
         target = str(brief.settings.sliding.summary_tokens)
@@ -34,7 +34,7 @@ async def prose(task: Task, brief: Brief, secretary: Secretary) -> Made:
 
 
 def _prose_text(text: str, task: Task, brief: Brief) -> str:
-    text = redact(text)[: brief.characters()]
+    text = redact(text)[: brief.longest]
     head = "Previous context summary:\n" if task.plan.policy == "sliding" else ""
     rules = "\n".join(f"- (turn {rule.turn}) {rule.text}" for rule in task.ledger.rules)
     return head + text + (f"\n\n<active_constraints>\n{rules}\n</active_constraints>" if rules else "")

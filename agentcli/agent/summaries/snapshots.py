@@ -15,26 +15,47 @@ from agentcli.context.merge import merged
 from agentcli.context.redact import redact
 from agentcli.context.snapshot import Snapshot, flaws, parse, render, trimmed
 from agentcli.context.verify import Struck, speaks_another_language, verified
+from agentcli.core.errors import ModelError
 from agentcli.core.message import Text
 from agentcli.core.model import Request, Turn
 from agentcli.resources import prompt
 
 
 async def snapshot(task: Task, brief: Brief, secretary: Secretary) -> Made:
-    former, evidence = task.former_snapshot, task.evidence()
+    """The snapshot of the part that goes, made piece by piece, each piece updating what was made of the ones before.
+
+    Raises ModelError and Unusable where not even the first piece could be summarised, and Interrupted.
+    """
+    so_far, evidence, note = task.former_snapshot, task.evidence(), ""
     struck: list[Struck] = []
     pieces = chunks(task, brief, secretary)
-    for number, chunk in enumerate(pieces):
-        request = _snapshot_request(task, brief, secretary, former, chunk, whole=len(pieces) == 1)
-        spare = secretary.calls - (len(pieces) - number)
-        reply = await _well_formed(secretary, request, task, again=spare > 0)
+    for number, piece in enumerate(pieces, 1):
+        request = _request(task, brief, secretary, so_far, piece, whole=len(pieces) == 1)
+        try:
+            reply = await _well_formed(secretary, request, task, again=secretary.calls > len(pieces) - number + 1)
+        except (ModelError, Unusable) as error:
+            if number == 1:
+                raise
+            note = f"part {number} of {len(pieces)} could not be summarised ({error})"
+            break
         checked, gone = verified(parse(reply), evidence)
         struck += gone
-        former = merged(checked, former, task.ledger, brief.form)
-    if former is None:
+        so_far = merged(_moderate(checked, brief.longest // 2), so_far, task.ledger, brief.form)
+    if so_far is None:
         raise Unusable("there was nothing to summarise")
-    goal = former.goal or redact(task.goal)
-    return Made(Summary(finished(replace(former, goal=goal), brief)), tuple(struck))
+    goal = so_far.goal or redact(task.goal)
+    return Made(Summary(finished(replace(so_far, goal=goal), brief), note=note), tuple(struck))
+
+
+def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
+    """The snapshot with no more knowledge than so many characters: a reply that rambles must not push out what was known."""
+    kept = []
+    for item in snapshot.knowledge:
+        characters -= len(item)
+        if characters < 0:
+            break
+        kept.append(item)
+    return replace(snapshot, knowledge=tuple(kept))
 
 
 def finished(snapshot: Snapshot, brief: Brief) -> str:
@@ -47,7 +68,7 @@ def finished(snapshot: Snapshot, brief: Brief) -> str:
         actions=_clean(snapshot.actions, brief),
         plan=_clean(snapshot.plan, brief),
     )
-    return render(trimmed(clean, brief.characters()))
+    return render(trimmed(clean, brief.longest))
 
 
 def _clean(section: Sequence[str], brief: Brief) -> tuple[str, ...]:
@@ -75,13 +96,13 @@ def _foreign(reply: str, task: Task) -> str:
     return speaks_another_language(words, spoken(task.gone))
 
 
-def _snapshot_request(
+def _request(
     task: Task, brief: Brief, secretary: Secretary, former: Snapshot | None, chunk: str, whole: bool
 ) -> Request:
     closing = _closing(brief.focus)
     if whole and (shared := _shared_prefix(task, brief, secretary, closing)):
         return shared
-    known = wrap("former_snapshot", render(former)) if former else ""
+    known = wrap("former_snapshot", render(trimmed(former, brief.known(secretary)))) if former else ""
     text = "\n\n".join(filter(None, (known, wrap(TAG, chunk), closing)))
     return secretary.request((prompt(task.policy.prompt),), text)
 
