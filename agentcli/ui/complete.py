@@ -114,10 +114,13 @@ class Listing:
         # Lowering must keep every character's place, so what grows when lowered stays as it is.
         lowered = self._shown.lower()
         self._text = lowered if len(lowered) == len(self._shown) else self._shown
+        self._letters = frozenset(self._text)
 
     def find(self, query: str, count: int) -> list[str]:
         """Best first: names that begin so, paths that hold it, paths that hold its letters in this order."""
         query = query.lower()
+        if not self._letters.issuperset(query):
+            return []
         if not query:
             return self._shown[1:].split("\n", count)[:count] if len(self._shown) > 2 else []
         found: dict[str, int] = {}
@@ -140,8 +143,9 @@ class Listing:
 
 def _patterns(query: str) -> list[str]:
     exact = re.escape(query)
-    letters = "[^\n]*?".join(re.escape(char) for char in query)
-    return [f"\n{exact}", f"/{exact}", exact, letters]
+    # Possessive, from each line's beginning: no way back, so a line costs its length and no more.
+    letters = "".join(f"[^{re.escape(char)}\n]*+{re.escape(char)}" for char in query)
+    return [f"\n{exact}", f"/{exact}", exact, *([f"\n{letters}"] if len(query) > 1 else [])]
 
 
 def _list_files(root: Path, limit: int) -> list[str]:

@@ -26,7 +26,7 @@ def load(file: Path, kept: int = KEPT) -> list[Typed]:
         raw = file.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    return [typed for line in raw.splitlines()[-kept:] if (typed := _parse(line)) is not None]
+    return [typed for line in raw.rstrip("\n").split("\n")[-kept:] if (typed := _parse(line)) is not None]
 
 
 def append(file: Path, typed: Typed, kept: int = KEPT) -> None:
