@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.http import scrubbed
-from agentcli.providers.refusals import CURES, bad_request_cause, seconds
+from agentcli.providers.refusals import bad_request_cause, refusal, seconds
 
 _BY_TYPE: Mapping[str, Cause] = {
     "authentication_error": "auth",
@@ -42,8 +41,8 @@ def from_status(error: Any, key: str | None) -> ModelError:
     status = int(error.status_code)
     words = error.api_message if isinstance(error.api_message, str) else ""
     cause = _cause(status, error.type or "", error.error_code or "", words)
-    headers = error.response.headers
-    return _refusal(status, str(error.type or ""), words, cause, key, _retry_after(headers))
+    wait = _retry_after(error.response.headers)
+    return refusal(_name(status, str(error.type or "")), words, cause, key, retry_after=wait, status=status)
 
 
 def from_event(event: Mapping[str, Any], key: str | None) -> ModelError:
@@ -53,7 +52,7 @@ def from_event(event: Mapping[str, Any], key: str | None) -> ModelError:
     kind, words = str(body.get("type") or ""), str(body.get("message") or "")
     details = body.get("details")
     code = details.get("error_code") if isinstance(details, Mapping) else ""
-    return _refusal(None, kind, words, _cause(500, kind, str(code or ""), words), key, None)
+    return refusal(_name(None, kind) or "an error", words, _cause(500, kind, str(code or ""), words), key)
 
 
 def _cause(status: int, kind: str, code: str, words: str) -> Cause:
@@ -68,14 +67,8 @@ def _cause(status: int, kind: str, code: str, words: str) -> Cause:
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
 
 
-def _refusal(
-    status: int | None, kind: str, words: str, cause: Cause, key: str | None, retry_after: float | None
-) -> ModelError:
-    name = " ".join(filter(None, (str(status or ""), re.sub(r"[^a-z_]", "", kind)[:40])))
-    said = f": {scrubbed(words, key)}" if words else "."
-    return ModelError(
-        f"The provider answered {name}{said}{CURES[cause]}", cause, retry_after=retry_after, status=status
-    )
+def _name(status: int | None, kind: str) -> str:
+    return " ".join(filter(None, (str(status or ""), re.sub(r"[^a-z_]", "", kind)[:40])))
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.http import scrubbed
-from agentcli.providers.refusals import CURES, bad_request_cause, seconds
+from agentcli.providers.refusals import bad_request_cause, refusal, seconds
 
 _BY_STATUS: Mapping[str, Cause] = {
     "UNAUTHENTICATED": "auth",
@@ -44,13 +43,9 @@ def from_api_error(error: Any, key: str | None) -> ModelError:
     details = [*_details(error.details)]
     cause = _cause(code, status, words, details)
     name = " ".join(filter(None, (str(code or ""), re.sub(r"[^A-Z_]", "", status)[:40])))
-    said = f": {scrubbed(words, key)}" if words and not words.lstrip().startswith("<") else "."
-    return ModelError(
-        f"The provider answered {name}{said}{CURES[cause]}",
-        cause,
-        retry_after=_retry_after(details, error.response),
-        status=code or None,
-    )
+    said = "" if words.lstrip().startswith("<") else words
+    wait = _retry_after(details, error.response)
+    return refusal(name or "an error", said, cause, key, retry_after=wait, status=code or None)
 
 
 def _cause(code: int, status: str, words: str, details: list[Mapping[str, Any]]) -> Cause:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from agentcli.core.errors import Cause
+from agentcli.core.errors import Cause, ModelError
+from agentcli.providers.http import scrubbed
 
 CURES: Mapping[Cause, str] = {
     "auth": " Check the API key.",
@@ -24,6 +25,19 @@ CURES: Mapping[Cause, str] = {
     "bad_reply": "",
 }
 """A sentence for the end of a message, or nothing where the user can do nothing."""
+
+
+def refusal(
+    name: str, words: str, cause: Cause, key: str | None, *, retry_after: float | None = None, status: int | None = None
+) -> ModelError:
+    """The error to raise: what the provider answered, in a line without the key, then what to do."""
+    said = scrubbed(words, key).rstrip(".")
+    cure = CURES[cause]
+    if retry_after is not None and cause in ("rate_limit", "overloaded"):
+        cure = f" It asks to wait {retry_after:g} s."
+    message = f"The provider answered {name}: {said}.{cure}" if said else f"The provider answered {name}.{cure}"
+    return ModelError(message, cause, retry_after=retry_after, status=status)
+
 
 _WORDINGS: tuple[tuple[Cause, str], ...] = (
     (
