@@ -178,8 +178,18 @@ def _touch(files: dict[str, FileFact], path: str, seq: int, change: Callable[[Fi
 
 
 def _was_read(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
-    lines = _number(result, "lines") or (0 if result.truncated else _lines(result.output))
-    return replace(fact, reads=fact.reads + 1, lines=max(lines, fact.lines), deleted=False)
+    return replace(fact, reads=fact.reads + 1, lines=_length(call, result) or fact.lines, deleted=False)
+
+
+def _length(call: ToolCall, result: ToolResult) -> int:
+    """Lines of the file that was read, or 0 where only a part of it was."""
+    match result.metadata.get("lines"):
+        case [1, int(last)] if not result.truncated:
+            return last
+        case None if not (result.truncated or call.input.get("offset") or call.input.get("limit")):
+            return _lines(result.output)
+        case _:
+            return 0
 
 
 def _was_written(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:

@@ -84,6 +84,15 @@ def test_a_file_written_again_after_its_deletion_exists() -> None:
     assert fold_ledger(Ledger(), story.records).files[0].state == "CREATED"
 
 
+def test_a_file_read_in_part_has_no_known_length() -> None:
+    story = Story()
+    story.user("go")
+    story.does("read", "l5\nl6", file_path="a.py", offset=5, limit=2, meta={"lines": [5, 6]})
+    story.does("read", "x\ny", file_path="b.py", limit=2)
+    story.does("read", "x\ny", file_path="c.py", meta={"lines": [1, 2]})
+    assert [fact.lines for fact in fold_ledger(Ledger(), story.records).files] == [0, 0, 2]
+
+
 def test_a_multi_edit_without_metadata_is_counted_by_its_input() -> None:
     story = Story()
     story.user("go")

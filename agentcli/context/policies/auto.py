@@ -53,7 +53,7 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
     if floor >= before * (1 - settings.min_shrink):
         return nothing(POLICY, view, before, _infeasible(floor, before, counts.head, carried), trigger=trigger)
     summary = _expected(sum(sizes[:at])) if at else 0
-    reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use ({trigger}).", *_what(messages, at, cleared))
+    reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use.", *_what(messages, at, cleared))
     made = divided(POLICY, trigger, view, counts, at, summary + carried, *reasons)
     return replace(
         made,

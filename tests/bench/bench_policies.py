@@ -1,0 +1,82 @@
+"""What planning and applying a compaction costs: `python tests/bench/bench_policies.py [TOKENS]`, by default a view of a million.
+
+The yardstick is the time to write the same session down as JSON once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from agentcli.agent.compact import compact
+from agentcli.context.compaction import task
+from agentcli.context.limits import limits_of
+from agentcli.context.policies import POLICIES, plan, policy_named
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens import Counts
+from agentcli.context.view import view
+from agentcli.core.message import ToolResult
+from tests.agent.compacting import CHEAP, MAIN, Answers, long_story, session, shown, snapshot
+
+SETTINGS = ContextSettings()
+
+
+def measure(action: Callable[[], object], repeat: int = 3) -> float:
+    """Seconds of the fastest of some runs."""
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.perf_counter()
+        action()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def figures(tokens: int = 1_000_000) -> dict[str, float]:
+    """Seconds of each operation on a session of about so many tokens."""
+    steps = max(8, tokens // 700)
+    journal = session(long_story(steps=steps, size=3_800, turns=max(1, steps // 50)))
+    seen, counts = shown(journal), Counts()
+    limits = limits_of(replace(MAIN, window=int(counts.view(seen) * 1.2)), SETTINGS)
+    texts = [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)]
+    found = {"tokens": float(counts.view(seen)), "yardstick": measure(lambda: json.dumps(texts))}
+    for name in POLICIES:
+        found[f"plan {name}"] = measure(lambda name=name: plan(name, seen, limits, counts, SETTINGS, forced=True))
+        found[f"plan {name}, nothing counted yet"] = measure(
+            lambda name=name: plan(name, seen, limits, Counts(), SETTINGS, forced=True)
+        )
+    made = plan("auto", seen, limits, counts, SETTINGS, forced=True)
+    work = task(made, policy_named("auto"), journal.history, counts, limits, SETTINGS)
+    found["fold the ledger"] = measure(
+        lambda: task(made, policy_named("auto"), journal.history, counts, limits, SETTINGS)
+    )
+    found["gather the evidence"] = measure(work.evidence)
+    found["the whole compaction"] = measure(lambda: _compact(journal, limits.window), 1)
+    found["view afterwards"] = measure(lambda: view(journal.history))
+    return found
+
+
+def _compact(journal: object, window: int) -> None:
+    reply = snapshot("Fix the parser.", "\n".join(f"- The part {'i' * n} is slow." for n in range(1, 60)))
+    model = Answers(reply, spec=replace(CHEAP, window=window))
+
+    async def drive() -> None:
+        main = replace(MAIN, window=window)
+        async for _ in compact(journal, model, main, SETTINGS, Counts(), trigger="manual"):  # type: ignore[arg-type]
+            pass
+
+    asyncio.run(drive())
+
+
+def main() -> None:
+    found = figures(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    print(f"{found.pop('tokens'):,.0f} tokens")
+    for name, seconds in found.items():
+        print(f"{name:34} {seconds * 1e3:8.2f} ms  {seconds / found['yardstick']:7.2f} ×")
+
+
+if __name__ == "__main__":
+    main()
