@@ -17,7 +17,7 @@ from agentcli.sessions.disk import Disk, is_temporary, make_folder, reason, writ
 from agentcli.sessions.info import Info, Parent, decode_info, encode_info, note
 from agentcli.sessions.lock import Lock
 from agentcli.sessions.partial import INTERVAL, read_partial
-from agentcli.sessions.records import Found, Loss, Reader, Shelf, digest, judge, tail
+from agentcli.sessions.records import Found, Loss, Reader, Shelf, digest, judge, read_file, tail
 from agentcli.sessions.session import Session
 from agentcli.sessions.writer import Writer
 
@@ -91,7 +91,7 @@ def open_calls(history: History) -> Sequence[ToolCall]:
 def read_info(folder: Path) -> Info | None:
     """What `session.json` says, or None when it is lost or damaged."""
     try:
-        return decode_info((folder / "session.json").read_bytes())
+        return decode_info(read_file(os.path.join(folder, "session.json")))
     except (OSError, ValueError):
         return None
 

@@ -65,12 +65,12 @@ class Shelf:
         """The bytes of a record's file, or None when there is none. Raises OSError when it cannot be read."""
         for kind in _KINDS:
             with contextlib.suppress(FileNotFoundError):
-                return _read(self.folder / file_name(seq, kind))
+                return read_file(self.folder / file_name(seq, kind))
         name = self._listed().get(seq)
         if name is None:
             return None
         with contextlib.suppress(FileNotFoundError):
-            return _read(self.folder / name)
+            return read_file(self.folder / name)
         return None
 
     def path(self, seq: int) -> Path | None:
@@ -186,6 +186,19 @@ def judge(seq: int, data: bytes) -> Found | str:
     return Found(record, digest(data))
 
 
+def read_file(path: str | Path) -> bytes:
+    """The bytes of a regular file, quicker than a Path reads them. Raises OSError."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        size = os.fstat(file).st_size
+        data = os.read(file, size + 1)
+        while len(data) < size and (more := os.read(file, size - len(data))):
+            data += more
+        return data
+    finally:
+        os.close(file)
+
+
 def tail(reader: Reader, newest: int) -> list[Record]:
     """What a fold needs to know what is in force: from the newest compaction's `kept_from` on, and what it kept besides.
 
@@ -212,15 +225,3 @@ def tail(reader: Reader, newest: int) -> list[Record]:
     chosen += [found for number in sorted(kept, reverse=True) if number <= seq and (found := reader.read(number))]
     chosen.reverse()
     return chosen
-
-
-def _read(path: Path) -> bytes:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        size = os.fstat(file).st_size
-        data = os.read(file, size + 1)
-        while len(data) < size and (more := os.read(file, size - len(data))):
-            data += more
-        return data
-    finally:
-        os.close(file)

@@ -262,8 +262,11 @@ def _subfolders(folder: Path) -> Sequence[Path]:
 def _info(folder: Path) -> Info | None:
     """A session at a glance. A lost `session.json` is read from the records; a folder without any is no session."""
     info = read_info(folder) or retrace(folder)
+    if not info.records:
+        return None
+    here = (folder.name, folder.parent.name)
     # Where a folder lies counts, not what a file copied into it says.
-    return replace(info, id=folder.name, project_id=folder.parent.name) if info.records else None
+    return info if here == (info.id, info.project_id) else replace(info, id=here[0], project_id=here[1])
 
 
 def _order(info: Info) -> tuple[str, str]:
