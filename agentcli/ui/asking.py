@@ -78,7 +78,7 @@ class Asking:
                 )  # fmt: skip
 
             match await self._show(refine(""), refine=refine):
-                case Picked(index):
+                case Picked(index) if index >= 0:
                     return shown[index]
                 case _:
                     return None

@@ -36,6 +36,7 @@ class Console:
     desk: Desk
 
     asking: Asking
+    telling: Telling
 
     def __init__(self, screen: Screen, editor: Editor) -> None:
         self.screen, self.editor = screen, editor
@@ -118,14 +119,15 @@ class Console:
     def move_to(self, desk: Desk) -> None:
         """Go on with another session; the one that was open is closed."""
         self.desk.close()
-        self.sit_down(desk, self._replay)
+        self.sit_down(desk, self._replay, self.telling.shown)
 
-    def sit_down(self, desk: Desk, replay: int) -> None:
+    def sit_down(self, desk: Desk, replay: int, shown: str = "") -> None:
         """Show a session from now on, and the last `replay` things that were said in it."""
         self.desk, self._replay = desk, replay
         known = [Words(name, commands.summary(name), self._arguments(name)) for name in commands.COMMANDS]
         self._completion = Completion(known, Files(desk.cwd))
-        self.screen.status = Telling(desk)
+        self.telling = Telling(desk, shown)
+        self.screen.status = self.telling
         for record in desk.history.entries[-replay or len(desk.history.entries) :]:
             self.screen.hear(Recorded(record))
         self.screen.change(replace(self.state, todo=desk.history.todo))
@@ -143,6 +145,11 @@ class Console:
     def copy(self, text: str) -> None:
         """Put a text on the clipboard by OSC 52, which most terminals understand, also over ssh."""
         self.screen.painter.raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a")
+
+    def toggle_vi(self) -> bool:
+        """Switch between vi's keys and the usual ones; whether it is vi's now."""
+        self.editor.edit_like("emacs" if self.editor.vi else "vi")
+        return self.editor.vi
 
     def leave(self, code: int = 0) -> None:
         """End the program."""

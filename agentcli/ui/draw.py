@@ -84,20 +84,29 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
 
 
 def status_line(status: Status, columns: int, theme: Theme) -> str:
-    """Model, mode, context, cost, session: what does not fit is left out from the right."""
-    facts = [status.model, status.mode]
-    if status.usable:
-        facts.append(f"ctx {100 * status.used / status.usable:.0f}%")
-    if status.cost is not None:
-        facts.append(f"${status.cost:.2f}")
-    facts += [status.branch, status.session, status.extra]
+    """The facts that `status.shown` names, in that order; what does not fit is left out from the right."""
     line = ""
-    for fact in filter(None, facts):
+    for fact in filter(None, (_fact(status, name, columns) for name in status.shown)):
         longer = f"{line} · {fact}" if line else fact
         if width(longer) > columns - 1:
             break
         line = longer
     return theme.paint("dim", line)
+
+
+def _fact(status: Status, name: str, columns: int) -> str:
+    match name:
+        case "context" if status.usable:
+            mark = f" (compacts at {100 * status.soft / status.usable:.0f}%)" if status.soft and columns >= 100 else ""
+            return f"ctx {100 * status.used / status.usable:.0f}%{mark}"
+        case "cost" if status.cost is not None:
+            return f"${status.cost:.2f}"
+        case "cache" if status.cached and status.used:
+            return f"cache {min(100 * status.cached / status.used, 100):.0f}%"
+        case "model" | "mode" | "branch" | "session" | "extra":
+            return str(getattr(status, name))
+        case _:
+            return ""
 
 
 def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int, int]]:

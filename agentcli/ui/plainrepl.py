@@ -179,6 +179,10 @@ class PlainTerminal:
         """A plain terminal has no clipboard: the text is printed."""
         self.say(text)
 
+    def toggle_vi(self) -> bool:
+        """Lines are edited by the terminal itself."""
+        return False
+
     def leave(self) -> None:
         """End the program."""
         self._left = True

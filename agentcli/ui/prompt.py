@@ -128,6 +128,11 @@ class Editor:
         # Drawing a control would load the history; nothing is drawn here.
         self.draft.load_history_if_not_yet_loaded()
 
+    @property
+    def vi(self) -> bool:
+        """Whether vi's keys edit."""
+        return self.application.editing_mode == EditingMode.VI
+
     def edit_like(self, mode: Literal["emacs", "vi"]) -> None:
         """Which keys edit."""
         self.application.editing_mode = EditingMode.VI if mode == "vi" else EditingMode.EMACS

@@ -15,7 +15,11 @@ from agentcli.ui.look import Look
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the terminal looks and behaves. `notify_after` is in seconds of work; `state` the folder for the prompt history."""
+    """How the terminal looks and behaves.
+
+    `notify_after` is in seconds of work; `state` the folder for the prompt history; `status` names the facts of the status line
+    (model, mode, context, cost, cache, branch, session, extra); `status_command` prints the extra one.
+    """
 
     state: Path | None = None
     theme: str = "auto"
@@ -30,6 +34,7 @@ class Settings:
     paste_characters: int = 1_000
     history: int = 5_000
     replay: int = 12
+    status: str = ""
     status_command: str = ""
 
     @property

@@ -1,7 +1,12 @@
-"""What the status line tells of a session."""
+"""What the status line tells of a session, and what the person's own script adds."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import json
+import os
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,18 +14,24 @@ from agentcli.agent.ports import Desk
 from agentcli.core.sanitise import safe_line
 from agentcli.ui.view import Status
 
+SCRIPT_SECONDS = 2.0
+"""A status script that takes longer is ended."""
+SCRIPT_EVERY = 5.0
+"""Seconds between two runs of it at least."""
+
 
 @dataclass(slots=True)
 class Telling:
-    """Asks a desk for what changes and remembers what does not."""
+    """Asks a desk for what the status line needs. `shown` names the facts in their order, separated by blanks; empty for all."""
 
     desk: Desk
-    branch: str = field(default="", init=False)
+    shown: str = ""
+    extra: str = field(default="", init=False)
 
     def __call__(self) -> Status:
         """The status now."""
         window, now = self.desk.window(), self.desk.history
-        return Status(
+        status = Status(
             model=self.desk.model.name,
             mode=self.desk.mode,
             used=window.used,
@@ -30,7 +41,32 @@ class Telling:
             cost=now.cost,
             session=safe_line(now.name or now.title or self.desk.journal.id)[:40],
             branch=safe_line(_branch(self.desk.cwd)),
+            extra=self.extra,
         )
+        if not self.shown.split():
+            return status
+        return Status(
+            **{name: getattr(status, name) for name in status.__slots__ if name != "shown"},
+            shown=tuple(self.shown.split()),
+        )
+
+
+async def run_script(command: str, status: Status, folder: Path) -> str:
+    """The first line that a status script prints; it reads the status as JSON. Empty when it fails or takes too long."""
+    facts = {name: getattr(status, name) for name in status.__slots__ if name not in ("shown", "extra")}
+    process = await asyncio.create_subprocess_exec(
+        "/bin/sh", "-c", command, cwd=folder, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(SCRIPT_SECONDS):
+            out, _ = await process.communicate(json.dumps(facts).encode())
+    except TimeoutError:
+        return ""
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return safe_line(out.decode(errors="replace").split("\n")[0])[:200]
 
 
 def _branch(folder: Path) -> str:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.ports import Desk, Host
-from agentcli.core.sanitise import safe
+from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import history
 from agentcli.ui.asking import Asking
+from agentcli.ui.commands.offers import Backgrounds
 from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
 from agentcli.ui.early import EarlyTerminal, start
@@ -25,6 +26,7 @@ from agentcli.ui.repl import Repl
 from agentcli.ui.screen import Screen
 from agentcli.ui.scroll import called
 from agentcli.ui.settings import Settings
+from agentcli.ui.status import SCRIPT_EVERY, run_script
 from agentcli.ui.view import Choice
 
 if TYPE_CHECKING:
@@ -77,11 +79,11 @@ class Terminal:
         self.editor.edit_like("vi" if settings.vi else "emacs")
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.console.host = host
-        self.console.sit_down(desk, settings.replay)
+        self.console.sit_down(desk, settings.replay, settings.status)
         self.editor.deeds = self
         # The lexers would otherwise stop the keys when the first code block comes.
         warming = asyncio.to_thread(_warm, self.screen)
-        self._tasks = [asyncio.create_task(self.screen.run()), asyncio.create_task(warming)]
+        self._tasks = [asyncio.create_task(work) for work in (warming, self.screen.run(), self._run_script())]
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self.console.leave, 128 + number)
@@ -93,10 +95,10 @@ class Terminal:
         await self.repl.stop()
         for number in _SIGNALS:
             asyncio.get_running_loop().remove_signal_handler(number)
-        ticking, warming = self._tasks
-        ticking.cancel()
+        for task in self._tasks[1:]:
+            task.cancel()
         self._say_goodbye()
-        await asyncio.wait({ticking, warming})
+        await asyncio.wait(self._tasks)
         self.console.desk.close()
 
     @property
@@ -147,7 +149,7 @@ class Terminal:
             case "editor":
                 self._meanwhile(self._edit_draft())
             case "background":
-                self.console.notice("Nothing that runs can be sent to the background.")
+                self._send_to_background()
             case "redraw":
                 self.screen.erase()
 
@@ -194,6 +196,11 @@ class Terminal:
         self.console.look = replace(look, thinking=not look.thinking)
         self.console.notice(f"Thinking is {'folded' if look.thinking else 'shown'} from now on.")
 
+    def _send_to_background(self) -> None:
+        desk = self.console.desk
+        if not (isinstance(desk, Backgrounds) and desk.background()):
+            self.console.notice("No command runs that could go to the background.")
+
     def _whole_output(self) -> None:
         """Print the newest call's whole output; with each further Ctrl-O that of the call before."""
         outputs, console = self.screen.state.outputs, self.console
@@ -219,6 +226,14 @@ class Terminal:
     async def _edit_draft(self) -> None:
         self.console.draft(await self.console.compose(self.editor.pastes.unfold(self.editor.draft.text)))
 
+    async def _run_script(self) -> None:
+        """Have the person's own script fill the status line's extra place, as long as there is one."""
+        while self.settings.status_command:
+            status, folder = self.screen.state.status, self.console.desk.cwd
+            self.console.telling.extra = await run_script(self.settings.status_command, status, folder)
+            self.screen.refresh()
+            await asyncio.sleep(SCRIPT_EVERY)
+
     def _finished(self, seconds: float) -> None:
         self._opened = 0
         if seconds > self.settings.notify_after:
@@ -230,9 +245,9 @@ class Terminal:
             self.editor.application.exit(exception=error)
 
     def _notify(self, text: str) -> None:
-        """Tell a person who looks elsewhere, by OSC 9 and the bell."""
-        if self.settings.notify != "off":
-            self.screen.painter.raw(f"\x1b]9;{safe(text)[:200]}\a\a")
+        """Tell a person who looks elsewhere, by OSC 9, the bell, or both."""
+        words, bell = f"\x1b]9;{safe_line(text)[:200]}\a", "\a"
+        self.screen.painter.raw({"auto": words + bell, "osc9": words, "bell": bell}.get(self.settings.notify, ""))
 
     @property
     def _history(self) -> Path | None:

@@ -127,6 +127,7 @@ class Status:
     session: str = ""
     branch: str = ""
     extra: str = ""
+    shown: tuple[str, ...] = ("model", "mode", "context", "cost", "cache", "branch", "session", "extra")
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ class ScriptedDesk:
         word, *rest = prompt.text.split() or [""]
         plays = {
             "long": self._long, "edit": self._edit, "run": self._run, "plan": self._plan, "ask": self._ask, "think": self._think,
-            "tools": self._tools, "fail": self._fail, "long-command": self._long_command, "both": self._both, "slow": self._slow,
+            "tools": self._tools, "fail": self._fail, "long-command": self._long_command, "both": self._both, "slow": self._slow, "crash": self._crash,
         }  # fmt: skip
         play = plays.get(word, self._echo)
         async for event in play(rest if word in plays else [prompt.text], interrupt):
@@ -143,6 +143,10 @@ class ScriptedDesk:
             if interrupt.is_set():
                 break
         yield self._keep(Message("assistant", (Text(text),)))
+
+    async def _crash(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        await asyncio.sleep(0.5)
+        yield TextDelta(str(1 / len(words)))
 
     async def _think(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
         for n in range(60):

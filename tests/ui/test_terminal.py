@@ -32,6 +32,10 @@ def tags(rows: list[str]) -> Counter[str]:
     return Counter(re.findall(r"#\d{4}", "\n".join(rows)))
 
 
+def last(rows: list[str]) -> str:
+    return next(row for row in reversed(rows) if row)
+
+
 def test_every_block_reaches_the_scrollback_once_and_the_draft_survives(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -42,7 +46,7 @@ def test_every_block_reaches_the_scrollback_once_and_the_draft_survives(tmp_path
         t.settle()
         rows = t.history()
     assert tags(rows) == Counter(f"#{n:04}" for n in range(80))
-    assert rows[-1] == "> дом"
+    assert last(rows) == "> дом"
 
 
 def test_a_resize_while_streaming_loses_no_block(tmp_path: Path) -> None:
@@ -61,7 +65,7 @@ def test_a_resize_while_streaming_loses_no_block(tmp_path: Path) -> None:
     assert set(found) == {f"#{n:04}" for n in range(120)}
     # pyte does not re-flow, so a row that got narrower may be left behind once a resize.
     assert sum(count - 1 for count in found.values()) <= 4
-    assert rows_[-1] == "> дом"
+    assert last(rows_) == "> дом"
 
 
 def test_far_fewer_bytes_are_written_than_a_redraw_would_take(tmp_path: Path) -> None:
@@ -89,7 +93,7 @@ def test_an_approval_shows_the_diff_and_keeps_the_draft(tmp_path: Path) -> None:
         t.until("answer session")
         t.settle()
         rows = t.history()
-    assert rows[-1] == "> my draft"
+    assert last(rows) == "> my draft"
     assert not any("Yes, once" in row for row in rows)
 
 
@@ -319,6 +323,143 @@ def test_without_colours_nothing_is_coloured(tmp_path: Path) -> None:
     assert colours <= {b"0", b"1", b"2", b"3", b"4", b"7"}
 
 
+def test_alt_enter_steers_while_it_works_and_is_a_new_line_else(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("one\x1b\rtwo\r")
+        t.until("You said: one two")
+        t.send("slow\r")
+        t.until("Waiting for something")
+        t.send("mind the cart\x1b\r")
+        t.until("steering: mind the cart")
+
+
+@pytest.mark.parametrize("keys", ["one\ntwo\r", "one\\\rtwo\r", "one\x1b[13;2utwo\r"])
+def test_a_prompt_has_as_many_lines_as_one_likes(tmp_path: Path, keys: str) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send(keys)
+        t.until("You said: one two")
+
+
+def test_a_draft_is_written_in_the_own_editor(tmp_path: Path) -> None:
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\necho EDITING "$1"; printf "%s, mended" "$(cat "$1")" > "$1"\n')
+    script.chmod(0o755)
+    with preview(tmp_path, EDITOR=str(script), VISUAL=str(script)) as t:
+        ready(t)
+        t.send("my draft\x07")
+        t.until("EDITING")
+        t.until("> my draft, mended")
+
+
+def test_the_whole_output_of_a_call_is_a_key_away(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("run\r")
+        t.until("Yes, once")
+        t.send("1")
+        t.until("earlier lines (Ctrl-O)")
+        t.send("\x0f")
+        t.until("whole output, line 0 ")
+        t.until("whole output, line 39")
+
+
+def test_thinking_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("think\r")
+        t.until("You said: thought about it")
+        t.settle()
+        assert "number 30 helps" not in "\n".join(t.history())
+        t.send("\x14")
+        t.until("Thinking is shown from now on")
+        t.send("think\r")
+        t.until("Perhaps thought number 59")
+        t.until("You said: thought about it")
+        t.settle()
+        assert "number 30 helps" in "\n".join(t.history())
+
+
+def test_a_question_mark_on_an_empty_line_lists_the_keys(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("?")
+        t.until("search earlier prompts")
+        t.send("why?\r")
+        t.until("You said: why?")
+
+
+def test_vi_keys_edit_where_they_are_wanted(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("/vim\r")
+        t.until("vi keys edit from now on")
+        t.send("wrong words\x1b")
+        t.settle()
+        t.send("0cegood\x1b")
+        t.until("> good words")
+        t.settle()
+        t.send("\r")
+        t.until("You said: good words")
+
+
+def test_a_long_turn_rings_when_it_ends_or_asks(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("run\r")
+        t.until("Yes, once")
+        assert b"\x1b]9;agentcli asks" in t.raw
+
+
+def test_a_plan_is_read_and_approved(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("plan\r")
+        t.until("2 Mend")
+        t.until("ask before each change")
+        t.send("2")
+        t.until("You said: plan once")
+
+
+def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("\x1b[Z")
+        t.until("demo/demo · auto-edit")
+        t.send("\x1b[Z")
+        t.until("demo/demo · plan")
+        t.send("\x1b[Z")
+        t.until("demo/demo · ask")
+
+
+@pytest.mark.parametrize("size", [(40, 15), (200, 60)])
+def test_a_session_fits_terminals_of_all_sizes(tmp_path: Path, size: tuple[int, int]) -> None:
+    with preview(tmp_path, *size) as t:
+        ready(t)
+        t.send("long 40 4000\r")
+        t.until("all done")
+        t.send("edit\r")
+        t.until("Yes, once")
+        t.send("1")
+        t.until("answer once")
+        t.settle()
+        assert tags(t.history()) == Counter(f"#{n:04}" for n in range(40))
+
+
+def test_a_failure_that_nobody_foresaw_loses_no_draft_and_gives_the_terminal_back(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("crash\rmy draft")
+        t.until("ZeroDivisionError")
+        assert t.wait() == 1
+        assert b"\x1b[?2004l" in t.raw
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("\x1b[A")
+        t.until("> my draft")
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_ctrl_z_suspends_and_fg_brings_everything_back(tmp_path: Path) -> None:
     with Terminal(["bash", "--norc", "-i"], cwd=str(REPOSITORY), env={"PS1": "shell> "}) as t:
@@ -357,6 +498,32 @@ def test_in_tmux_every_block_reaches_the_scrollback_once(tmp_path: Path) -> None
         _until(lambda: "all done" in tmux("capture-pane", "-p"))
         time.sleep(0.2)
         assert tags(tmux("capture-pane", "-p", "-J", "-S", "-").split("\n")) == Counter(f"#{n:04}" for n in range(60))
+    finally:
+        tmux("kill-server")
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_in_tmux_a_resize_loses_no_block(tmp_path: Path) -> None:
+    socket = str(tmp_path / "tmux")
+
+    def tmux(*words: str) -> str:
+        return subprocess.run(
+            ["tmux", "-S", socket, "-f", "/dev/null", *words], check=True, capture_output=True, text=True
+        ).stdout
+
+    command = f"cd {REPOSITORY} && exec {' '.join(PREVIEW)} state={tmp_path}"
+    tmux("new-session", "-d", "-x", "80", "-y", "24", command)
+    try:
+        _until(lambda: "demo/demo · ask" in tmux("capture-pane", "-p"))
+        tmux("send-keys", "long 150 1500", "Enter")
+        for columns, rows in ((60, 24), (120, 40), (50, 15), (80, 24)):
+            time.sleep(0.3)
+            tmux("resize-window", "-x", str(columns), "-y", str(rows))
+        _until(lambda: "all done" in tmux("capture-pane", "-p"))
+        time.sleep(0.2)
+        found = tags(tmux("capture-pane", "-p", "-J", "-S", "-").split("\n"))
+        assert set(found) == {f"#{n:04}" for n in range(150)}
+        assert sum(count - 1 for count in found.values()) <= 4
     finally:
         tmux("kill-server")
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from agentcli.core.errors import UsageError
-from agentcli.ui.commands import context, model, reports, sessions
+from agentcli.ui.commands import context, files, model, program, reports, sessions
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.draw import Item
 
@@ -35,6 +35,8 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "context": context.context,
         "pin": context.pin,
         "unpin": context.unpin,
+        "undo": files.undo,
+        "redo": files.redo,
         "rewind": context.rewind,
         "resume": sessions.resume,
         "sessions": sessions.sessions,
@@ -44,15 +46,22 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "fork": sessions.fork,
         "model": model.model,
         "mode": model.mode,
-        "theme": model.theme,
+        "permissions": program.permissions,
         "tools": reports.tools,
         "todo": reports.todo,
         "cost": reports.cost,
-        "diff": reports.diff_,
+        "stats": program.stats,
+        "budget": program.budget,
         "memory": reports.memory,
-        "why": reports.why,
+        "init": files.init,
+        "diff": reports.diff_,
         "copy": reports.copy,
+        "export": files.export,
+        "why": reports.why,
+        "theme": model.theme,
+        "vim": model.vim,
         "editor": model.editor,
+        "doctor": program.doctor,
         "quit": sessions.quit_,
     }
 )

@@ -59,6 +59,11 @@ async def theme(stage: Stage, name: str) -> None:
     stage.look = replace(stage.look, theme=themes_.choose(name, os.environ))
 
 
+async def vim(stage: Stage, _: str) -> None:
+    """Switch between vi's keys and the usual ones: /vim"""
+    stage.say(f"{'vi' if stage.toggle_vi() else 'Emacs'} keys edit from now on.")
+
+
 async def editor(stage: Stage, _: str) -> None:
     """Write the next prompt in your own editor: /editor"""
     stage.draft(await stage.compose(""))

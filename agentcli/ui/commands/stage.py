@@ -74,6 +74,10 @@ class Stage(Protocol):
         """Put a text on the person's clipboard, where the terminal does that."""
         ...
 
+    def toggle_vi(self) -> bool:
+        """Switch between vi's keys and the usual ones; whether it is vi's now."""
+        ...
+
     def leave(self) -> None:
         """End the program."""
         ...

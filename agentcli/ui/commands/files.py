@@ -1,0 +1,53 @@
+"""Slash commands on files: what was changed, and what is written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from agentcli.core.errors import InputError, UsageError
+from agentcli.resources import prompt
+from agentcli.ui.commands.offers import Exports, Restores
+from agentcli.ui.commands.stage import Stage
+
+
+async def undo(stage: Stage, _: str) -> None:
+    """Put files back as they were before the newest change: /undo"""
+    stage.tell(_restores(stage).undo())
+
+
+async def redo(stage: Stage, _: str) -> None:
+    """Take the newest /undo back: /redo"""
+    stage.tell(_restores(stage).redo())
+
+
+async def export(stage: Stage, name: str) -> None:
+    """Write this session down: /export [FILE]
+
+    A name that ends in .json gives JSON, any other Markdown; without one it is named after the session.
+    """
+    host = stage.host
+    if not isinstance(host, Exports):
+        raise UsageError("Sessions cannot be exported from here; use `agentcli sessions export`.")
+    file = stage.desk.cwd / Path(name or f"{stage.desk.journal.id}.md").expanduser()
+    form: Literal["md", "json"] = "json" if file.suffix == ".json" else "md"
+    if file.exists() and not await stage.confirm(f"{file} exists. Replace it?"):
+        return
+    text = host.export(stage.desk, form)
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}. Say another: /export FILE") from error
+    stage.say(f"Wrote {file}, {len(text):,} characters.")
+
+
+async def init(stage: Stage, wishes: str) -> None:
+    """Have the model write an AGENTS.md for this project: /init [WISHES]"""
+    stage.send(f"{prompt('init.md')}\n\n{wishes}".strip())
+
+
+def _restores(stage: Stage) -> Restores:
+    desk = stage.desk
+    if not isinstance(desk, Restores):
+        raise UsageError("This session keeps no states of files to go back to.")
+    return desk

@@ -1,0 +1,51 @@
+"""What a host or a desk may offer beyond its port; a command whose offer is missing says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, runtime_checkable
+
+from agentcli.agent.ports import Desk
+from agentcli.core.event import Event
+
+Topic = Literal["permissions", "doctor", "stats", "budget"]
+
+
+@runtime_checkable
+class Reports(Protocol):
+    """A host that can tell about itself and a session."""
+
+    def report(self, topic: Topic, desk: Desk) -> Sequence[str]:
+        """Lines for people."""
+        ...
+
+
+@runtime_checkable
+class Exports(Protocol):
+    """A host that can write a session down."""
+
+    def export(self, desk: Desk, form: Literal["md", "json"]) -> str:
+        """The whole session as a text."""
+        ...
+
+
+@runtime_checkable
+class Restores(Protocol):
+    """A desk that can put files back."""
+
+    def undo(self) -> Sequence[Event]:
+        """Put the files back as they were before the newest change that was not undone yet. Raises InputError when there is none."""
+        ...
+
+    def redo(self) -> Sequence[Event]:
+        """Take the newest undo back. Raises InputError when there is none."""
+        ...
+
+
+@runtime_checkable
+class Backgrounds(Protocol):
+    """A desk whose running command can go on behind the conversation."""
+
+    def background(self) -> bool:
+        """Send it there; false when no command runs."""
+        ...
