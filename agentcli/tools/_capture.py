@@ -23,8 +23,14 @@ class Capture:
         self._fd = -1
         self._room = limits.output_file
 
-    def add(self, piece: bytes | memoryview) -> None:
-        """Take the next piece."""
+    @property
+    def enough(self) -> int:
+        """How many of the last bytes are still wanted when there is no more room in the file; 0 before that."""
+        return self._half if self.cut and (self._fd < 0 or self._room <= 0) else 0
+
+    def add(self, piece: bytes | memoryview, skipped: int = 0) -> None:
+        """Take the next piece; `skipped` bytes before it, all of them beyond what is kept, were thrown away."""
+        self.size += skipped
         if self.size + len(piece) > 2 * self._half:
             self._spill(piece)
         self.size += len(piece)

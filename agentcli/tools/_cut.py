@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentcli.core.tool import Outcome, Workplace
-from agentcli.tools._text import cut_middle
+from agentcli.tools._text import cut_middle, shown
 
 
 def kept(
@@ -15,7 +15,7 @@ def kept(
     """Some lines of many. Without a notice all of them were shown, and nothing needs to be kept."""
     if not notice:
         return whole_or_cut(work, call_id, "\n".join(part), metadata)
-    file = work.keep_output(call_id, "\n".join(whole))
+    file = work.keep_output(call_id, shown("\n".join(whole)))
     text = cut_middle("\n".join(part), work.limits.read_bytes, "cut")
     return Outcome(f"{text}\n[{notice}{_where(file)}]", truncated=True, output_file=file, metadata=metadata)
 
@@ -25,7 +25,7 @@ def whole_or_cut(work: Workplace, call_id: str, text: str, metadata: Mapping[str
     size = len(text.encode("utf-8", "replace"))
     if size <= work.limits.read_bytes:
         return Outcome(text, metadata=metadata)
-    file = work.keep_output(call_id, text)
+    file = work.keep_output(call_id, shown(text))
     notice = f"{size - work.limits.read_bytes:,} of {size:,} bytes left out here{_where(file)}"
     cut = cut_middle(text, work.limits.read_bytes, notice)
     return Outcome(cut, truncated=True, output_file=file, metadata=metadata)

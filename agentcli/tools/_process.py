@@ -10,14 +10,15 @@ import os
 import socket
 import subprocess
 import sys
+import termios
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from agentcli.core.errors import ToolError
 
@@ -27,8 +28,22 @@ _PIPE = 1 << 20
 """Bytes a pipe may hold: the most that Linux grants everybody. Long outputs then need few reads."""
 _F_SETPIPE_SZ = 1031
 
-Sink = Callable[[memoryview], None]
-"""Takes a piece of output; it must copy what it keeps, as the memory is used again."""
+_NULL = "/dev/null"
+
+
+class Sink(Protocol):
+    """Takes a command's output."""
+
+    @property
+    def enough(self) -> int:
+        """How many of the last bytes are all that is still wanted; 0 while everything is."""
+        ...
+
+    def add(self, piece: memoryview, skipped: int) -> None:
+        """Take a piece, before which `skipped` bytes were not wanted. What is kept must be copied: the memory is used again."""
+        ...
+
+
 Why = Literal["exit", "timeout", "idle", "interrupted"]
 
 
@@ -82,6 +97,7 @@ class _Running:
         self._news = b""
         self._control, theirs = socket.socketpair()
         self._buffer = memoryview(bytearray(_PIPE))
+        self._null = os.open(_NULL, os.O_WRONLY | os.O_CLOEXEC)
         self._output, write = os.pipe()
         try:
             _widen(write)
@@ -89,6 +105,7 @@ class _Running:
         except OSError as error:
             self._control.close()
             os.close(self._output)
+            os.close(self._null)
             raise ToolError(f"No process can be started: {error}") from error
         finally:
             os.close(write)
@@ -137,6 +154,7 @@ class _Running:
     def _read(self) -> bool:
         """Take one piece of output; False when there is none now or ever again."""
         try:
+            skipped = self._skip()
             size = os.readv(self._output, [self._buffer])
         except BlockingIOError:
             return False
@@ -144,13 +162,22 @@ class _Running:
             self._close_output()
             return False
         self._heard = time.monotonic()
-        self._sink(self._buffer[:size])
+        self._sink.add(self._buffer[:size], skipped)
         return True
+
+    def _skip(self) -> int:
+        """Let go of what nobody wants without copying it here, where the system can do that; the number of bytes."""
+        if not self._sink.enough or not hasattr(os, "splice"):
+            return 0
+        waiting = int.from_bytes(fcntl.ioctl(self._output, termios.FIONREAD, bytes(4)), sys.byteorder)
+        surplus = waiting - self._sink.enough
+        return os.splice(self._output, self._null, surplus) if surplus > 0 else 0
 
     def _close_output(self) -> None:
         if self._output >= 0:
             self._loop.remove_reader(self._output)
             os.close(self._output)
+            os.close(self._null)
             self._output = -1
 
     def _hear(self) -> None:

@@ -13,7 +13,7 @@ from typing import IO
 
 from agentcli.core.errors import ToolError
 from agentcli.tools import _ignore
-from agentcli.tools._text import is_binary
+from agentcli.tools._text import is_binary, shown
 
 _BATCH = 60_000
 """Bytes of file names given to one run of ripgrep: well below what every system takes."""
@@ -72,6 +72,8 @@ def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
 
 def lines(base: Path, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:
     """Matching lines with those around them, file by file in the order given. Raises ToolError for a bad pattern."""
+    if "\0" in wanted.pattern or wanted.pattern != shown(wanted.pattern):
+        raise ToolError("The pattern has a character in it that no text has.")
     regex = compiled(wanted)
     if rg and regex_is_plain(rg, wanted):
         options = [f"-B{wanted.before}", f"-A{wanted.after}", "--line-number", "--with-filename"]

@@ -53,8 +53,8 @@ def encode(text: str, encoding: Encoding, shown: str) -> bytes:
 
 
 def shown(text: str) -> str:
-    """Text that can be sent anywhere: bytes that were no text become U+FFFD."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if not _sendable(text) else text
+    """Text that can be sent anywhere: what was no text (a lone surrogate in Python's eyes) becomes U+FFFD."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def is_binary(head: bytes) -> bool:
@@ -154,11 +154,3 @@ def _eight_bit(data: bytes) -> Encoding | None:
     damaged = sum("\udc80" <= character <= "\udcff" for character in text)
     whole = sum(character > "\x7f" for character in text) - damaged
     return Encoding(errors="surrogateescape") if whole > damaged else Encoding("latin-1")
-
-
-def _sendable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

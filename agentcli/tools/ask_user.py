@@ -42,10 +42,13 @@ async def ask_user(work: Workplace, call_id: str, questions: list[Asked]) -> Out
 
 def title(given: Mapping[str, Any]) -> str:
     """`Ask: Which database?`."""
-    questions: list[Any] = given.get("questions") or []
-    if len(questions) == 1 and isinstance(questions[0], Mapping):
-        return f"Ask: {questions[0].get('question', '')}"
-    return f"Ask {plural(len(questions), 'question')}"
+    match given.get("questions"):
+        case [{"question": question}]:
+            return f"Ask: {question}"
+        case [*questions]:
+            return f"Ask {plural(len(questions), 'question')}"
+        case _:
+            return "Ask the user"
 
 
 def _question(item: Asked | Mapping[str, Any]) -> Question:

@@ -63,17 +63,12 @@ async def bash(
         return _in_background(work, call_id, command, prepared)
     seconds = min(timeout / 1000 if timeout > 0 else work.limits.bash_timeout, work.limits.bash_timeout_max)
     capture = Capture(work.limits, lambda: work.keep_output(call_id, ""))
-    progress = _Progress(lambda text: work.progress(call_id, text))
-
-    def sink(piece: memoryview) -> None:
-        capture.add(piece)
-        progress.add(piece)
-
+    shown = _Shown(capture, lambda text: work.progress(call_id, text))
     try:
-        ended = await _process.run(prepared, sink, seconds, work.limits.bash_idle)
+        ended = await _process.run(prepared, shown, seconds, work.limits.bash_idle)
     finally:
         capture.close()
-        progress.close()
+        shown.close()
     return _outcome(capture, ended, seconds, work.limits)
 
 
@@ -154,16 +149,22 @@ def _notes(capture: Capture, ended: Ended, seconds: float, limits: ToolLimits) -
     return notes
 
 
-class _Progress:
-    """Passes output on at most every tick, and only the newest of it, so that no amount of it slows the command down."""
+class _Shown:
+    """Captures an output and shows it: at most once a tick, and only the newest, so that no amount of it slows the command down."""
 
-    def __init__(self, show: Callable[[str], None]) -> None:
+    def __init__(self, capture: Capture, show: Callable[[str], None]) -> None:
+        self._capture = capture
         self._show = show
         self._waiting = b""
         self._last = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, piece: memoryview) -> None:
+    @property
+    def enough(self) -> int:
+        return self._capture.enough
+
+    def add(self, piece: memoryview, skipped: int) -> None:
+        self._capture.add(piece, skipped)
         self._waiting = bytes(piece[-_SHOWN:]) if len(piece) >= _SHOWN else (self._waiting + piece)[-_SHOWN:]
         wait = self._last + _TICK - time.monotonic()
         if wait <= 0:

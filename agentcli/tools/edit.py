@@ -60,7 +60,8 @@ def title(given: Mapping[str, Any]) -> str:
 
 def multi_title(given: Mapping[str, Any]) -> str:
     """`Edit a.py (3 changes)`."""
-    return f"{title(given)} ({plural(len(given.get('edits') or ()), 'change')})"
+    edits = given.get("edits")
+    return f"{title(given)} ({plural(len(edits), 'change')})" if isinstance(edits, list) else title(given)
 
 
 def preview(work: Workplace, path: str, changes: Sequence[Replacement]) -> str:

@@ -123,17 +123,27 @@ def stop_title(given: Mapping[str, Any]) -> str:
     return f"Stop {given.get('id', '')}"
 
 
-async def _run(job: Job, prepared: Command, kept: int) -> None:
-    def sink(piece: memoryview) -> None:
-        job.capture.add(piece)
-        job.fresh += piece
-        if len(job.fresh) > kept:
-            surplus = len(job.fresh) - kept
-            del job.fresh[:surplus]
-            job.missed += surplus
+@dataclass(frozen=True, slots=True)
+class _Fresh:
+    """Captures a job's output, and keeps the newest `kept` bytes until the model has seen them."""
 
+    job: Job
+    kept: int
+    enough: int = 0
+
+    def add(self, piece: memoryview, skipped: int) -> None:
+        self.job.capture.add(piece, skipped)
+        fresh = self.job.fresh
+        fresh += piece
+        surplus = len(fresh) - self.kept
+        if surplus > 0:
+            del fresh[:surplus]
+            self.job.missed += surplus
+
+
+async def _run(job: Job, prepared: Command, kept: int) -> None:
     try:
-        job.ended = await _process.run(prepared, sink, None, None)
+        job.ended = await _process.run(prepared, _Fresh(job, kept), None, None)
     except ToolError as error:
         job.fresh += str(error).encode()
         job.ended = Ended("exit", None, 0.0)

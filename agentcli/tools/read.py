@@ -53,14 +53,18 @@ async def read(
 
 def title(given: Mapping[str, Any]) -> str:
     """`Read a.py (lines 5-14)`."""
-    first, count = given.get("offset") or 1, given.get("limit")
-    lines = f" (lines {first}-{first + count - 1})" if count else f" (from line {first})" if first > 1 else ""
+    first, count = _whole_number(given.get("offset")) or 1, _whole_number(given.get("limit"))
+    lines = f" (lines {first}-{first + count - 1})" if count > 0 else f" (from line {first})" if first > 1 else ""
     return f"Read {given.get('file_path', '')}{lines}"
 
 
 def number(lines: Iterable[str], first: int) -> str:
     """Lines with their numbers, as `cat -n` prints them."""
     return "\n".join(f"{n:>6}\t{line}" for n, line in enumerate(lines, first))
+
+
+def _whole_number(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _read(work: Workplace, path: str, offset: int, limit: int) -> Outcome:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from agentcli.core.errors import ToolError
@@ -27,6 +28,9 @@ from agentcli.tools import (
     web_fetch,
     write,
 )
+from agentcli.tools._text import shown
+
+Title = Callable[[Mapping[str, Any]], str]
 
 
 def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
@@ -58,23 +62,30 @@ def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
 
 async def run(tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]) -> Outcome:
     """Run a call: its input checked and mended, its failure told as an outcome, its title filled in."""
-    title = ""
+    title = tool.name
     try:
         checked = check(tool.schema.parameters, given)
         title = tool.title(checked)
         outcome = await tool.run(work, call_id, **_python_names(tool.run, checked))
     except ToolError as error:
-        return Outcome(str(error), title or tool.name, "error")
+        outcome = Outcome(str(error), status="error")
     except OSError as error:
-        return Outcome(f"{tool.name} failed: {error.strerror or error}.", title or tool.name, "error")
-    if outcome.title:
-        return outcome
-    return _titled(outcome, title)
+        outcome = Outcome(f"{tool.name} failed: {error.strerror or error}.", status="error")
+    return replace(
+        outcome,
+        output=shown(outcome.output),
+        title=shown(outcome.title or title),
+        metadata={key: shown(value) if isinstance(value, str) else value for key, value in outcome.metadata.items()},
+    )
 
 
-def _tool(name: str, effect: Effect, run: Run, title: Any, subject: str = "") -> Tool:
+def _tool(name: str, effect: Effect, run: Run, title: Title, subject: str = "") -> Tool:
     schema = ToolSchema(name, prompt(f"tools/{name}.md"), parameters(run))
-    return Tool(name, effect, run, schema, subject, title)
+
+    def one_line(given: Mapping[str, Any]) -> str:
+        return shown(" ".join(title(given).split()))
+
+    return Tool(name, effect, run, schema, subject, one_line)
 
 
 def _python_names(run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,9 +94,3 @@ def _python_names(run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
         return dict(given)
     names = wire_names(run)
     return {names.get(name, name): value for name, value in given.items()}
-
-
-def _titled(outcome: Outcome, title: str) -> Outcome:
-    from dataclasses import replace
-
-    return replace(outcome, title=title)
