@@ -26,13 +26,12 @@ def requests_to_pay(edit: Edit, write: float, read: float, output: float = 5.0) 
     and cost once what it takes to write them again.
     """
     saved = (edit.removed + edit.thoughts) * read
-    cost = edit.behind * (write - read) + edit.thoughts * output
+    cost = price(edit, write, read, output)
     if cost <= 0:
         return 0.0
     return cost / saved if saved > 0 else math.inf
 
 
-def gain(edit: Edit, write: float, read: float, horizon: float, output: float = 5.0) -> float:
-    """What an edit saves within so many requests, in fresh tokens; negative where it does not pay."""
-    saved = (edit.removed + edit.thoughts) * read * horizon
-    return saved - edit.behind * (write - read) - edit.thoughts * output
+def price(edit: Edit, write: float, read: float, output: float = 5.0) -> float:
+    """What an edit costs once, in fresh tokens."""
+    return edit.behind * (write - read) + edit.thoughts * output

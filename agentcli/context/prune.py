@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
 
 from agentcli.context.limits import Limits, output_ratio
-from agentcli.context.price import Edit, gain, requests_to_pay
+from agentcli.context.price import Edit, price, requests_to_pay
 from agentcli.context.settings import PruneSettings
 from agentcli.context.supersede import superseded
 from agentcli.context.tokens import Counts
@@ -22,7 +23,8 @@ from agentcli.core.record import Prune
 class Victim:
     """An output that may be cleared, `tokens` being what that frees.
 
-    `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error.
+    `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error. `carried` is how many requests
+    it has been sent with since it became so.
     """
 
     call_id: str
@@ -30,6 +32,7 @@ class Victim:
     position: int
     tokens: int
     rank: int
+    carried: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +134,12 @@ class _Layout:
         self.thoughts = sum(sizes[n] for n in bound)
         self.first_thought = self.starts[bound[0]] if bound else self.total
 
-    def victim(self, number: int, rank: int) -> Victim:
+    def victim(self, number: int, rank: int, carried: int = 0) -> Victim:
         block = self.blocks[number]
         assert isinstance(block.part, ToolResult)
         marker = cleared_result(block.part.call_id, block.part.name, block.part.status)
         freed = self.counts.block(block) - self.counts.part(marker)
-        return Victim(block.tool_use_id, block.seq, self.starts[number], max(0, freed), rank)
+        return Victim(block.tool_use_id, block.seq, self.starts[number], max(0, freed), rank, carried)
 
     def edit(self, removed: int, first: int) -> Edit:
         """What removing so many tokens from some place on means for the cache."""
@@ -167,6 +170,7 @@ def _victims(layout: _Layout, settings: PruneSettings) -> tuple[Victim, ...]:
     outdated, turns = superseded(layout.view), _turns_behind(layout.blocks)
     protect = min(settings.protect, layout.limits.usable // 4)
     found, total = [], 0
+    ages = _Ages(layout, settings, protect)
     for number in range(_answered(layout.blocks) - 1, -1, -1):
         block = layout.blocks[number]
         if block.cleared or not _clearable(block, settings):
@@ -174,9 +178,12 @@ def _victims(layout: _Layout, settings: PruneSettings) -> tuple[Victim, ...]:
         total += layout.counts.block(block)
         if total <= protect and block.tool_use_id not in outdated:
             continue
+        since = outdated.get(block.tool_use_id)
         old = turns[number] >= settings.turns
-        rank = 3 if not _completed(block) else 0 if block.tool_use_id in outdated else 1 if old else 2
-        victim = layout.victim(number, rank)
+        rank = 0 if since else 3 if not _completed(block) else 1 if old else 2
+        victim = layout.victim(
+            number, rank, ages.requests_since(since.since) if since else ages.requests_beyond(number)
+        )
         if victim.tokens >= settings.smallest:
             found.append(victim)
     return tuple(sorted(found, key=lambda victim: (victim.rank, victim.position)))
@@ -227,21 +234,52 @@ def _free(layout: _Layout, settings: PruneSettings, ready: Sequence[Victim], why
 
 
 def _paying(layout: _Layout, settings: PruneSettings, ready: Sequence[Victim]) -> tuple[Sequence[Victim], str]:
-    """The part of the queue, from some place on, that saves most within the horizon; nothing if nothing pays."""
+    """The part of the queue, from some place on, that is due; nothing while waiting is cheaper.
+
+    An edit must pay within the horizon. It is made once carrying what could go has cost as much as the edit itself: dead tokens
+    gather all the time, and each edit writes the same tail anew, so this spacing is the cheapest (as with stock and orders).
+    """
     (write, read), output = layout.limits.price_ratios, output_ratio(layout.limits.prices)
+    best, best_over, best_wait, soonest, removed, carried = 0, 0.0, 0.0, math.inf, 0, 0.0
     ordered = sorted(ready, key=lambda victim: -victim.position)
-    best, best_gain, best_wait, soonest, removed = 0, 0.0, 0.0, math.inf, 0
     for count, victim in enumerate(ordered, 1):
         removed += victim.tokens
+        carried += victim.tokens * victim.carried * read
         edit = layout.edit(removed, victim.position)
-        wait, saved = requests_to_pay(edit, write, read, output), gain(edit, write, read, settings.horizon, output)
+        wait, over = (
+            requests_to_pay(edit, write, read, output),
+            carried - settings.patience * price(edit, write, read, output),
+        )
         soonest = min(soonest, wait)
-        if wait <= settings.horizon and saved > best_gain:
-            best, best_gain, best_wait = count, saved, wait
+        if wait <= settings.horizon and over >= best_over:
+            best, best_over, best_wait = count, over, wait
     if best:
         return ordered[:best], f"it pays after {math.ceil(best_wait)} requests"
     when = f"after {math.ceil(soonest)} requests" if soonest < math.inf else "never"
     return (), f"Waiting: on a warm cache it would pay {when}."
+
+
+class _Ages:
+    """Since how many requests an output could have been cleared."""
+
+    def __init__(self, layout: _Layout, settings: PruneSettings, protect: int) -> None:
+        self.blocks, self.protect, self.turns = layout.blocks, protect, settings.turns
+        self.replies = sorted({block.seq for block in layout.blocks if block.source == "assistant"})
+        self.prompts = sorted({block.seq for block in layout.blocks if block.source == "user"})
+        sizes = [layout.counts.block(block) if _clearable(block, settings) else 0 for block in layout.blocks]
+        self.before = list(accumulate(sizes, initial=0))
+
+    def requests_since(self, seq: int) -> int:
+        """Requests made since a record."""
+        return len(self.replies) - bisect_right(self.replies, seq)
+
+    def requests_beyond(self, number: int) -> int:
+        """Requests made since a block was beyond the newest tokens and turns that are protected."""
+        crossed = bisect_right(self.before, self.before[number] + self.protect) - 1
+        passed = bisect_right(self.prompts, self.blocks[number].seq) + self.turns - 1
+        last = self.blocks[min(crossed, len(self.blocks) - 1)].seq
+        turned = self.prompts[passed] if passed < len(self.prompts) else last
+        return self.requests_since(max(last, turned))
 
 
 def _beyond_turns(view: View, turns: int) -> Iterator[Block]:

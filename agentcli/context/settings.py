@@ -19,7 +19,8 @@ class PruneSettings:
     """`context.prune.*`: which old outputs are cleared. Sizes in tokens, `turns` in user messages, `horizon` in requests.
 
     The newest `protect` tokens of outputs stay; less than `minimum` is not worth the trouble (opencode's rule). `auto` prunes
-    on a warm cache only if that pays within `horizon` requests, and never an output of fewer than `smallest` tokens.
+    on a warm cache only if that pays within `horizon` requests and once carrying the tokens has cost `patience` times what the edit
+    costs, and never an output of fewer than `smallest` tokens.
     """
 
     enabled: bool = True
@@ -27,6 +28,7 @@ class PruneSettings:
     minimum: int = 20_000
     turns: int = 2
     horizon: float = 20.0
+    patience: float = 1.0
     smallest: int = 100
     protected_tools: tuple[str, ...] = ("todo", "skill")
 

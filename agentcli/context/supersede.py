@@ -17,56 +17,70 @@ LISTINGS = frozenset({"list", "glob", "grep"})
 _TESTS = ("a test run",)
 
 
-def superseded(view: View) -> dict[str, str]:
-    """Call id → why its output is out of date: a file read or changed again, a listing repeated, tests run again."""
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """Why an output is out of date, and since which record."""
+
+    why: str
+    since: int
+
+
+def superseded(view: View) -> dict[str, Outdated]:
+    """The outputs that are out of date by call id: a file read or changed again, a listing repeated, tests run again.
+
+    What failed stays of interest, but for a run of tests that was followed by another.
+    """
     later = _Later()
-    found: dict[str, str] = {}
-    for call, result in reversed(list(_answered(view))):
-        why = later.overtakes(call)
-        if why and not result.failed:
-            found[call.call_id] = why
-        later.note(call, result)
+    found: dict[str, Outdated] = {}
+    for call, result, seq in reversed(list(_answered(view))):
+        outdated = later.overtakes(call)
+        if outdated and (not result.failed or _key(call) == _TESTS):
+            found[call.call_id] = outdated
+        later.note(call, result, seq)
     return found
 
 
 @dataclass(slots=True)
 class _Later:
-    """What happened after the output that is being looked at."""
+    """What happened after the output that is being looked at: always the soonest, since that is what overtook it."""
 
-    read: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
-    written: set[str] = field(default_factory=set)
-    repeated: set[tuple[str, ...]] = field(default_factory=set)
+    read: dict[str, list[tuple[float, float, int]]] = field(default_factory=dict)
+    written: dict[str, int] = field(default_factory=dict)
+    repeated: dict[tuple[str, ...], int] = field(default_factory=dict)
 
-    def overtakes(self, call: ToolCall) -> str:
-        path = _path(call.input)
+    def overtakes(self, call: ToolCall) -> Outdated | None:
+        return min(self._overtaking(call), key=lambda found: found.since, default=None)
+
+    def _overtaking(self, call: ToolCall) -> Iterator[Outdated]:
+        path, key = _path(call.input), _key(call)
         if call.name in READS and path:
             if path in self.written:
-                return f"{path} was changed later"
+                yield Outdated(f"{path} was changed later", self.written[path])
             first, last = _lines(call.input)
-            if any(start <= first and last <= end for start, end in self.read.get(path, ())):
-                return f"{path} was read again later"
-        key = _key(call)
+            for start, end, seq in self.read.get(path, ()):
+                if start <= first and last <= end:
+                    yield Outdated(f"{path} was read again later", seq)
         if key in self.repeated:
-            return "the tests were run again" if key == _TESTS else f"the same {call.name} was repeated"
-        return ""
+            why = "the tests were run again" if key == _TESTS else f"the same {call.name} was repeated"
+            yield Outdated(why, self.repeated[key])
 
-    def note(self, call: ToolCall, result: ToolResult) -> None:
+    def note(self, call: ToolCall, result: ToolResult, seq: int) -> None:
         key, path = _key(call), _path(call.input)
         if key and result.status in ("success", "error"):
-            self.repeated.add(key)
+            self.repeated[key] = seq
         if result.failed or not path:
             return
         if call.name in WRITES:
-            self.written.add(path)
+            self.written[path] = seq
         elif call.name in READS:
-            self.read.setdefault(path, []).append(_lines(call.input))
+            self.read.setdefault(path, []).append((*_lines(call.input), seq))
 
 
-def _answered(view: View) -> Iterator[tuple[ToolCall, ToolResult]]:
+def _answered(view: View) -> Iterator[tuple[ToolCall, ToolResult, int]]:
     calls = {call.call_id: call for message in view.messages for call in message.calls}
     for block in view.blocks:
         if isinstance(block.part, ToolResult) and block.tool_use_id in calls:
-            yield calls[block.tool_use_id], block.part
+            yield calls[block.tool_use_id], block.part, block.seq
 
 
 def _path(given: Mapping[str, Any]) -> str:

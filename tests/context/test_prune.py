@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agentcli.context.estimators import Chars4
 from agentcli.context.limits import limits_of
-from agentcli.context.price import Edit, gain, requests_to_pay
+from agentcli.context.price import Edit, price, requests_to_pay
 from agentcli.context.prune import Pressure, free_because, opencode_rule, plan_prune, victims
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.supersede import superseded
@@ -93,7 +93,7 @@ def test_the_formula_is_that_of_the_price_list() -> None:
     assert requests_to_pay(Edit(10_000, 100_000), 1.25, 0.1) == pytest.approx(11.5 * 10)
     assert requests_to_pay(Edit(10_000, 0), 1.25, 0.1) == 0
     assert requests_to_pay(Edit(0, 10), 1.25, 0.1) == float("inf")
-    assert gain(Edit(10_000, 100_000), 1.25, 0.1, 115.0) == pytest.approx(0, abs=1e-6)
+    assert price(Edit(10_000, 100_000), 1.25, 0.1) == pytest.approx(115_000)
     assert requests_to_pay(Edit(10_000, 0, thoughts=1_000), 1.25, 0.1) > 0
 
 
@@ -105,9 +105,24 @@ def test_on_a_warm_cache_a_prune_waits_until_it_pays() -> None:
     assert body is None
     assert "warm" in why
     assert f"{math.ceil(60_000 * 11.5 / 25_000)} requests" in why
-    body, why = plan(*WARM, rule=replace(RULE, horizon=40))
+    eager = replace(RULE, horizon=40, patience=0)
+    body, why = plan(*WARM, rule=eager)
     assert body.call_ids == ("c0",)
     assert why.startswith("it pays after")
+
+
+def test_an_edit_is_made_once_carrying_what_could_go_has_cost_as_much() -> None:
+    once = [prompt("p"), *step(0, 5_000, file_path="a"), reply("y" * 160_000), *step(1, 5_000, file_path="a")]
+    payback = math.ceil((40_000 + 5_000) * 11.5 / 5_000)
+    patient = replace(RULE, horizon=1_000)
+    waits = []
+    for more in range(payback - 3, payback + 12):
+        steps_since = [reply("ok") for _ in range(more)]
+        if plan(*once, *steps_since, rule=patient)[0] is None:
+            waits.append(more)
+    assert len(waits) in range(1, 12)
+    assert waits == list(range(payback - 3, payback - 3 + len(waits)))
+    assert plan(*once, *[reply("ok")] * (payback + 20), rule=RULE)[0] is None
 
 
 @pytest.mark.parametrize(
@@ -161,10 +176,10 @@ def test_what_the_model_has_not_seen_yet_is_never_cleared() -> None:
 
 
 def test_an_outdated_output_goes_even_where_it_is_new_and_small() -> None:
-    again = (prompt("p"), *step(0, 3_000, file_path="a"), *step(1, 3_000, file_path="a"), reply("ok"))
+    again = (prompt("p"), *step(0, 3_000, file_path="a"), *step(1, 300, file_path="a"), reply("ok"), reply("ok"))
     body, why = plan(*again)
     assert body.call_ids == ("c0",)
-    assert why == "it pays after 12 requests"
+    assert why == "it pays after 2 requests"
 
 
 def test_switched_off_it_clears_nothing_unless_asked() -> None:
@@ -191,7 +206,7 @@ def test_bound_thoughts_are_dropped_with_an_edit_and_are_part_of_its_price() -> 
 
 
 def outdated(*bodies: Body) -> dict[str, str]:
-    return superseded(view(history(prompt("p"), *bodies)))
+    return {call_id: found.why for call_id, found in superseded(view(history(prompt("p"), *bodies))).items()}
 
 
 def test_a_read_is_out_of_date_once_the_file_was_changed_or_read_again() -> None:
@@ -202,6 +217,14 @@ def test_a_read_is_out_of_date_once_the_file_was_changed_or_read_again() -> None
     assert outdated(*first, *step(1, 9, "edit", file_path="a", old_string="x")) == {"c0": "a was changed later"}
     failed = (reply(call("e", "edit", file_path="a")), result("e", "no", "edit", "error"))
     assert outdated(*first, *failed) == {}
+
+
+def test_what_is_out_of_date_is_so_since_the_first_thing_that_overtook_it() -> None:
+    reads = [*step(0, 9, file_path="a"), *step(1, 9, file_path="a"), *step(2, 9, "edit", file_path="a")]
+    found = superseded(view(history(prompt("p"), *reads)))
+    assert {call_id: each.since for call_id, each in found.items()} == {"c0": 5, "c1": 7}
+    again = superseded(view(history(prompt("p"), *reads[:4], *step(3, 9, file_path="a"))))
+    assert again["c0"].since == 5
 
 
 def test_a_part_read_later_does_not_make_the_whole_out_of_date() -> None:
@@ -216,6 +239,9 @@ def test_a_repeated_listing_and_an_older_test_run_are_out_of_date() -> None:
     assert outdated(*step(0, 9, "list", path="."), *step(1, 9, "list", path="x")) == {}
     ran = [*step(0, 9, "bash", command="pytest -q"), *step(1, 9, "bash", command="pytest tests/a.py")]
     assert outdated(*ran) == {"c0": "the tests were run again"}
+    failing = (reply(call("f", "bash", command="pytest -q")), result("f", "1 failed", "bash", "error"))
+    assert outdated(*failing) == {}
+    assert outdated(*failing, *ran[2:]) == {"f": "the tests were run again"}
     assert outdated(*step(0, 9, "bash", command="make x"), *step(1, 9, "bash", command="make y")) == {}
 
 
