@@ -31,6 +31,10 @@ from agentcli.core.record import Compaction, CompactionStatus, Trigger, Undo
 FULL = 0.97
 """A view beyond this share of what is usable does not count as fitting: tokens are estimated."""
 
+LOGGED = 160
+"""Characters kept of a struck sentence, and of the reason, in the record."""
+LOGGED_ITEMS = 50
+
 
 async def compact(
     journal: Journal,
@@ -79,7 +83,8 @@ async def compact(
         tuple(tools),
         options or {},
     )
-    secretary = Secretary(summariser, settings.max_summary_calls if calls is None else calls, interrupt)
+    left = settings.max_summary_calls if calls is None else calls
+    secretary = Secretary(summariser, left, plan.tokens_before, interrupt)
     try:
         made, trouble = await _made(work, brief, secretary)
     except Interrupted:
@@ -156,6 +161,7 @@ class _Run:
             usage=secretary.usage,
             cost=secretary.cost,
             model=secretary.spec.name if secretary.usage.total else "",
+            note="; ".join(filter(None, (record.note, _log(made)))),
         )
         before = work.plan.tokens_before
         if shrunk is None:
@@ -169,7 +175,7 @@ class _Run:
             return
         later = max(0, round(before * (1 - shrunk)))
         yield Recorded(self.journal.append(replace(spent, tokens_before=before, tokens_after=later)))
-        yield self.ended("compressed", before, _told(work, made, spent, trouble), later)
+        yield self.ended("compressed", before, _told(work, made, record, trouble), later)
 
     def gave_up(self, secretary: Secretary, why: str) -> Iterator[Event]:
         """The user stopped it: what it cost is recorded, nothing else."""
@@ -221,6 +227,13 @@ class _Run:
 
 def _share(shrunk: float) -> str:
     return f"only {shrunk:.0%} smaller" if shrunk > 0 else f"{-shrunk:.0%} larger" if shrunk < 0 else "no smaller"
+
+
+def _log(made: Made) -> str:
+    """What was struck from the summary and why, for who reads the record."""
+    struck = [f"struck {item.sentence[:LOGGED]!r}: {item.why[:LOGGED]}" for item in made.struck[:LOGGED_ITEMS]]
+    more = len(made.struck) - len(struck)
+    return "; ".join((*struck, f"struck {more} more") if more else struck)
 
 
 def _told(work: Task, made: Made, record: Compaction, trouble: str) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from agentcli.context.limits import Limits
-from agentcli.context.plan import Plan
+from agentcli.context.limits import Limits, output_ratio
 from agentcli.context.policies import plan
 from agentcli.context.policies.stretch import stretch
 from agentcli.context.price import Edit, requests_to_pay
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View
-from agentcli.core.message import Usage
+from agentcli.core.message import Thinking, Usage
 from agentcli.core.model import ModelSpec
 
 SUMMARY = 1_500
@@ -45,24 +44,30 @@ def preview(
     lines.append(
         f"Tokens: {made.tokens_before:,} now, about {made.tokens_after_estimate:,} afterwards ({share:.0%} less)."
     )
-    return [*lines, *_price(made, limits, counts, spec, summariser or spec, tokens)]
+    kept = set(made.kept)
+    thoughts = sum(
+        counts.block(block) for block in view.blocks if block.seq in kept and isinstance(block.part, Thinking)
+    )
+    edit = Edit(
+        removed=max(0, made.tokens_before - made.tokens_after_estimate),
+        behind=max(0, made.tokens_after_estimate - counts.head),
+        thoughts=thoughts if limits.preserved_thinking else 0,
+    )
+    call = (summariser or spec).cost(Usage(input=tokens, output=SUMMARY)) if gone else 0.0
+    return [*lines, *_price(edit, limits, spec, call)]
 
 
-def _price(
-    made: Plan, limits: Limits, counts: Counts, spec: ModelSpec, summariser: ModelSpec, tokens: int
-) -> Sequence[str]:
-    removed = max(0, made.tokens_before - made.tokens_after_estimate)
-    behind = max(0, made.tokens_after_estimate - counts.head)
-    write, read = limits.price_ratios
-    rewriting = requests_to_pay(Edit(removed, behind), write, read)
-    call = summariser.cost(Usage(input=tokens, output=SUMMARY)) if made.summarised else 0.0
-    if spec.prices is None or call is None or not spec.prices.input:
-        return [f"Price: unknown for this model; the cache is written anew for {behind:,} tokens. {_when(rewriting)}"]
-    fresh = spec.prices.input / 1e6
-    once, saved = call + behind * (write - read) * fresh, removed * read * fresh
+def _price(edit: Edit, limits: Limits, spec: ModelSpec, call: float | None) -> Sequence[str]:
+    (write, read), output = limits.price_ratios, output_ratio(limits.prices)
+    fresh = spec.prices.input / 1e6 if spec.prices else 0.0
+    if not fresh or call is None:
+        when = _when(requests_to_pay(edit, write, read, output))
+        return [f"Price: unknown for this model; the cache is written anew for {edit.behind:,} tokens. {when}"]
+    rewriting = (edit.behind * (write - read) + edit.thoughts * output) * fresh
+    saved = (edit.removed + edit.thoughts) * read * fresh
     return [
-        f"Price now: ${call:.4f} for the summary, ${behind * (write - read) * fresh:.4f} to write the cache anew.",
-        f"Saves ${saved:.4f} a request. {_when(once / saved if saved else math.inf)}",
+        f"Price now: ${call:.4f} for the summary, ${rewriting:.4f} to write the cache anew.",
+        f"Saves ${saved:.4f} a request. {_when((call + rewriting) / saved if saved else math.inf)}",
     ]
 
 

@@ -29,10 +29,14 @@ class Unusable(AgentError):
 
 @dataclass(slots=True)
 class Secretary:
-    """The summarising model with a budget of calls; adds up what they cost and what happened meanwhile."""
+    """The summarising model with a budget of calls; adds up what they cost and what happened meanwhile.
+
+    `context` are the tokens in the session's window, which each call's usage is reported with.
+    """
 
     model: Model
     calls: int
+    context: int = 0
     interrupt: asyncio.Event | None = None
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
@@ -83,4 +87,4 @@ class Secretary:
         cost = self.spec.cost(draft.usage)
         self.usage += draft.usage
         self.cost = self.cost if cost is None else (self.cost or 0.0) + cost
-        self.events.append(UsageReported(draft.usage, cost, draft.usage.total, kind="summary"))
+        self.events.append(UsageReported(draft.usage, cost, self.context, kind="summary"))

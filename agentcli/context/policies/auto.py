@@ -50,7 +50,8 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
     if not at and not cleared:
         why = f"Too little stands before the newest steps to be worth a summary ({before:,} tokens in all)."
         return nothing(POLICY, view, before, why, trigger=trigger)
-    if floor >= before * (1 - settings.min_shrink):
+    most = limits.usable if before > limits.usable else limits.hard
+    if floor >= before * (1 - settings.min_shrink) or floor > most:
         return nothing(POLICY, view, before, _infeasible(floor, before, counts.head, carried), trigger=trigger)
     summary = _expected(sum(sizes[:at])) if at else 0
     reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use.", *_what(messages, at, cleared))
