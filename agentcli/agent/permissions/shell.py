@@ -93,6 +93,11 @@ def dissect(text: str) -> Anatomy:
 
 _BLANK = re.compile(r"[ \t]+")
 _JOINT = re.compile(r"&&|\|\||;(?!;)|\|(?![|&])|\n")
+_RESERVED = frozenset(
+    {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "for", "in", "case", "esac", "select"}
+)
+_RESERVED |= {"function", "time", "coproc", "let", "declare", "typeset", "local", "export", "readonly", "unset"}
+"""Words that begin something other than a simple command."""
 _END = r"(?=[\s;|&]|$)"
 _REDIRECT = re.compile(rf"(?:[0-9]?>>?[ \t]*/dev/null|&>>?[ \t]*/dev/null|[0-9]?<[ \t]*/dev/null|[0-9]?>&[0-9]){_END}")
 _WORD = re.compile(
@@ -176,6 +181,8 @@ def _bare_problem(raw: str, at_start: bool, first: bool) -> str:
         return _OBSTACLES[raw[0]]
     if "=~" in raw or ":~" in raw:
         return "a home folder"
+    if at_start and first and raw in _RESERVED:
+        return f"the word {raw}"
     if at_start and first and (raw[0] in "!%^" or "=" in raw):
         return "an assignment" if "=" in raw else "a negation or job"
     return ""

@@ -1,0 +1,93 @@
+"""What a sandboxed command may touch, told without any mechanism."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentcli.agent.permissions import Place
+from agentcli.agent.permissions.paths import names_protected
+from agentcli.agent.permissions.place import resolved
+
+_HIDDEN_IN_HOME = (
+    *(
+        ".ssh",
+        ".aws",
+        ".gnupg",
+        ".netrc",
+        ".config/git",
+        ".config/agentcli",
+        ".config/gh",
+        ".config/gcloud",
+        ".docker",
+        ".kube",
+        ".azure",
+    ),
+    *(".password-store", ".npmrc", ".pypirc", ".git-credentials", ".claude", ".codex", ".gemini"),
+)
+"""What a command in the box does not even see, below the home folder."""
+
+UNSET = (
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "GPG_AGENT_INFO",
+)
+"""Variables that lead to something outside which would act for a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A command may write below `writable` but for `readonly`, sees nothing of `hidden`, and has the network if `network`.
+
+    `scratch` is a folder for temporary files and caches.
+    """
+
+    cwd: Path
+    writable: tuple[Path, ...]
+    readonly: tuple[Path, ...]
+    hidden: tuple[Path, ...]
+    network: bool = False
+    scratch: str = "/tmp"
+
+
+def box_for(place: Place, network: bool = False, writable: tuple[Path, ...] = (), limit: int = 2_000) -> Box:
+    """The box for a place: the workspace is writable, what is protected in it is not, what is private is not there.
+
+    `limit` is how many entries of the workspace are looked through for protected files below its top.
+    """
+    roots = tuple(dict.fromkeys((*place.workspace, *map(resolved, writable))))
+    private = [place.home / name for name in _HIDDEN_IN_HOME] + list(place.own)
+    hidden = tuple(path for path in dict.fromkeys(map(resolved, private)) if path.exists() and not _holds(path, roots))
+    readonly = tuple(path for root in roots for path in _protected(root, limit))
+    return Box(resolved(place.cwd), roots, readonly, hidden, network)
+
+
+def _holds(path: Path, roots: tuple[Path, ...]) -> bool:
+    return any(path == root or path in root.parents for root in roots)
+
+
+def _protected(root: Path, limit: int) -> Iterator[Path]:
+    """Protected files and folders below a root, breadth first. A link is left out: it is bound where it leads, or it leads outside."""
+    waiting, seen = [root], 0
+    while waiting and seen < limit:
+        for entry in _entries(waiting.pop(0)):
+            seen += 1
+            if not entry.is_symlink() and names_protected(entry.name, write=True):
+                if not entry.name.casefold().startswith(".env"):
+                    yield Path(entry.path)
+            elif entry.is_dir(follow_symlinks=False) and entry.name != "node_modules":
+                waiting.append(Path(entry.path))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []

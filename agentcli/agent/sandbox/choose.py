@@ -1,0 +1,86 @@
+"""Which sandbox there is on this machine, and what to tell people about it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agentcli.agent.permissions import Place
+from agentcli.agent.sandbox import bubblewrap, landlock, seatbelt
+from agentcli.agent.sandbox.box import box_for
+from agentcli.core.errors import AgentError
+
+Setting = Literal["auto", "require", "off"]
+Kind = Literal["bubblewrap", "landlock", "seatbelt", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """The mechanism in use; `why` says why it is not a better one. `program` is what is started, if anything."""
+
+    kind: Kind
+    why: str = ""
+    program: str = ""
+
+    @property
+    def working(self) -> bool:
+        """Whether commands are held by anything."""
+        return self.kind != "none"
+
+    @property
+    def state(self) -> str:
+        """A word for the status line and the init event: `bubblewrap`, `landlock`, `seatbelt` or `no sandbox`."""
+        return self.kind if self.working else "no sandbox"
+
+    @property
+    def report(self) -> str:
+        """A line for `doctor`: what holds commands, and why it is not more."""
+        held = f"Commands run in a sandbox ({self.kind})." if self.working else "Commands run without a sandbox."
+        return f"{held} {self.why}.".replace("..", ".") if self.why else held
+
+    def wrap(
+        self, argv: Sequence[str], place: Place, network: bool = False, writable: Sequence[Path] = ()
+    ) -> list[str]:
+        """The argv that runs `argv` inside: no network unless asked for, writing in the workspace and in `writable` only.
+
+        Without a working sandbox the argv comes back as it is; whoever calls must have shown `state` to the user.
+        """
+        if not self.working:
+            return list(argv)
+        box = box_for(place, network, tuple(writable))
+        match self.kind:
+            case "bubblewrap":
+                return bubblewrap.arguments(self.program, box, argv)
+            case "landlock":
+                return landlock.arguments(box, argv)
+            case _:
+                return seatbelt.arguments(box, argv)
+
+
+def choose(setting: Setting) -> Sandbox:
+    """The sandbox for a setting. Raises AgentError where one is required and none works."""
+    if setting == "off":
+        return Sandbox("none", "It is switched off in the configuration")
+    found = detect()
+    if setting == "require" and not found.working:
+        raise AgentError(
+            f"A sandbox is required and none works here: {found.why}. Install bubblewrap, or set sandbox to auto."
+        )
+    return found
+
+
+def detect(path: str | None = None) -> Sandbox:
+    """The best sandbox that was seen to work, by trying it. `path` replaces PATH in the search for bubblewrap."""
+    if sys.platform == "darwin":
+        return Sandbox("seatbelt") if Path(seatbelt.PROGRAM).exists() else Sandbox("none", "sandbox-exec is missing")
+    program = shutil.which("bwrap", path=path)
+    problem = bubblewrap.works(program) if program else "bubblewrap is not installed"
+    if not problem and program:
+        return Sandbox("bubblewrap", program=program)
+    if weaker := landlock.works():
+        return Sandbox("none", f"{problem}; {weaker}")
+    return Sandbox("landlock", problem)

@@ -1,0 +1,157 @@
+"""Gives up rights by Landlock and seccomp and becomes another program. Started as a script, so it imports nothing of ours."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import platform
+import struct
+import sys
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_NO_NEW_PRIVS, _SECCOMP, _CAPBSET_DROP = 38, 22, 24
+_LAST_CAPABILITY = 63
+
+# Rights of LANDLOCK_ACCESS_FS_*, in the order of their bits.
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
+_READING = _EXECUTE | _READ_FILE | _READ_DIR
+_ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | (1 << 14)
+_BITS = {1: 13, 2: 14, 3: 15, 4: 15}
+"""How many rights over files each version of Landlock knows; from version 5 on 16."""
+
+_X86_64 = {
+    "open_by_handle_at": 304, "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_getfd": 438, "io_uring_setup": 425,
+    "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "keyctl": 250, "add_key": 248, "request_key": 249, "mount": 165, "umount2": 166,
+    "pivot_root": 155, "chroot": 161, "setns": 308, "unshare": 272, "fsopen": 430, "fsmount": 432, "move_mount": 429, "open_tree": 428,
+    "mount_setattr": 442, "reboot": 169, "kexec_load": 246, "kexec_file_load": 320, "init_module": 175, "finit_module": 313,
+    "delete_module": 176, "swapon": 167, "swapoff": 168, "acct": 163, "quotactl": 179, "settimeofday": 164, "clock_settime": 227,
+    "adjtimex": 159, "sethostname": 170, "setdomainname": 171, "iopl": 172, "ioperm": 173,
+    "chmod": 90, "fchmod": 91, "fchmodat": 268, "fchmodat2": 452, "chown": 92, "fchown": 93, "lchown": 94, "fchownat": 260,
+    "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197, "lremovexattr": 198, "fremovexattr": 199,
+    "utime": 132, "utimes": 235, "futimesat": 261,
+}  # fmt: skip
+_AARCH64 = {
+    "open_by_handle_at": 265, "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "pidfd_getfd": 438, "io_uring_setup": 425,
+    "bpf": 280, "perf_event_open": 241, "userfaultfd": 282, "keyctl": 219, "add_key": 217, "request_key": 218, "mount": 40, "umount2": 39,
+    "pivot_root": 41, "chroot": 51, "setns": 268, "unshare": 97, "fsopen": 430, "fsmount": 432, "move_mount": 429, "open_tree": 428,
+    "mount_setattr": 442, "reboot": 142, "kexec_load": 104, "kexec_file_load": 294, "init_module": 105, "finit_module": 273,
+    "delete_module": 106, "swapon": 224, "swapoff": 225, "acct": 89, "quotactl": 60, "settimeofday": 170, "clock_settime": 112,
+    "adjtimex": 171, "sethostname": 161, "setdomainname": 162,
+    "fchmod": 52, "fchmodat": 53, "fchmodat2": 452, "fchown": 55, "fchownat": 54,
+    "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16,
+}  # fmt: skip
+_MACHINES = {"x86_64": (0xC000003E, _X86_64, 41, 280), "aarch64": (0xC00000B7, _AARCH64, 198, 88)}
+"""For each machine: its audit number, the calls to refuse, and the numbers of `socket` and `utimensat`."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main(arguments: list[str]) -> None:
+    """Become `arguments[1:]` with the rights that `arguments[0]` grants. Ends with 126 when anything fails."""
+    rights = json.loads(arguments[0])
+    for name in rights["unset"]:
+        os.environ.pop(name, None)
+    scratch = f"/tmp/agentcli-{os.getuid()}"
+    os.makedirs(scratch, mode=0o700, exist_ok=True)
+    if os.lstat(scratch).st_uid != os.getuid() or os.path.islink(scratch):
+        raise OSError(f"{scratch} belongs to somebody else")
+    os.environ["TMPDIR"] = scratch
+    os.environ["XDG_CACHE_HOME"] = f"{scratch}/.cache"
+    os.chdir(rights["cwd"])
+    _drop_capabilities()
+    _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _restrict_files([*rights["writable"], scratch], rights["readable"])
+    _restrict_calls(rights["network"])
+    os.execvp(arguments[1], arguments[1:])
+
+
+def _drop_capabilities() -> None:
+    for capability in range(_LAST_CAPABILITY + 1):
+        _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
+    header = struct.pack("=II", 0x20080522, 0)
+    _check(_libc.capset(header, struct.pack("=6I", 0, 0, 0, 0, 0, 0)), "capset")
+
+
+def _restrict_files(writable: list[str], readable: list[str]) -> None:
+    version = _libc.syscall(_CREATE, None, ctypes.c_size_t(0), 1)
+    _check(version, "Landlock")
+    every = (1 << _BITS.get(version, 16)) - 1
+    # Version 6 also keeps signals and abstract sockets inside.
+    attributes = struct.pack("=QQQ", every, 0, 3)[: 24 if version >= 6 else 8]
+    ruleset = _libc.syscall(_CREATE, attributes, ctypes.c_size_t(len(attributes)), 0)
+    _check(ruleset, "Landlock")
+    # Programs list folders on their way down; names may be seen, contents only where granted.
+    _grant(ruleset, "/", _READ_DIR)
+    for path in readable:
+        _grant(ruleset, path, _READING)
+    for path in writable:
+        _grant(ruleset, path, every)
+    for device in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"):
+        _grant(ruleset, device, _READ_FILE | _WRITE_FILE)
+    _check(_libc.syscall(_RESTRICT, ruleset, 0), "Landlock")
+    os.close(ruleset)
+
+
+def _grant(ruleset: int, path: str, rights: int) -> None:
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    if not os.path.isdir(path):
+        rights &= _ON_FILES
+    rule = struct.pack("=Qi", rights & ~(1 << 15 if _device_free(path) else 0), handle)
+    _check(_libc.syscall(_ADD, ruleset, 1, rule, 0), f"Landlock for {path}")
+    os.close(handle)
+
+
+def _device_free(path: str) -> bool:
+    """Whether ioctl on devices is withheld: everywhere but on the harmless ones."""
+    return not path.startswith("/dev/")
+
+
+def _restrict_calls(network: bool) -> None:
+    audit, refused, socket, utimensat = _MACHINES[platform.machine()]
+    program = [_op(0x20, 4), _jump(0x15, audit, 1, 0), _op(0x06, 0x80000000), _op(0x20, 0)]
+    if platform.machine() == "x86_64":
+        program += [_jump(0x35, 0x40000000, 0, 1), _op(0x06, 0x00050001)]  # the x32 numbering would pass by the list
+    for number in refused.values():
+        program += [_jump(0x15, number, 0, 1), _op(0x06, 0x00050001)]
+    # utimensat(fd, NULL) sets the times of a file that is open already; with a path it is refused.
+    program += [
+        _jump(0x15, utimensat, 0, 6),
+        _op(0x20, 24),
+        _jump(0x15, 0, 0, 3),
+        _op(0x20, 28),
+        _jump(0x15, 0, 0, 1),
+        _op(0x06, 0x7FFF0000),
+        _op(0x06, 0x00050001),
+    ]
+    if not network:
+        program += [_jump(0x15, socket, 0, 1), _op(0x06, 0x0005000D)]
+    program.append(_op(0x06, 0x7FFF0000))
+    code = b"".join(program)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    filters = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(buffer))
+    _check(_libc.prctl(_SECCOMP, 2, filters, 0, 0), "seccomp")
+
+
+def _op(code: int, value: int) -> bytes:
+    return struct.pack("=HBBI", code, 0, 0, value)
+
+
+def _jump(code: int, value: int, then: int, otherwise: int) -> bytes:
+    return struct.pack("=HBBI", code, then, otherwise, value)
+
+
+def _check(result: int, what: str) -> None:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (OSError, KeyError, ValueError) as error:
+        print(f"sandbox: {error}", file=sys.stderr)
+        sys.exit(126)

@@ -1,0 +1,84 @@
+"""Ways out of a box. Each is a script; `$OUT` is a folder outside, `$HOME/.ssh/id_rsa` a secret, `$PID` a process outside.
+
+An attempt succeeds if it changes anything outside, prints the secret or the word ESCAPED, reaches `$PORT` or a socket, or
+changes what is protected in the workspace.
+"""
+
+SECRET = "the-secret-of-the-house"
+
+ATTEMPTS: dict[str, str] = {
+    "overwrite a file": 'echo x > "$OUT/victim"',
+    "append to a file": 'echo x >> "$OUT/victim"',
+    "create a file": 'touch "$OUT/new"',
+    "remove a file": 'rm -f "$OUT/victim"',
+    "rename a file": 'mv "$OUT/victim" "$OUT/moved"',
+    "move a file over it": 'echo x > evil; mv -f evil "$OUT/victim"',
+    "exchange two files": """python3 -c 'import ctypes,os; ctypes.CDLL(None).renameat2(-100, b"src/a", -100, os.environ["OUT"].encode()+b"/victim", 2)'""",
+    "write through a symbolic link": 'ln -s "$OUT/victim" soft; echo x > soft',
+    "write through a hard link": 'ln "$OUT/victim" hard; echo x > hard; chmod 777 hard',
+    "write through a link to the folder": 'ln -s "$OUT" folder; echo x > folder/new',
+    "change its mode": 'chmod 777 "$OUT/victim"',
+    "change its mode by descriptor": """python3 -c 'import os; os.fchmod(os.open(os.environ["OUT"]+"/victim", os.O_RDONLY), 0o777)'""",
+    "change its owner": 'chown 12345 "$OUT/victim"',
+    "change its times": 'touch -d 1999-01-01 "$OUT/victim"',
+    "set an attribute": """python3 -c 'import os; os.setxattr(os.environ["OUT"]+"/victim", "user.x", b"x")'; getfattr -d "$OUT/victim" 2>/dev/null | grep -q user.x && echo ESCAPED""",
+    "cut a file short": 'truncate -s 0 "$OUT/victim"',
+    "cut it short by opening": """python3 -c 'import os; os.open(os.environ["OUT"]+"/victim", os.O_RDONLY|os.O_TRUNC)'""",
+    "copy over it": 'dd if=/dev/zero of="$OUT/victim" bs=1 count=4',
+    "make a folder": 'mkdir "$OUT/folder"',
+    "remove a folder": 'rmdir "$OUT/empty"',
+    "climb out by dots": 'echo x > ../../../../../../../../../..$OUT/victim',
+    "remount the system": 'mount -o remount,rw /; mount -o remount,bind,rw /; echo x > "$OUT/victim"',
+    "mount over it": 'mount --bind . "$OUT"; mount -t tmpfs none "$OUT" && echo ESCAPED',
+    "take the cover off the secret": 'umount -l "$HOME/.ssh"; umount "$HOME"; cat "$HOME/.ssh/id_rsa"',
+    "a user namespace of its own": """unshare -Urm sh -c 'mount -o remount,rw /; mount -o remount,bind,rw /; echo x > "$OUT/victim"; umount -l "$HOME/.ssh"; cat "$HOME/.ssh/id_rsa"'""",
+    "the namespaces of process 1": 'nsenter -t 1 -a touch "$OUT/new"; nsenter -t 1 -m touch "$OUT/new"',
+    "the namespaces of a process outside": 'nsenter -t "$PID" -m touch "$OUT/new"; nsenter -t "$PPID" -m touch "$OUT/new"',
+    "the root of process 1": 'echo x > "/proc/1/root$OUT/victim"; chroot /proc/1/root touch "$OUT/new"; cat "/proc/1/root$HOME/.ssh/id_rsa"',
+    "the root of every process": 'for p in /proc/[0-9]*; do echo x > "$p/root$OUT/victim"; cat "$p/root$HOME/.ssh/id_rsa"; done',
+    "the folder of every process": 'for p in /proc/[0-9]*; do echo x > "$p/cwd/../../../../../../..$OUT/victim"; done',
+    "the kernel's core pattern": "cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern && echo ESCAPED",
+    "the kernel's settings": "for f in kernel/modprobe vm/swappiness fs/suid_dumpable; do test -w /proc/sys/$f && cat /proc/sys/$f > /proc/sys/$f && echo ESCAPED; done",
+    "the keys of the kernel": "test -w /proc/sysrq-trigger && printf '' > /proc/sysrq-trigger && echo ESCAPED",
+    "the groups of processes": "for f in $(find /sys/fs/cgroup -name release_agent -o -name cgroup.procs | head -50); do (: >> $f) 2>/dev/null && echo $$ > $f && echo ESCAPED; done",
+    "the settings of devices": "for f in /sys/kernel/uevent_helper /sys/kernel/mm/transparent_hugepage/enabled /sys/power/state; do (: >> $f) 2>/dev/null && echo ESCAPED; done",
+    "the disk itself": "for d in /dev/vda /dev/sda /dev/nvme0n1 /dev/dm-0; do head -c 1 $d 2>/dev/null | grep -qc . && echo ESCAPED; done",
+    "a device of its own": "mknod disk b 254 0 && head -c 1 disk && echo ESCAPED; mknod mem c 1 1 && head -c 1 mem && echo ESCAPED",
+    "the memory of the machine": "head -c 1 /dev/mem && echo ESCAPED; head -c 1 /dev/kmem && echo ESCAPED",
+    "a file by its handle": """python3 -c '
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+handle = ctypes.create_string_buffer(struct.pack("=IiQ", 8, 1, 2) + bytes(120))
+fd = libc.open_by_handle_at(os.open("/", os.O_RDONLY), handle, os.O_RDONLY)
+print("ESCAPED" if fd >= 0 else ctypes.get_errno())
+'""",
+    "a signal to a process outside": 'kill -TERM "$PID"; kill -KILL "$PID"',
+    "the debugger on a process outside": """python3 -c 'import ctypes,os; print("ESCAPED" if ctypes.CDLL(None).ptrace(16, int(os.environ["PID"]), 0, 0) == 0 else "")'""",
+    "the memory of a process outside": '(head -c 0 "/proc/$PID/mem" && : >> "/proc/$PID/mem") 2>/dev/null && echo ESCAPED',
+    "the environment of a process outside": 'tr "\\0" "\\n" < "/proc/$PID/environ"',
+    "a connection over the network": 'exec 3<>/dev/tcp/127.0.0.1/$PORT; echo x >&3',
+    "a datagram": 'echo x > /dev/udp/127.0.0.1/$PORT',
+    "a connection over IPv6": """python3 -c 'import os,socket; socket.create_connection(("::1", int(os.environ["PORT"])), 2)'""",
+    "a raw socket": """python3 -c 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW); print("ESC" + "APED") if open("/proc/net/dev").read().count(":") > 1 else None'""",
+    "a socket in the file system": """python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX); s.connect(os.environ["RUN"]+"/socket")'""",
+    "a socket without a file": """python3 -c 'import os,socket; s=socket.socket(socket.AF_UNIX); s.connect("\\0agentcli-"+os.environ["PORT"])'""",
+    "read the secret": 'cat "$HOME/.ssh/id_rsa"; cat ~/.ssh/*',
+    "read the secret through a link": 'ln -s "$HOME" house; cat house/.ssh/id_rsa; cp -r "$HOME/.ssh" stolen; cat stolen/*',
+    "link the secret into the workspace": 'ln "$HOME/.ssh/id_rsa" key && cat key',
+    "search for the secret": 'grep -rs the-secret "$HOME"',
+    "write a hook": 'echo x > .git/hooks/pre-commit; echo x > .git/hooks/new; ln -s ../../src/a .git/hooks/post-commit',
+    "change the repository's config": 'git config core.fsmonitor ./evil; echo "[core]" >> .git/config',
+    "replace the repository": 'mv .git old && mkdir .git; rm -rf .git',
+    "exchange the repository": """python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b"src", -100, b".git", 2)'""",
+    "change what agents read": 'echo x >> AGENTS.md; mv AGENTS.md old; rm -f AGENTS.md; echo x >> sub/CLAUDE.md',
+    "change the editor's settings": 'echo x > .vscode/tasks.json; echo x > .vscode/new; rm -rf .vscode',
+    "uncover what is protected": 'umount .git; umount -l .git; mount -o remount,bind,rw .git; echo x > .git/config',
+    "a setuid program": """su -c 'touch "$OUT/new"' < /dev/null; sudo -n touch "$OUT/new"; pkexec --version > /dev/null 2>&1; grep -q '^NoNewPrivs:.1' /proc/self/status || echo ESCAPED""",
+    "capabilities": "grep -E '^Cap(Eff|Prm|Amb|Inh):' /proc/self/status | grep -vq '0000000000000000$' && echo ESCAPED",
+    "a job for later": '(echo "* * * * * touch $OUT/new" | crontab -) 2>/dev/null && echo ESCAPED; echo x > /etc/cron.d/agentcli-probe && echo ESCAPED; echo "touch $OUT/new" | at now',
+    "the loader of all programs": 'echo x >> /etc/ld.so.preload && echo ESCAPED; echo x > /etc/profile.d/agentcli-probe.sh && echo ESCAPED; echo x >> "$HOME/.bashrc" && echo ESCAPED',
+    "a file that was left open": 'for f in /proc/self/fd/*; do case "$(readlink $f)" in "$OUT"*) echo ESCAPED;; esac; done',
+    "agents that hold keys": 'test -n "$SSH_AUTH_SOCK$DBUS_SESSION_BUS_ADDRESS" && echo ESCAPED',
+    "shared memory": 'test -e /dev/shm/agentcli-probe && echo x > /dev/shm/agentcli-probe',
+    "a survivor": '(sleep 0.5; echo x > "$OUT/victim"; kill "$PID") & disown',
+}  # fmt: skip
