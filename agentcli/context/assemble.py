@@ -37,7 +37,8 @@ def assemble(
     counts = counts or Counts()
     turns = repair(with_pending(turns_of(view, model), pending), model)
     places = breakpoints(turns, counts.overhead(system, tools), model, counts.part)
-    reply = min(max_output, model.max_output)
+    # What a small window keeps free for the reply is at most half of it (see limits_of).
+    reply = min(max_output, model.max_output, model.window // 2)
     return Request(model, tuple(system), tuple(tools), turns, places, reply, dict(options or {}))
 
 

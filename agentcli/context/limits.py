@@ -33,6 +33,10 @@ class Limits:
         """What a cache write and a cache read cost in units of one fresh token; 1.25 and 0.1 where prices are unknown."""
         return price_ratios(self.prices)
 
+    def near_a_mark(self, tokens: int, margin: float) -> bool:
+        """Whether an estimate is so close to a mark that an exact count is worth asking for; `margin` is a share of `usable`."""
+        return any(abs(tokens - mark) <= margin * self.usable for mark in (self.soft, self.hard, self.usable))
+
 
 def limits_of(model: ModelSpec, settings: ContextSettings) -> Limits:
     """The limits of a model. A small window keeps at least half of itself for the prompt."""

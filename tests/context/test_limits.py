@@ -1,0 +1,45 @@
+"""The marks of a window, and the price list in units of a fresh token."""
+
+import pytest
+
+from agentcli.context.limits import limits_of, output_ratio, price_ratios
+from agentcli.context.settings import ContextSettings
+from agentcli.core.model import ModelSpec, Prices
+
+
+@pytest.mark.parametrize(
+    ("window", "max_output", "usable"),
+    [(200_000, 64_000, 168_000), (1_000_000, 128_000, 968_000), (1_048_576, 8_192, 1_040_384), (8_000, 8_000, 4_000)],
+)
+def test_what_a_prompt_may_fill_is_the_window_less_the_reply(window: int, max_output: int, usable: int) -> None:
+    limits = limits_of(ModelSpec("p", "m", window=window, max_output=max_output), ContextSettings())
+    assert limits.usable == usable
+    assert (limits.soft, limits.hard) == (int(usable * 0.7), int(usable * 0.9))
+
+
+def test_every_mark_can_be_moved() -> None:
+    moved = ContextSettings(soft=0.5, hard=0.6, output_reserve=1_000)
+    limits = limits_of(ModelSpec("p", "m", window=101_000), moved)
+    assert (limits.usable, limits.soft, limits.hard) == (100_000, 50_000, 60_000)
+
+
+def test_an_exact_count_is_worth_asking_for_only_close_to_a_mark() -> None:
+    limits = limits_of(ModelSpec("p", "m", window=132_000), ContextSettings())
+    near = [tokens for tokens in range(0, 110_000, 1_000) if limits.near_a_mark(tokens, 0.02)]
+    assert near == [
+        68_000,
+        69_000,
+        70_000,
+        71_000,
+        72_000,
+        *range(88_000, 93_000, 1_000),
+        *range(98_000, 103_000, 1_000),
+    ]
+
+
+def test_prices_are_told_in_fresh_tokens() -> None:
+    assert price_ratios(Prices(5, 25, 0.5, 6.25)) == (1.25, 0.1)
+    assert price_ratios(Prices(0.3, 2.5, 0.03)) == (1.0, pytest.approx(0.1))
+    assert price_ratios(None) == (1.25, 0.1)
+    assert output_ratio(Prices(5, 25)) == 5.0
+    assert output_ratio(None) == 5.0
