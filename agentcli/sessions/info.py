@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agentcli.core.codec import usage_from_json, usage_to_json
+from agentcli.core.fields import items, number, table, text, whole
 from agentcli.core.message import File, Message, ToolResult, Usage
 from agentcli.core.record import SCHEMA, Compaction, Failure, Record, Settings, Title
 
@@ -149,46 +150,38 @@ def decode_info(data: bytes) -> Info:
     try:
         raw = json.loads(data)
         return _info(raw)
-    except (KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a session.json: {error}") from error
 
 
 def _info(raw: Mapping[str, Any]) -> Info:
-    summary = raw.get("summary") or {}
-    time = raw.get("time") or {}
+    summary, time = table(raw, "summary"), table(raw, "time")
     return Info(
-        id=_text(raw["id"]),
-        project_id=_text(raw["project_id"]),
-        directory=_text(raw["directory"]),
-        parent=_parent(raw.get("parent")),
-        title=_text(raw.get("title")),
-        name=_text(raw.get("name")),
-        version=_text(raw.get("version")),
-        model=_text(raw.get("model")),
-        mode=_text(raw.get("mode")),
-        time=Times(_text(time.get("created")), _text(time.get("updated")), time.get("compacting")),
-        summary=Summary(*(int(summary.get(name) or 0) for name in ("additions", "deletions", "files"))),
-        usage=usage_from_json(raw.get("usage")),
-        cost=raw.get("cost"),
-        records=int(raw.get("records") or 0),
-        schema=int(raw.get("schema") or 0),
-        head=_text(raw.get("head")),
-        shelf=int(raw.get("shelf") or 0),
-        touched=tuple(raw.get("touched") or ()),
+        id=text(raw, "id", None),
+        project_id=text(raw, "project_id", None),
+        directory=text(raw, "directory", None),
+        parent=_parent(table(raw, "parent")),
+        title=text(raw, "title"),
+        name=text(raw, "name"),
+        version=text(raw, "version"),
+        model=text(raw, "model"),
+        mode=text(raw, "mode"),
+        time=Times(text(time, "created"), text(time, "updated"), text(time, "compacting") or None),
+        summary=Summary(whole(summary, "additions"), whole(summary, "deletions"), whole(summary, "files")),
+        usage=usage_from_json(table(raw, "usage")),
+        cost=number(raw, "cost"),
+        records=whole(raw, "records"),
+        schema=whole(raw, "schema"),
+        head=text(raw, "head"),
+        shelf=whole(raw, "shelf"),
+        touched=items(raw, "touched", str),
         extra={key: value for key, value in raw.items() if key not in _KNOWN},
     )
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _parent(raw: Any) -> Parent | None:
-    return Parent(str(raw["session"]), int(raw["seq"]), raw.get("kind") or "fork") if raw else None
+def _parent(raw: Mapping[str, Any]) -> Parent | None:
+    kind: Literal["fork", "subagent"] = "subagent" if raw.get("kind") == "subagent" else "fork"
+    return Parent(text(raw, "session", None), whole(raw, "seq"), kind) if raw else None
 
 
 def _full_name(message: Message) -> str:
