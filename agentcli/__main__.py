@@ -14,8 +14,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"agentcli {__version__}")
         return 0
     early = None
-    if all(argument in ("-c", "--trust") for argument in arguments):
-        # An editor will surely come up, so its prompt may be painted before anything else is looked at.
+    if _opens_editor(arguments):
+        # The prompt is painted before anything else is looked at, and taken back if it turns out to be wrong.
         from agentcli.ui.early import possible, start
 
         early = start() if possible() else None
@@ -23,6 +23,17 @@ def main(arguments: list[str] | None = None) -> int:
 
     return run(arguments, early)
 
+
+def _opens_editor(arguments: list[str]) -> bool:
+    """Whether an editor will come up, as far as the words alone can tell."""
+    if any(argument.startswith(NO_EDITOR) for argument in arguments):
+        return False
+    words = [argument for argument in arguments if not argument.startswith("-")]
+    return not words or words[0] not in OTHER_COMMANDS
+
+
+NO_EDITOR = ("-p", "--print", "--prompt", "-h", "--help", "-V", "--version", "--plain")
+OTHER_COMMANDS = ("sessions", "context", "permissions", "models", "tools", "config", "doctor", "stats")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -31,38 +31,39 @@ TWICE = 1.0
 """A second Ctrl-C within this many seconds ends the program at once."""
 
 
-def start(options: Options) -> int:
-    """Run as the command line asks and return the exit code. Raises InputError where a person is needed and nobody is there."""
+def start(options: Options, early: EarlyTerminal | None = None) -> int:
+    """Run as the command line asks and return the exit code. Raises InputError where a person is needed and nobody is there.
+
+    `early` is a terminal that shows the prompt already, and echoes keys while we load.
+    """
+    if options.demo:
+        from agentcli.demo import play
+
+        return play(options, early)
     if options.session == "" and options.print:
         raise InputError("Which session? Give an id, a unique beginning of one, or a name; or use --last.")
-    return run_options(options)
+    return run_options(options, early)
 
 
-def run_options(options: Options) -> int:
+def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
     """Run with these options and return the exit code."""
     if options.print:
         return print_mode(Program(options), options)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("There is no terminal to talk on. Use -p for a prompt without one.")
-    return repl(options)
+    return repl(options, early)
 
 
 def repl(options: Options, early: EarlyTerminal | None = None) -> int:
-    """A session with a person at a terminal. `early` is one that shows the prompt already, and echoes keys while we load."""
+    """A session with a person at a terminal."""
     try:
         load = partial(_sit_down, options, early)
         program, terminal, desk = early.during(load) if early else load()
-    except BaseException as error:
+    except CredentialsError as error:
         if early is not None:
             early.leave()
-        if isinstance(error, CredentialsError):
-            return _offer_demo(error, options)
-        raise
-    try:
-        return asyncio.run(terminal.run(program, desk, (_first(options), *options.then)))
-    finally:
-        if early is not None:
-            early.restore()
+        return _offer_demo(error, options)
+    return asyncio.run(terminal.run(program, desk, (_first(options), *options.then)))
 
 
 def _sit_down(options: Options, early: EarlyTerminal | None) -> tuple[Program, Terminal, OpenDesk]:
@@ -90,14 +91,7 @@ def _offer_demo(error: CredentialsError, options: Options) -> int:
         answer = ""
     if answer.strip().lower() not in ("y", "yes"):
         return error.exit_code
-    return start_demo(Options(demo=True, plain=options.plain))
-
-
-def start_demo(options: Options) -> int:
-    """The demo: a throw-away project and a scripted model, all else real."""
-    from agentcli.demo import play
-
-    return play(options)
+    return start(Options(demo=True, plain=options.plain))
 
 
 def print_mode(program: Program, options: Options) -> int:

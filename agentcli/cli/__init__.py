@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import AgentError
@@ -17,17 +20,16 @@ if TYPE_CHECKING:
 def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
     """Run the program and return its exit code. Every failure that a user can do something about is one line on stderr.
 
-    `early` is a terminal that already shows the prompt: then the arguments are so plain that no parser is needed.
+    `early` is a terminal that already shows the prompt and echoes keys meanwhile.
     """
     try:
-        if early is not None:
-            from agentcli.run import repl
+        with _standing(early):
+            parsed = early.during(partial(_parse, arguments)) if early is not None else _parse(arguments)
+            if isinstance(parsed, int):
+                return parsed  # no early terminal was made for a command that is no session
+            from agentcli.run import start
 
-            session = LAST if "-c" in arguments else None
-            return repl(Options(session=session, trust="--trust" in arguments), early)
-        from agentcli.cli.commands import invoke
-
-        return invoke(arguments)
+            return start(parsed, early)
     except AgentError as error:
         return _fail(error, arguments)
     except BrokenPipeError:
@@ -36,6 +38,28 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+
+
+def _parse(arguments: list[str]) -> Options | int:
+    """What to run; or the exit code of a command that has run already. Plain arguments need no parser."""
+    if all(argument in ("-c", "--trust") for argument in arguments):
+        return Options(session=LAST if "-c" in arguments else None, trust="--trust" in arguments)
+    from agentcli.cli.commands import invoke
+
+    return invoke(arguments)
+
+
+@contextlib.contextmanager
+def _standing(early: EarlyTerminal | None) -> Iterator[None]:
+    """A terminal that was switched to raw mode is put back; its prompt is taken away if nobody came to read it."""
+    try:
+        yield
+    except BaseException:
+        if early is not None:
+            early.leave()
+        raise
+    if early is not None:
+        early.restore()
 
 
 def _fail(error: AgentError, arguments: list[str]) -> int:

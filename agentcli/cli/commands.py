@@ -117,12 +117,9 @@ def run(
     fork: Fork = False,
     trust: Trust = False,
     plain: Plain = False,
-) -> int:
+) -> Options:
     """Open a session in the current folder, or answer one prompt with -p."""
-    options = _options(dict(locals()), session=LAST if go_on else None)
-    from agentcli.run import start
-
-    return start(options)
+    return _options(dict(locals()), session=LAST if go_on else None)
 
 
 @app.command("resume")
@@ -152,16 +149,13 @@ def resume(
     fork: Fork = False,
     trust: Trust = False,
     plain: Plain = False,
-) -> int:
+) -> Options:
     """Go on with a past session."""
     if last and session is not None:
         session, prompt = None, prompt or session
     given = dict(locals())
     chosen = LAST if last else given.pop("session") or ""
-    options = _options(given, session=chosen)
-    from agentcli.run import start
-
-    return start(options)
+    return _options(given, session=chosen)
 
 
 @app.command("demo")
@@ -170,13 +164,9 @@ def demo(
     print: Print = False,
     output_format: Output = Format.text,
     plain: Plain = False,
-) -> int:
+) -> Options:
     """A complete session without any key: a scripted model works on a throw-away copy of a small broken project."""
-    from agentcli.run import start_demo
-
-    return start_demo(
-        Options(print=print or prompt_flag is not None, output_format=output_format.value, plain=plain, demo=True)
-    )
+    return Options(print=print or prompt_flag is not None, output_format=output_format.value, plain=plain, demo=True)
 
 
 def _read(path: str) -> str:
@@ -187,13 +177,17 @@ def _read(path: str) -> str:
         raise UsageError(f"{path} cannot be read: {error}") from error
 
 
-def invoke(arguments: list[str]) -> int:
-    """Parse the command line and run what it asks for. Wrong usage ends with 2."""
+def invoke(arguments: list[str]) -> Options | int:
+    """Parse the command line: the options of a run, or the exit code of any other command, which has run then.
+
+    Raises UsageError for what makes no sense.
+    """
     commands = {"run", "resume", "demo", *GROUPS, *OTHERS}
     arguments = with_command(_spelled_out(arguments), commands)
     group = _group(arguments[:1] if arguments[0] in commands else arguments)
     try:
-        return int(group.main(arguments, "agentcli", standalone_mode=False) or 0)
+        asked = group.main(arguments, "agentcli", standalone_mode=False)
+        return asked if isinstance(asked, Options) else int(asked or 0)
     except typer.Exit as stop:
         return stop.exit_code
     except typer.Abort as error:

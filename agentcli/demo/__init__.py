@@ -6,10 +6,14 @@ import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentcli.demo.project import build
 from agentcli.demo.script import CHECK, COMPRESS, TASK
 from agentcli.options import Options
+
+if TYPE_CHECKING:
+    from agentcli.ui.early import EarlyTerminal
 
 SMALL_WINDOW = (
     "models.demo.window=16000",
@@ -19,7 +23,7 @@ SMALL_WINDOW = (
 """A window that one long file fills, so that the demo shows a compaction; and the two commands of the project."""
 
 
-def play(options: Options) -> int:
+def play(options: Options, early: EarlyTerminal | None = None) -> int:
     """Run the demo in a throw-away copy of its project and return the exit code. Headless, edits need no approval."""
     from agentcli.run import run_options
 
@@ -28,16 +32,7 @@ def play(options: Options) -> int:
         build(folder)
         mode = "auto-edit" if options.print else "ask"
         settings = (*SMALL_WINDOW, *options.settings)
-        return run_options(
-            replace(
-                options,
-                prompt=TASK,
-                then=(COMPRESS, CHECK),
-                model="demo/demo",
-                mode=mode,
-                cwd=str(folder),
-                settings=settings,
-            )
-        )
+        asked = replace(options, prompt=TASK, then=(COMPRESS, CHECK), model="demo/demo", mode=mode)
+        return run_options(replace(asked, cwd=str(folder), settings=settings), early)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -45,6 +45,9 @@ class EarlyTerminal:
         self.status = status[: self._wide_enough]
         termios.tcsetattr(keyboard, termios.TCSANOW, _raw(self._before))
         _write(screen, f"{BRACKETED_PASTE}{self.lines[0]}\r\n{self.lines[1]}")
+        if select.select([keyboard], [], [], 0)[0]:
+            # Typed before we were here: the terminal has made a line feed of Enter, which would mean a new line to us.
+            self._take(os.read(keyboard, 65536).replace(b"\n", b"\r"))
 
     @property
     def lines(self) -> tuple[str, str]:

@@ -37,7 +37,9 @@ def main() -> None:
         say_line("python -c pass", f"{nothing * 1000:.0f} ms")
         version = median(lambda: wall([sys.executable, "-m", "agentcli", "--version"]))
         say_line("--version", ratio(version, nothing, "python -c pass"))
-        painted, echoed, usable = [statistics.median(times) for times in zip(*(start(base) for _ in range(RUNS)), strict=True)]
+        painted, echoed, usable = [
+            statistics.median(times) for times in zip(*(start(base) for _ in range(RUNS)), strict=True)
+        ]
         say_line("prompt painted", ratio(painted, nothing, "python -c pass"))
         say_line("first key echoed", ratio(echoed, nothing, "python -c pass"))
         say_line("full editor", ratio(usable, editor, "import prompt_toolkit"))
@@ -80,7 +82,9 @@ def sizes() -> None:
     from agentcli.resources import prompt
     from agentcli.tools.table import tools
 
-    schemas = [{"name": t.name, "description": t.schema.description, "input_schema": t.schema.parameters} for t in tools()]
+    schemas = [
+        {"name": t.name, "description": t.schema.description, "input_schema": t.schema.parameters} for t in tools()
+    ]
     text = len(prompt("system.md"))
     say_line("system prompt and tools", f"{text + sum(len(json.dumps(schema)) for schema in schemas):,} characters")
 
@@ -92,15 +96,14 @@ PROGRAM = (sys.executable, "-m", "agentcli")
 def start(base: Path) -> tuple[float, float, float]:
     """Seconds until the prompt is painted, until a key is echoed, and until the editor is whole."""
     program = Program(base, {"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"})
-    began = time.perf_counter()
-    with Terminal(list(PROGRAM), columns=80, rows=24, env=program.env, cwd=program.work) as terminal:
-        terminal.until("> ")
-        painted = time.perf_counter() - began
+    command = list(PROGRAM)
+    with Terminal(command, columns=80, rows=24, env=program.env, cwd=str(program.work)) as terminal:
+        painted = terminal.bytes_until(b"> ")
         terminal.send("q")
-        terminal.until("> q")
-        echoed = time.perf_counter() - began
-        terminal.until("ctx")
-        usable = time.perf_counter() - began
+        echoed = painted + terminal.bytes_until(b"q")
+        usable = (
+            time.monotonic() - terminal.started if b"ctx" in terminal.raw else echoed + terminal.bytes_until(b"ctx")
+        )
     return painted, echoed, usable
 
 

@@ -1,0 +1,167 @@
+"""The real program in a real terminal: what a person does in a first hour, read off the screen."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import time
+from typing import Any
+
+from agentcli.providers.scripted import call, say
+from tests.e2e.program import Program
+from tests.loopback import Asked, Idle, Loopback
+from tests.terminal import Terminal
+
+CLAUDE = "anthropic/claude-sonnet-5"
+
+
+def terminal(program: Program, *arguments: str, columns: int = 100, rows: int = 30) -> Terminal:
+    command = [sys.executable, "-m", "agentcli", *arguments]
+    return Terminal(command, columns=columns, rows=rows, env=program.env, cwd=str(program.work))
+
+
+def leave(t: Terminal) -> str:
+    """Ctrl-D, and the id that the last line names."""
+    t.settle()
+    t.send("\x04")
+    assert t.wait() == 0
+    [line] = [row for row in t.history() if row.startswith("agentcli resume ")]
+    return line.split()[-1]
+
+
+def model(asked: Asked) -> Any:
+    """Reads, edits, and talks for a long time when asked to."""
+    said = str(asked.turns)
+    if "and now" in said:
+        return say("After the resume I still know that mango is the word.")
+    if "tell me a long story" in asked.last_text:
+        return Idle(say("Once upon a time. " * 20), after=10, seconds=30)
+    steps = sum(1 for turn in asked.turns if turn["role"] == "assistant")
+    replies = {
+        0: say("I read them.", call("read", file_path="fruit.txt"), call("read", file_path="notes.txt")),
+        1: say("I change it.", call("edit", file_path="fruit.txt", old_string="apple", new_string="mango")),
+    }
+    return replies.get(steps, say("It says **mango** now."))
+
+
+def test_a_first_hour(program: Program) -> None:
+    (program.work / "fruit.txt").write_text("apple\n")
+    (program.work / "notes.txt").write_text("filler line for the window\n" * 900)
+    with Loopback(model) as server:
+        program.more = server.env
+        with terminal(program, "-m", CLAUDE) as t:
+            t.until("claude-sonnet-5")
+            t.send("use mango\r")
+            t.until("1. Yes, once")
+            screen = "\n".join(t.screen())
+            assert re.search(r"1 -\s*apple", screen), screen
+            assert re.search(r"1 \+\s*mango", screen), screen
+            t.send("1")
+            t.until("It says mango now.")
+            assert (program.work / "fruit.txt").read_text().startswith("mango\n")
+
+            t.send("tell me a long story\r")
+            t.until("Once upon a time.")
+            began = time.monotonic()
+            t.send("\x1b")
+            t.until("nterrupted")
+            assert time.monotonic() - began < 10
+            assert server.requests[-1].gone.wait(5), "the connection stays open"
+
+            t.send("/compress\r")
+            t.until("tokens. Summarised")
+            session = leave(t)
+
+        with terminal(program, "resume", session) as t:
+            t.until("claude-sonnet-5")
+            t.send("and now?\r")
+            t.until("mango is the word")
+            assert leave(t) == session
+    assert not [asked.refused for asked in server.requests if asked.refused]
+    assert "state_snapshot" in str(server.requests[-1].json)
+
+
+def test_wrong_usage_leaves_a_clean_terminal(program: Program) -> None:
+    with terminal(program, "--nonsense") as t:
+        assert t.wait() == 2
+        shown = [row for row in t.history() if row]
+    assert shown == ["agentcli: No such option: --nonsense See agentcli --help."]
+
+
+def test_no_is_told_to_the_model_with_its_reason(program: Program) -> None:
+    (program.work / "fruit.txt").write_text("apple\n")
+    with Loopback(model) as server:
+        program.more = server.env
+        with terminal(program, "-m", CLAUDE) as t:
+            t.until("claude-sonnet-5")
+            t.send("use mango\r")
+            t.until("1. Yes, once")
+            t.send("4")
+            t.settle()
+            t.send("kiwi is better\r")
+            t.until("It says mango now.")
+            leave(t)
+    assert (program.work / "fruit.txt").read_text() == "apple\n"
+    assert "kiwi is better" in str(server.requests[-1].json)
+
+
+def test_what_is_typed_while_the_program_loads_is_not_lost(program: Program) -> None:
+    with terminal(program, "--set", "model=script:echo") as t:
+        t.send("hello early bird\r")
+        t.until("hello early bird")
+        t.settle(0.5)
+        assert sum("hello early bird" in row for row in t.history()) >= 2
+        leave(t)
+
+
+def test_without_a_key_five_lines_help_and_the_demo_is_offered(program: Program) -> None:
+    with terminal(program) as t:
+        t.until("Start the demo now?")
+        shown = "\n".join(t.history())
+        assert "export ANTHROPIC_API_KEY" in shown
+        assert "export GEMINI_API_KEY" in shown
+        t.send("n\r")
+        assert t.wait() == 41
+
+
+def test_a_kill_in_the_middle_of_a_reply_leaves_a_session_that_resumes(program: Program) -> None:
+    with Loopback(model) as server:
+        program.more = server.env
+        process = program.start("-p", "tell me a long story", "-m", CLAUDE, "-o", "stream-json")
+        assert process.stdout is not None
+        seen = ""
+        while "Once upon" not in seen:
+            seen += process.stdout.readline()
+        time.sleep(1.2)  # a streaming reply is saved at least every second
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        ran = program.ask("resume", "--last", "-p", "and now?")
+    assert ran.code == 0
+    assert not [asked.refused for asked in server.requests if asked.refused]
+    kinds = [(r["role"], r.get("stop")) for r in program.records() if r["kind"] == "message"]
+    assert kinds == [("user", None), ("assistant", "interrupted"), ("user", None), ("assistant", "end_turn")]
+    kept = program.records()[2]["parts"][0]["text"]
+    assert kept.startswith("Once upon a time.")
+
+
+def test_a_kill_in_the_middle_of_a_tool_leaves_a_session_that_resumes_and_runs_nothing_twice(program: Program) -> None:
+    def slow(asked: Asked) -> Any:
+        if "and now" in str(asked.turns):
+            return say("I see that it was interrupted.")
+        return say("I run it.", call("bash", command="echo x >> ran.txt; sleep 60"))
+
+    with Loopback(slow) as server:
+        program.more = server.env
+        process = program.start("-p", "run it", "-m", CLAUDE, "--mode", "yolo", "-o", "stream-json")
+        while not (program.work / "ran.txt").exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        ran = program.ask("resume", "--last", "-p", "and now?")
+    assert ran.code == 0, ran
+    assert not [asked.refused for asked in server.requests if asked.refused]
+    assert (program.work / "ran.txt").read_text() == "x\n"
+    [result] = [r for r in program.records() if r["kind"] == "tool_result"]
+    assert result["status"] == "interrupted"
+    assert "may or may not" in result["output"]
