@@ -36,6 +36,7 @@ class Terminal:
         self.raw = b""
         self._sizes: list[tuple[int, int, int]] = [(0, columns, rows)]
         self.code: int | None = None
+        self._hung_up = False
 
     def __enter__(self) -> Terminal:
         self.started = time.monotonic()
@@ -54,7 +55,8 @@ class Terminal:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             self.wait()
-        os.close(self.master)
+        if not self._hung_up:
+            os.close(self.master)
 
     def send(self, text: str) -> None:
         """Type."""
@@ -127,8 +129,14 @@ class Terminal:
                 self.code = os.waitstatus_to_exitcode(status)
             elif time.monotonic() > ends:
                 raise AssertionError("The program does not end. The screen:\n" + "\n".join(self.screen()))
-        self.settle(0.02)
+        if not self._hung_up:
+            self.settle(0.02)
         return self.code
+
+    def hang_up(self) -> None:
+        """Close the window."""
+        self._hung_up = True
+        os.close(self.master)
 
     def signal(self, number: int) -> None:
         """Send the program a signal."""
@@ -150,6 +158,9 @@ class Terminal:
 
     def _wait(self, ends: float) -> bool:
         left = ends - time.monotonic()
+        if self._hung_up:
+            time.sleep(max(left, 0))
+            return False
         return left > 0 and (not select.select([self.master], [], [], left)[0] or self._read())
 
     def _read(self) -> bool:

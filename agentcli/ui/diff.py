@@ -6,35 +6,47 @@ import re
 from collections.abc import Iterator
 
 from agentcli.core.sanitise import safe
-from agentcli.ui.cells import clip, expand
-from agentcli.ui.theme import Theme
+from agentcli.ui.cells import chop, clip, expand
+from agentcli.ui.theme import Role, Theme
+
+MARGIN = 7
+"""Cells before a line's text: its number and its sign."""
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
 def lines(diff: str, width: int, theme: Theme) -> list[str]:
-    """The diff's lines with the numbers that they have in the file; removed lines carry their old number."""
-    return [clip(line, width) for line in _numbered(safe(diff), theme)]
+    """The diff's lines with the numbers that they have in the file; removed lines carry their old number.
+
+    Nothing is cut off, for a person may be asked to approve it: what is too long goes on in the next row.
+    """
+    return list(_numbered(safe(diff), max(width - MARGIN, 8), theme))
 
 
-def _numbered(diff: str, theme: Theme) -> Iterator[str]:
+def _numbered(diff: str, columns: int, theme: Theme) -> Iterator[str]:
     old = new = 0
     inside = False
-    for line in diff.splitlines():
+    for line in diff.split("\n"):
         if mark := _HUNK.match(line):
             if inside:
                 yield theme.paint("dim", "     ⋮")
             old, new, inside = int(mark[1]), int(mark[2]), True
         elif not inside or line.startswith(("diff --git", "--- a/", "+++ b/", "\\")):
             if line.startswith("+++ "):
-                yield theme.paint("strong", line[4:].removeprefix("b/"))
+                yield theme.paint("strong", clip(line[4:].removeprefix("b/"), columns))
             inside = inside and line.startswith("\\")
         elif line.startswith("+"):
-            yield theme.paint("added", f"{new:>5} +{expand(line[1:])}")
+            yield from _rows(f"{new:>5} +", line[1:], columns, "added", theme)
             new += 1
         elif line.startswith("-"):
-            yield theme.paint("removed", f"{old:>5} -{expand(line[1:])}")
+            yield from _rows(f"{old:>5} -", line[1:], columns, "removed", theme)
             old += 1
-        else:
-            yield theme.paint("dim", f"{new:>5}") + f"  {expand(line[1:])}"
+        elif line:
+            for n, row in enumerate(chop(expand(line[1:]), columns)):
+                yield theme.paint("dim", f"{new:>5}" if n == 0 else "     ") + f"  {row}".rstrip()
             old, new = old + 1, new + 1
+
+
+def _rows(margin: str, line: str, columns: int, role: Role, theme: Theme) -> Iterator[str]:
+    for n, row in enumerate(chop(expand(line), columns)):
+        yield theme.paint(role, (margin if n == 0 else " " * MARGIN) + row)

@@ -59,9 +59,7 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
     """The end of the block that is still being written; the one costly part of a frame, so it is renewed by the tick only."""
     block = state.reply.tail
     if block is not None:
-        source = expand(block.source)
-        if len(source) > 20_000:
-            source = source[-20_000:]
+        source = _end(expand(block.source), look.tail_rows, size.columns)
         return markdown(source, size.columns, look.theme, block.gap)[-look.tail_rows :]
     if state.thought:
         rows = wrap(expand(state.thought[-4000:].strip()), size.columns - 3)[-3:]
@@ -81,6 +79,15 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
         low, cursor = _lowest([*above, *low], (len(above) + row, column), room)
     high = [*unfinished, *_busy(state, size, look.theme, now)][-max(room - len(low), 0) :] if room > len(low) else []
     return Live((*high, *low), (len(high) + cursor[0], cursor[1]))
+
+
+def _end(source: str, rows: int, columns: int) -> str:
+    """Enough of a block's end to fill these rows, and a table's head: a long block must not cost more with each of its lines."""
+    lines = source.split("\n")
+    if len(lines) > 3 * rows:
+        head = lines[:2] if lines[0].lstrip().startswith("|") else []
+        source = "\n".join((*head, *lines[-2 * rows :]))
+    return source[-4 * rows * columns :]
 
 
 def status_line(status: Status, columns: int, theme: Theme) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import select
 from typing import TextIO
 
@@ -14,11 +15,20 @@ from prompt_toolkit.keys import Keys
 
 _START, _END = "\x1b[200~", "\x1b[201~"
 _CHUNK = 65536
+ASK_BACKGROUND = "\x1b]11;?\x1b\\"
+"""The terminal answers with its background colour, or not at all."""
+_BACKGROUND = re.compile(
+    r"\x1b\]11;rgba?:([0-9a-fA-F]{1,4}/[0-9a-fA-F]{1,4}/[0-9a-fA-F]{1,4})[^\x07\x1b]{0,5}(?:\x07|\x1b\\)"
+)
+_BACKGROUND_BEGINS = re.compile(r"\x1b\](?:1(?:1(?:;[^\x07\x1b]{0,30}\x1b?)?)?)?$")
 _SHIFT_ENTER = ("\x1b[27;2;13~", "\x1b[13;2u")
 
 
 class Keyboard(Vt100Input):
-    """prompt_toolkit's reader takes 1 KB at a time and looks through the whole paste each time; this one does not."""
+    """prompt_toolkit's reader takes 1 KB at a time and looks through the whole paste each time; this one does not.
+
+    `light` says whether the terminal's background is light, once it has answered ASK_BACKGROUND.
+    """
 
     def __init__(self, stdin: TextIO) -> None:
         super().__init__(stdin)
@@ -28,7 +38,7 @@ class Keyboard(Vt100Input):
         self._shut = False
         self._text = ""
         self._paste: list[str] | None = None
-        self._mark = ""
+        self.light: bool | None = None
 
     @property
     def closed(self) -> bool:
@@ -75,6 +85,11 @@ class Keyboard(Vt100Input):
 
     def _outside(self) -> bool:
         """Take keys up to a paste; false when the rest may be the beginning of a mark."""
+        if answer := _BACKGROUND.search(self._text):
+            self.light = _is_light(answer[1])
+            self._text = self._text[: answer.start()] + self._text[answer.end() :]
+        if _BACKGROUND_BEGINS.search(self._text):
+            return False
         before, mark, after = self._text.partition(_START)
         if mark:
             self._feed_plain(before)
@@ -102,6 +117,12 @@ class Keyboard(Vt100Input):
     def _feed_plain(self, text: str) -> None:
         if text:
             self.vt100_parser.feed(text)
+
+
+def _is_light(colour: str) -> bool:
+    """Whether `rrrr/gggg/bbbb`, in as many hexadecimal digits as the terminal likes, is nearer to white than to black."""
+    red, green, blue = (int(part, 16) / ((1 << 4 * len(part)) - 1) for part in colour.split("/"))
+    return 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
 
 
 def _beginning(text: str, mark: str) -> int:

@@ -9,6 +9,8 @@ from prompt_toolkit.filters import Condition, Filter, vi_insert_mode, vi_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
+from agentcli.ui import mention
+
 if TYPE_CHECKING:
     from agentcli.ui.prompt import Act, Editor
 
@@ -60,7 +62,10 @@ def bindings(editor: Editor) -> KeyBindings:
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        buffer.insert_text(editor.pastes.fold(event.data) if buffer is editor.draft else event.data.replace("\n", " "))
+        if buffer is editor.draft:
+            buffer.insert_text(mention.of_picture(event.data) or editor.pastes.fold(event.data))
+        else:
+            buffer.insert_text(event.data.replace("\n", " "))
 
     @keys.add("c-z")
     def suspend(event: KeyPressEvent) -> None:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from agentcli.core.sanitise import safe
 from agentcli.ui import theme
 from agentcli.ui.complete import Menu
 from agentcli.ui.draw import Size, input_lines
@@ -64,6 +65,9 @@ class Lobby:
             self.editor.leave(1)
             code = await _code(reading)
             self._clear()
+            typed = [*self.waiting, self.editor.draft.text]
+            # What was typed for a program that does not come up can at least be copied.
+            self.painter.raw("".join(f"> {safe(text)}\r\n" for text in typed if text))
             return code if loading.cancelling() else _raise(loading)
         try:
             return await _code(reading)

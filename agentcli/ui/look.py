@@ -13,13 +13,14 @@ Markdown = Callable[[str, int, Theme, bool], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts."""
+    """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts; `raw` leaves Markdown as it is."""
 
     theme: Theme = DARK
     thinking: bool = False
     output_lines: int = 5
     diff_lines: int = 60
     tail_rows: int = 14
+    raw: bool = False
 
 
 def duration(seconds: float) -> str:

@@ -14,7 +14,7 @@ from agentcli.ui.draw import Edit, Live, Size, draw, tail
 from agentcli.ui.early import PLAIN_PASTE
 from agentcli.ui.look import Look, Markdown
 from agentcli.ui.paint import Painter
-from agentcli.ui.scroll import render
+from agentcli.ui.scroll import as_it_is, render
 from agentcli.ui.view import Piece, State, Status, update
 
 FRAME = 0.033
@@ -102,7 +102,7 @@ class Screen:
         lines: list[str] = []
         waiting = self.state.finished
         while waiting and time.perf_counter() - began < BUDGET:
-            lines += render(waiting[:1], size.columns, self.look, _markdown())
+            lines += render(waiting[:1], size.columns, self.look, _markdown(self.look))
             waiting = waiting[1:]
         self.state = replace(self.state, finished=waiting)
         if waiting:
@@ -110,7 +110,7 @@ class Screen:
         if self._stale and self.status is not None:
             self.state = replace(self.state, status=self.status())
             self._stale = False
-        self._unfinished = [] if waiting else tail(self.state, size, self.look, _markdown())
+        self._unfinished = [] if waiting else tail(self.state, size, self.look, _markdown(self.look))
         self._unfinished_for = size
         self._show(lines, size)
 
@@ -124,7 +124,7 @@ class Screen:
         """A key came: paint what is being typed. Renders nothing, unless the terminal changed its size."""
         size = self.size
         if self._unfinished_for not in (None, size):
-            self._unfinished = tail(self.state, size, self.look, _markdown())
+            self._unfinished = tail(self.state, size, self.look, _markdown(self.look))
             self._unfinished_for = size
         self._show([], size)
 
@@ -172,7 +172,9 @@ class Screen:
             self.state = update(self.state, coming, time.monotonic())
 
 
-def _markdown() -> Markdown:
+def _markdown(look: Look) -> Markdown:
+    if look.raw:
+        return as_it_is
     from agentcli.ui.markdown import lines  # rich is imported in the background after the first paint
 
     return lines

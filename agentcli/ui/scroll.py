@@ -37,6 +37,11 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
             assert_never(piece)
 
 
+def as_it_is(source: str, width: int, theme: Theme, gap: bool) -> list[str]:
+    """Markdown left as it is, wrapped: for copying."""
+    return [*([""] if gap else []), *wrap(source, width)]
+
+
 def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[str]:
     """A call's line, then its diff or the beginning of what it printed; all of it when `whole`."""
     theme, result = look.theme, piece.result

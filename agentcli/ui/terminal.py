@@ -19,6 +19,7 @@ from agentcli.ui.commands.offers import Backgrounds
 from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
 from agentcli.ui.early import EarlyTerminal, start
+from agentcli.ui.keyboard import ASK_BACKGROUND
 from agentcli.ui.keys import HELP
 from agentcli.ui.lobby import HANGUP, Lobby
 from agentcli.ui.prompt import Act
@@ -27,6 +28,7 @@ from agentcli.ui.screen import Screen
 from agentcli.ui.scroll import called
 from agentcli.ui.settings import Settings
 from agentcli.ui.status import SCRIPT_EVERY, run_script
+from agentcli.ui.theme import DARK, LIGHT
 from agentcli.ui.view import Choice
 
 if TYPE_CHECKING:
@@ -87,6 +89,8 @@ class Terminal:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self.console.leave, 128 + number)
+        if settings.theme == "auto" and settings.look.theme is DARK:
+            self.screen.painter.raw(ASK_BACKGROUND)
         for prompt in filter(None, prompts):
             self.submit(prompt)
 
@@ -167,6 +171,8 @@ class Terminal:
 
     def paint(self) -> None:
         """Show what changed."""
+        if self.editor.keyboard.light and self.settings.theme == "auto" and self.screen.look.theme is DARK:
+            self.screen.look = replace(self.screen.look, theme=LIGHT)
         self.screen.paint()
 
     def erase(self) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.ports import Approve, Ask, AskUser, Prompt, Window
-from agentcli.core.errors import ModelError, UsageError
+from agentcli.core.errors import CredentialsError, ModelError, UsageError
 from agentcli.core.event import (
     CallDelta,
     CompactionEnded,
@@ -381,6 +381,8 @@ def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedDe
 
     arguments = dict(one.split("=", 1) for one in sys.argv[1:])
     time.sleep(float(arguments.get("loading", "0")))
+    if "broken" in arguments:
+        raise CredentialsError("No key is set.")
     state = Path(arguments["state"]) if "state" in arguments else None
     host = ScriptedHost(approve, ask_user)
     return host, host.new(), Looks(state=state, vi="vi" in arguments, theme=arguments.get("theme", "auto"))

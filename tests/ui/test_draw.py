@@ -9,6 +9,7 @@ from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.ui.blocks import Block
 from agentcli.ui.cells import clip, fit, width, wrap
+from agentcli.ui.diff import lines as diff_lines
 from agentcli.ui.draw import Edit, Item, Size, draw, rows_of, status_line
 from agentcli.ui.look import Look
 from agentcli.ui.markdown import lines as markdown
@@ -117,3 +118,10 @@ def test_a_diff_has_the_numbers_of_the_file() -> None:
     )
     assert any("   11 -old" in line for line in shown)
     assert any("   11 +new" in line for line in shown)
+
+
+def test_a_long_line_of_a_diff_is_shown_to_its_end() -> None:
+    diff = f"--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n same\n+{'a' * 100}END\n"
+    rows = diff_lines(diff, 40, PLAIN)
+    assert all(width(row) <= 40 for row in rows)
+    assert "".join(row.strip() for row in rows).endswith("END")

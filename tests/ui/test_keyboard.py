@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import pty
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.keys import Keys
 
 from agentcli.ui.keyboard import Keyboard
+from agentcli.ui.mention import of_picture
 from agentcli.ui.pastes import Pastes
 
 TYPED = "ab\x1b[A\x1b[200~one\ntwo\x1b[Zé日\x1b[201~c\x1b[200~\x1b[201~d\x1b[B"
@@ -59,3 +61,28 @@ def test_a_long_paste_is_a_label_and_comes_back_whole() -> None:
 
 def test_a_label_that_was_typed_stands_for_nothing() -> None:
     assert Pastes().unfold("[Pasted text #7, 3 lines]") == "[Pasted text #7, 3 lines]"
+
+
+@pytest.mark.parametrize(
+    ("colour", "light"),
+    [("ffff/ffff/ffff", True), ("00/00/00", False), ("fdfd/f6f6/e3e3", True), ("1e1e/1e1e/2e2e", False)],
+)
+@pytest.mark.parametrize("size", [1, 5, 100])
+def test_the_terminals_answer_about_its_background_is_no_key(
+    terminal: int, colour: str, light: bool, size: int
+) -> None:
+    answer = f"a\x1b]11;rgb:{colour}\x1b\\b".encode()
+    with os.fdopen(os.dup(terminal)) as stdin:
+        keyboard = Keyboard(stdin)
+        found = [key.data for n in range(0, len(answer), size) for key in keyboard.keys_of(answer[n : n + size])]
+        assert found == ["a", "b"]
+        assert keyboard.light is light
+
+
+def test_a_dropped_picture_becomes_a_mention(tmp_path: Path) -> None:
+    picture = tmp_path / "shot.png"
+    picture.touch()
+    assert of_picture(f"'{picture}' ") == f"@{picture} "
+    assert of_picture(f"file://{picture}") == f"@{picture} "
+    assert of_picture(f"{tmp_path}/none.png") == ""
+    assert of_picture("a.png is what I mean") == ""

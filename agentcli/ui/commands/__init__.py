@@ -59,6 +59,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "export": files.export,
         "why": reports.why,
         "theme": model.theme,
+        "raw": model.raw,
         "vim": model.vim,
         "editor": model.editor,
         "doctor": program.doctor,

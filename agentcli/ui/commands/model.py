@@ -59,6 +59,12 @@ async def theme(stage: Stage, name: str) -> None:
     stage.look = replace(stage.look, theme=themes_.choose(name, os.environ))
 
 
+async def raw(stage: Stage, _: str) -> None:
+    """Show answers as Markdown source, for copying, or drawn again: /raw"""
+    stage.look = replace(stage.look, raw=not stage.look.raw)
+    stage.say(f"Answers are {'left as they are' if stage.look.raw else 'drawn'} from now on.")
+
+
 async def vim(stage: Stage, _: str) -> None:
     """Switch between vi's keys and the usual ones: /vim"""
     stage.say(f"{'vi' if stage.toggle_vi() else 'Emacs'} keys edit from now on.")

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.terminal import Terminal
+from tests.ui.test_terminal import PREVIEW, REPOSITORY
+
+
+def loading(tmp_path: Path, *more: str) -> Terminal:
+    return Terminal([*PREVIEW, f"state={tmp_path}", "loading=1.5", *more], cwd=str(REPOSITORY))
+
+
+def test_the_whole_editor_works_while_the_program_is_loaded(tmp_path: Path) -> None:
+    with loading(tmp_path) as t:
+        t.until("> ")
+        t.send("world\x01hello ")
+        t.until("> hello world")
+        assert "demo/demo" not in "\n".join(t.screen())
+        t.send("\x05!\rnext draft")
+        t.until("> next draft")
+        t.until("You said: hello world!")
+        t.settle()
+        assert "\n".join(t.history()).count("> next draft") == 1
+
+
+def test_one_can_leave_before_anything_is_loaded(tmp_path: Path) -> None:
+    with loading(tmp_path) as t:
+        t.until("> ")
+        t.send("\x04")
+        assert t.wait() == 0
+        assert "starting" not in "\n".join(t.screen())
+
+
+def test_what_went_wrong_while_loading_is_told_on_a_clean_screen_and_what_was_typed_stays(tmp_path: Path) -> None:
+    with loading(tmp_path, "broken=yes") as t:
+        t.until("> ")
+        t.send("precious words")
+        t.until("No key is set")
+        t.until("> precious words")
+        assert t.wait() == 1
+        assert "starting" not in "\n".join(t.screen())
+
+
+def test_a_terminal_that_goes_away_while_loading_ends_the_program(tmp_path: Path) -> None:
+    with loading(tmp_path) as t:
+        t.until("> ")
+        t.send("x")
+        t.until("> x")
+        t.hang_up()
+        assert t.wait() != 0
+
+
+def test_the_editor_needs_nothing_of_the_program_it_waits_for() -> None:
+    code = "import sys, agentcli.ui.lobby; print([name for name in sys.modules if name.startswith(('rich', 'agentcli.agent', 'agentcli.context'))])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_the_first_paint_needs_next_to_nothing() -> None:
+    code = "import sys, agentcli.ui.early; print([name for name in ('asyncio', 'prompt_toolkit', 'dataclasses', 'pathlib', 'inspect') if name in sys.modules])"
+    found = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"sys=__import__('sys'); sys.path.insert(0, {str(REPOSITORY)!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == "[]"
