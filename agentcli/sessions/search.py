@@ -137,7 +137,7 @@ def _search(folder: str, words: Sequence[str], sieve: _Sieve, most: int) -> Foun
     if {word for hit, held in hits for word in held} < set(words):
         return None
     path = Path(folder)
-    best = sorted(hits, key=lambda each: (-len(each[1]), each[0].where == "tool"))[:most]
+    best = sorted(hits, key=lambda each: (-len(each[1]), each[0].where == "tool", each[0].seq))[:most]
     shown = tuple(sorted((hit for hit, _ in best), key=lambda hit: hit.seq))
     return Found(read_info(path) or retrace(path), shown, len(hits))
 
