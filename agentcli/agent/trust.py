@@ -1,0 +1,174 @@
+"""Which folders the user trusts, and what each would load: nothing of it is loaded or run before."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from agentcli.core.errors import ConfigError, TrustError
+from agentcli.core.sanitise import safe_line
+
+Kind = Literal["settings", "hooks", "servers", "skills", "commands", "agents", "environment", "instructions"]
+
+_LOADED: tuple[tuple[Kind, str], ...] = (
+    ("settings", ".agentcli/config.toml"),
+    ("hooks", ".agentcli/hooks"),
+    ("servers", ".mcp.json"),
+    ("servers", ".agentcli/mcp.json"),
+    ("skills", ".agentcli/skills"),
+    ("commands", ".agentcli/commands"),
+    ("agents", ".agentcli/agents"),
+    ("environment", ".env"),
+    ("instructions", "AGENTS.md"),
+    ("instructions", "CLAUDE.md"),
+    ("instructions", "GEMINI.md"),
+)
+_MEANING: dict[Kind, str] = {
+    "settings": "changes how agentcli works",
+    "hooks": "runs programs at fixed points of the work",
+    "servers": "starts programs that offer tools",
+    "skills": "adds instructions and scripts for the model",
+    "commands": "adds slash commands",
+    "agents": "adds subagents",
+    "environment": "sets variables",
+    "instructions": "tells the model what to do",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loadable:
+    """Something in a folder that agentcli would load once the folder is trusted; `effect` says in words what that does."""
+
+    kind: Kind
+    path: Path
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{safe_line(str(self.path))} ({self.kind}: {self.effect})"
+
+
+def is_trusted(folder: Path, file: Path) -> bool:
+    """Whether the user trusted this folder, or one above it within the same repository.
+
+    A repository inside a trusted folder is a stranger again: it may have been cloned there since. `file` is where trust is
+    kept; if it cannot be read, or others may write it, nothing is trusted.
+    """
+    try:
+        trusted = _read(file)
+    except ConfigError:
+        return False
+    return any(str(place) in trusted for place in _reach(_resolved(folder)))
+
+
+def trust(folder: Path, file: Path) -> None:
+    """Remember that the user trusts a folder. Raises ConfigError when the file there cannot be read: it is not overwritten."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    _edit(file, lambda folders: folders | {str(_resolved(folder)): now})
+
+
+def distrust(folder: Path, file: Path) -> None:
+    """Forget it again. Raises like `trust`."""
+    gone = str(_resolved(folder))
+    _edit(file, lambda folders: {name: since for name, since in folders.items() if name != gone})
+
+
+def trusted_folders(file: Path) -> dict[Path, str]:
+    """All trusted folders with the time (ISO 8601, UTC) since when. Raises ConfigError when the file cannot be read."""
+    return {Path(name): since for name, since in _read(file).items()}
+
+
+def require_trust(folder: Path, file: Path) -> None:
+    """Raise TrustError unless the folder is trusted or has nothing to load."""
+    found = what_it_would_load(folder)
+    if found and not is_trusted(folder, file):
+        listed = "\n".join(f"  {one}" for one in found)
+        raise TrustError(
+            f"This folder is not trusted and would load:\n{listed}\nLook at it, then start once with --trust."
+        )
+
+
+def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
+    """What agentcli would load from a folder and those above it, up to the repository's top. Nothing is opened, only looked for."""
+    top_down = reversed(_reach(_resolved(folder)))
+    found = ((kind, place / name) for place in top_down for kind, name in _LOADED)
+    return tuple(Loadable(kind, path, _MEANING[kind]) for kind, path in found if os.path.lexists(path))
+
+
+def _reach(folder: Path) -> list[Path]:
+    """The folder and those above it that belong to the same repository; without a repository, the folder alone."""
+    places = [folder, *folder.parents]
+    top = next((number for number, place in enumerate(places) if os.path.lexists(place / ".git")), 0)
+    return places[: top + 1]
+
+
+def _resolved(folder: Path) -> Path:
+    return Path(os.path.realpath(folder))
+
+
+def _read(file: Path) -> dict[str, str]:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}. No folder counts as trusted.") from error
+    with os.fdopen(descriptor, encoding="utf-8", errors="replace") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+            raise ConfigError(
+                f"{file} can be changed by others. No folder counts as trusted; make it yours with mode 0600."
+            )
+        return _parsed(stream.read(), file)
+
+
+def _parsed(text: str, file: Path) -> dict[str, str]:
+    try:
+        folders = json.loads(text)["folders"]
+        return {str(name): str(since) for name, since in folders.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ConfigError(f"{file} is damaged. No folder counts as trusted; mend it or remove it.") from error
+
+
+def _edit(file: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _locked(file.with_suffix(".lock")):
+        text = json.dumps({"schema": 1, "folders": change(_read(file))}, indent=1, ensure_ascii=True) + "\n"
+        _replace(file, text.encode())
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _replace(file: Path, data: bytes) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)
+        os.replace(name, file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    parent = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(parent)
+    finally:
+        os.close(parent)

@@ -1,0 +1,135 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentcli.agent.trust import distrust, is_trusted, require_trust, trust, trusted_folders, what_it_would_load
+from agentcli.core.errors import ConfigError, TrustError
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "state/agentcli/trusted.json"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "code/project"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "src").mkdir()
+    return folder
+
+
+def test_nothing_is_trusted_at_first(project: Path, file: Path) -> None:
+    assert not is_trusted(project, file)
+    assert trusted_folders(file) == {}
+    assert not file.exists()
+
+
+def test_a_trusted_folder_covers_its_own_tree_and_no_other(project: Path, file: Path) -> None:
+    trust(project, file)
+    assert is_trusted(project, file)
+    assert is_trusted(project / "src", file)
+    assert not is_trusted(project.parent, file)
+    assert not is_trusted(project.with_name("project-2"), file)
+    distrust(project, file)
+    assert not is_trusted(project, file)
+
+
+def test_a_repository_inside_a_trusted_folder_is_a_stranger(project: Path, file: Path) -> None:
+    (project / "vendor/lib/.git").mkdir(parents=True)
+    trust(project, file)
+    assert not is_trusted(project / "vendor/lib", file)
+    assert is_trusted(project / "vendor", file)
+
+
+def test_trust_in_a_plain_folder_does_not_spread(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "plain/below").mkdir(parents=True)
+    trust(tmp_path / "plain", file)
+    assert is_trusted(tmp_path / "plain", file)
+    assert not is_trusted(tmp_path / "plain/below", file)
+
+
+def test_a_link_is_the_folder_it_leads_to(project: Path, file: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(project)
+    trust(tmp_path / "link", file)
+    assert is_trusted(project, file)
+    assert list(trusted_folders(file)) == [project.resolve()]
+
+
+def test_the_file_is_for_its_owner_alone(project: Path, file: Path) -> None:
+    trust(project, file)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    assert sorted(path.name for path in file.parent.iterdir()) == ["trusted.json", "trusted.lock"]
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"folders": 5}', '{"folders": ["/"]}', "\0" * 50, '{"other": {}}'])
+def test_a_damaged_file_trusts_nothing_and_is_never_overwritten(project: Path, file: Path, damage: str) -> None:
+    trust(project, file)
+    file.write_text(damage)
+    assert not is_trusted(project, file)
+    with pytest.raises(ConfigError):
+        trust(project, file)
+    assert file.read_text() == damage
+
+
+def test_a_file_that_others_may_write_is_not_believed(project: Path, file: Path) -> None:
+    trust(project, file)
+    file.chmod(0o666)
+    assert not is_trusted(project, file)
+    with pytest.raises(ConfigError, match="others"):
+        trusted_folders(file)
+
+
+def test_a_link_in_place_of_the_file_is_not_followed(project: Path, file: Path, tmp_path: Path) -> None:
+    trust(project, file)
+    os.rename(file, tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert not is_trusted(project, file)
+
+
+def test_many_processes_lose_no_trust(file: Path, tmp_path: Path) -> None:
+    script = "import sys; from pathlib import Path; from agentcli.agent.trust import trust; [trust(Path(sys.argv[1] + str(n)), Path(sys.argv[2])) for n in range(5)]"
+    running = [subprocess.Popen([sys.executable, "-c", script, f"{tmp_path}/{letter}", str(file)]) for letter in "abcd"]
+    assert [process.wait(60) for process in running] == [0] * 4
+    assert len(trusted_folders(file)) == 20
+    assert json.loads(file.read_text())["schema"] == 1
+
+
+def test_what_a_folder_would_load_is_listed_from_the_top_down(project: Path) -> None:
+    for name in (".agentcli/config.toml", ".agentcli/hooks/x", "AGENTS.md", ".mcp.json", "src/AGENTS.md", "src/.env"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("")
+    (project.parent / "AGENTS.md").write_text("outside the repository")
+    found = [(one.kind, one.path.relative_to(project).as_posix()) for one in what_it_would_load(project / "src")]
+    assert found == [
+        ("settings", ".agentcli/config.toml"),
+        ("hooks", ".agentcli/hooks"),
+        ("servers", ".mcp.json"),
+        ("instructions", "AGENTS.md"),
+        ("environment", "src/.env"),
+        ("instructions", "src/AGENTS.md"),
+    ]
+
+
+def test_an_untrusted_folder_with_something_to_load_is_an_error_that_lists_it(project: Path, file: Path) -> None:
+    require_trust(project, file)
+    (project / "CLAUDE.md").write_text("")
+    with pytest.raises(TrustError, match=r"CLAUDE\.md") as raised:
+        require_trust(project, file)
+    assert raised.value.exit_code == 55
+    trust(project, file)
+    require_trust(project, file)
+
+
+def test_a_hostile_folder_name_cannot_write_on_the_terminal(tmp_path: Path) -> None:
+    folder = tmp_path / "a\x1b[2Jb\u202e"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "AGENTS.md").write_text("")
+    (found,) = what_it_would_load(folder)
+    assert "\x1b" not in str(found)
+    assert "\u202e" not in str(found)

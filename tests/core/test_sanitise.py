@@ -1,0 +1,84 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentcli.core.sanitise import invisible, safe, safe_line
+
+CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"]
+BIDI = list("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+TAGS = [chr(0xE0000 + code) for code in (1, *range(0x20, 0x80))]
+UNSEEN = [
+    *"\u00ad\u034f\u115f\u1160\u17b4\u180e\u200b\u2028\u2029\u2060\u2061\u206a\u3164\ufeff\uffa0\ufff9",
+    "\ud800",
+    "\udfff",
+]
+SEQUENCES = [
+    "\x1b[2J", "\x1b[31mred", "\x1b]0;title\x07", "\x1b]0;title\x1b\\", "\x1b]52;c;cm0=\x07", "\x1b]8;;http://evil\x07click\x1b]8;;\x07", "\x1bP+q\x1b\\",
+    "\x1b_G\x1b\\", "\x1b^x\x1b\\", "\x1b[6n", "\x1b[c", "\x1b[>c", "\x1b[?1049h", "\x1b[?2004l", "\x1b[200~", "\x1bc", "\x1b7\x1b8", "\x1b[1;1H", "\x1b[999D",
+    "\x9b2J", "\x9d0;t\x9c", "\x90q\x9c", "\x1b]1337;File=:AAAA\x07", "\x1b]9;4;1\x07", "\x1b]777;notify;a;b\x07", "\x1b[8m hidden", "a\rb", "a\x08b", "a\x0bb",
+    "a\x0cb", "a\x7fb", "\x0e\x0f", "\x05", "\x07\x07\x07", "ok\r\nbad\rx", "\x1b[3g", "\x1b(0", "\x1b#8", "\x1b[20t", "\x1b[21t", "\x1b[5i", "\x1b[4i", "\x1bZ",
+    "if x: # \u202e } \u2066 begin\u2069 \u2066", "user\u200b@example.org", "a\U000e0041\U000e0042\U000e007f",
+]  # fmt: skip
+PAIRS = [f"{control}[31m{bidi}x" for control, bidi in zip(CONTROLS, BIDI * 6, strict=False)]
+HOSTILE = (
+    PAIRS
+    + [f"before{letter}after" for letter in (*CONTROLS, *BIDI, *TAGS, *UNSEEN)]
+    + [f"{text}\n\t{other}" for text, other in zip(SEQUENCES, reversed(SEQUENCES), strict=True)]
+)
+
+
+def test_there_are_three_hundred_hostile_strings() -> None:
+    assert len({*HOSTILE, *SEQUENCES}) >= 300
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *SEQUENCES])
+def test_nothing_hostile_reaches_the_terminal(text: str) -> None:
+    shown = safe(text)
+    assert not set(shown) & {*CONTROLS, *BIDI, *TAGS, *UNSEEN}
+    assert "\\" in shown, "what was there is told, not swallowed"
+    shown.encode("utf-8")
+
+
+@given(st.text())
+def test_no_text_at_all_gets_a_control_through(text: str) -> None:
+    for letter in safe(text):
+        assert letter in "\n\t" or unicodedata.category(letter) != "Cc"
+        assert unicodedata.bidirectional(letter) not in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+    assert safe(safe(text)) == safe(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain",
+        "a\nb\tc",
+        "日本語 한국어 العربية עברית",
+        "é e\u0301",
+        "👩\u200d💻 ❤\ufe0f",
+        "नमस्ते",
+        "±×÷ … — “quoted”",
+        "C:\\x1b",
+    ],
+)
+def test_what_people_write_stays_as_it_is(text: str) -> None:
+    assert safe(text) == text
+
+
+def test_dos_line_ends_read_as_lines() -> None:
+    assert safe("a\r\nb\r\n") == "a\nb\n"
+    assert safe("a\rb") == "a\\x0db"
+
+
+def test_a_place_for_one_line_gets_one_line() -> None:
+    assert safe_line("a\nb\tc\x1b") == "a\\nb\\tc\\x1b"
+    assert "\n" not in safe_line("x\r\ny")
+
+
+def test_what_a_reader_cannot_see_is_known() -> None:
+    for letter in (*CONTROLS, *BIDI, *TAGS, *UNSEEN, "\u00a0", "\u3000", "\u2003", "\u2800", "\ufe0f", "\u200d"):
+        assert invisible(letter), hex(ord(letter))
+    for letter in "aZ0 ~é日א👍":
+        assert not invisible(letter), letter
