@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -72,13 +72,17 @@ class TestFact:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Everything up to record `through`. Files and commands stand in the order of their newest use, oldest first."""
+    """Everything up to record `through`. Files and commands stand in the order of their newest use, oldest first.
+
+    `reports` is how the model ended its newest turns, in its own words, cut short: what it told the user.
+    """
 
     files: tuple[FileFact, ...] = ()
     commands: tuple[CommandFact, ...] = ()
     todo: tuple[TodoItem, ...] = ()
     tests: TestFact | None = None
     rules: tuple[Words, ...] = ()
+    reports: tuple[Words, ...] = ()
     cwd: str = ""
     through: int = 0
 
@@ -121,6 +125,7 @@ def fold_ledger(start: Ledger, records: Iterable[Record], todo: tuple[TodoItem, 
         commands=tuple(commands.values()),
         todo=ledger.todo if todo is None else todo,
         rules=standing_rules(new, start.rules),
+        reports=(*start.reports, *_reports(new))[-REPORTS:],
         through=max((record.seq for record in new), default=start.through),
     )
 
@@ -128,7 +133,7 @@ def fold_ledger(start: Ledger, records: Iterable[Record], todo: tuple[TodoItem, 
 def to_json(ledger: Ledger) -> dict[str, Any]:
     """The ledger as a compaction record keeps it."""
     plain = asdict(ledger)
-    for name in ("files", "commands", "todo", "rules"):
+    for name in ("files", "commands", "todo", "rules", "reports"):
         plain[name] = list(plain[name])
     if ledger.tests:
         plain["tests"]["failing"] = list(ledger.tests.failing)
@@ -144,6 +149,7 @@ def from_json(raw: Mapping[str, Any]) -> Ledger:
         todo=tuple(TodoItem(**_known(TodoItem, item)) for item in raw.get("todo") or ()),
         tests=TestFact(**{**_known(TestFact, tests), "failing": tuple(tests.get("failing") or ())}) if tests else None,
         rules=tuple(Words(**_known(Words, rule)) for rule in raw.get("rules") or ()),
+        reports=tuple(Words(**_known(Words, report)) for report in raw.get("reports") or ()),
         cwd=str(raw.get("cwd") or ""),
         through=int(raw.get("through") or 0),
     )
@@ -153,6 +159,19 @@ def same_file(path: str, other: str) -> bool:
     """Whether one path is the end of the other, component by component."""
     shorter, longer = sorted((path.removeprefix("./"), other.removeprefix("./")), key=len)
     return bool(shorter) and (longer == shorter or longer.endswith("/" + shorter.lstrip("/")))
+
+
+def _reports(records: Iterable[Record]) -> Iterator[Words]:
+    for record in records:
+        body = record.body
+        if isinstance(body, Message) and body.role == "assistant" and not body.calls and body.text.strip():
+            said = " ".join(body.text.split())
+            yield Words(record.seq, body.turn, said if len(said) <= REPORT else said[: REPORT - 1] + "…")
+
+
+REPORTS = 40
+REPORT = 400
+"""Characters kept of one report."""
 
 
 def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:

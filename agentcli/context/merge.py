@@ -33,9 +33,9 @@ def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: Sna
 def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: SnapshotSettings) -> Snapshot:
     """A snapshot made without any model; `goal` stands where no former snapshot names one."""
     bare = Snapshot(goal=former.goal if former and former.goal else goal, note=WITHOUT_MODEL)
-    told = former.actions if former else ()
-    carried = replace(bare, actions=tuple(item for item in told if not _LEDGER_LINE.match(item)))
-    return merged(carried, former, ledger, settings)
+    told = tuple(item for item in (former.actions if former else ()) if not _LEDGER_LINE.match(item))
+    reports = tuple(f"(turn {report.turn}) the assistant said: {report.text}" for report in ledger.reports)
+    return merged(replace(bare, actions=(*told, *reports)), former, ledger, settings)
 
 
 def ledger_lines(ledger: Ledger) -> Iterator[str]:
@@ -45,7 +45,7 @@ def ledger_lines(ledger: Ledger) -> Iterator[str]:
     yield from (command.command for command in ledger.commands)
     yield from (_command_line(command, len(command.command)) for command in ledger.commands)
     yield from (item.content for item in ledger.todo)
-    yield from (rule.text for rule in ledger.rules)
+    yield from (words.text for words in (*ledger.rules, *ledger.reports))
     yield from _test_lines(ledger)
 
 
@@ -178,7 +178,7 @@ _BROKEN = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_TESTS = re.compile(r"\b(?:tests?|test suite|specs?)\b", re.IGNORECASE)
-_LEDGER_LINE = re.compile(r"^`[^`]+` → ")
+_LEDGER_LINE = re.compile(r"^`[^`]+` → |^\(turn \d+\) the assistant said: ")
 _TESTS = "Last test run: "
 
 

@@ -67,6 +67,17 @@ def test_a_ledger_of_a_newer_version_is_read() -> None:
     assert from_json({"files": [{"path": "a", "colour": "red"}], "novel": 1}).file("a") is not None
 
 
+def test_how_the_model_ended_its_turns_is_known_in_its_words() -> None:
+    story = busy()
+    story.says("The parser is fixed:\n`parse_all` was wrong.")
+    story.user("thanks")
+    story.says("x" * 1_000)
+    reports = fold_ledger(Ledger(), story.records).reports
+    assert [report.turn for report in reports] == [1, 2]
+    assert reports[0].text == "The parser is fixed: `parse_all` was wrong."
+    assert len(reports[1].text) == 400
+
+
 def test_a_failed_edit_changes_nothing() -> None:
     story = Story()
     story.user("go")
