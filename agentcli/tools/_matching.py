@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from agentcli.tools._text import newline_style
 
-_NEWLINE = r"(?:\r\n|\n|\r)"
+_NEWLINE = r"(?:\r\n|(?<!\r)\n|\r(?!\n))"
+"""One line ending; never a half of `\\r\\n`."""
+
 _FOLD = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′", "'"),
@@ -82,8 +84,10 @@ def nearest(text: str, old: str) -> str:
 def _exact(text: str, old: str) -> Iterator[Match]:
     start = text.find(old)
     while start >= 0:
-        yield Match(start, start + len(old), exact=True)
-        start = text.find(old, start + len(old))
+        end = start + len(old)
+        if "\r\n" not in (text[max(0, start - 1) : start + 1], text[end - 1 : end + 1]):  # not half a line ending
+            yield Match(start, end, exact=True)
+        start = text.find(old, end)
 
 
 def _other_line_endings(text: str, old: str) -> Iterator[Match]:
@@ -95,6 +99,8 @@ def _other_trailing_blanks(text: str, old: str) -> Iterator[Match]:
     pattern = f"[ \\t]*{_NEWLINE}".join(re.escape(line.rstrip(" \t")) for line in lines)
     if lines[-1] != lines[-1].rstrip(" \t"):
         pattern += r"[ \t]*(?=[\r\n]|\Z)"
+    if not lines[0].strip(" \t"):
+        pattern = r"(?<![ \t])" + pattern  # from the first of many blanks only, or else the time grows with their square
     return _by_pattern(text, pattern) if old.strip() else iter(())
 
 
@@ -112,13 +118,12 @@ def _other_indentation(text: str, old: str) -> Iterator[Match]:
     core, n = wanted[first].lstrip(" \t"), 0
     while n + len(wanted) <= len(lines):
         indent = _shift(wanted, lines[n : n + len(wanted)]) if lines[n + first].endswith(core) else None
-        if indent is None:
+        last, end = spans[n + len(wanted) - 1]
+        bare_end = last + len(text[last:end].rstrip("\r\n"))
+        if indent is None or (ends_line and bare_end == end):
             n += 1
             continue
-        end = spans[n + len(wanted) - 1][1]
-        if not ends_line:
-            end = spans[n + len(wanted) - 1][0] + len(text[spans[n + len(wanted) - 1][0] : end].rstrip("\r\n"))
-        yield Match(spans[n][0], end, indent)
+        yield Match(spans[n][0], end if ends_line else bare_end, indent)
         n += len(wanted)
 
 

@@ -12,7 +12,7 @@ from agentcli.core.tool import Outcome, Workplace
 from agentcli.tools._diff import unified
 from agentcli.tools._files import changing, load_if_there, missing, remember, replace, require_seen
 from agentcli.tools._matching import Match, find, nearest, replacement
-from agentcli.tools._paths import Spot
+from agentcli.tools._paths import Spot, locate
 from agentcli.tools._text import Encoding, decode, encode, plural, shown
 
 
@@ -66,9 +66,12 @@ def multi_title(given: Mapping[str, Any]) -> str:
 
 def preview(work: Workplace, path: str, changes: Sequence[Replacement]) -> str:
     """The unified diff that these changes would make, for whoever must allow them. Raises ToolError where they cannot be made."""
+    place = locate(work, path)
+    if not place.path.exists() and changes and changes[0].old_string == "":
+        return unified("", _in_order("", changes, place.shown)[0], place.shown, created=True).text
     with changing(work, path) as spot:
         _, before, after, _ = _changed(work, spot, changes)
-    return unified(before, after, spot.shown).text
+    return unified(shown(before), shown(after), spot.shown).text
 
 
 def _edit(work: Workplace, path: str, changes: Sequence[Replacement]) -> Outcome:
@@ -97,15 +100,20 @@ def _changed(work: Workplace, spot: Spot, changes: Sequence[Replacement]) -> tup
             f"{spot.shown} is a notebook; text edits break its JSON. Change it with bash and a script (python with nbformat or json)."
         )
     encoding, before = _text_of(work, spot, may_be_new=changes[0].old_string == "")
-    after, notes = before, []
-    for n, change in enumerate(changes, 1):
-        where = f"Edit {n} of {len(changes)}: " if len(changes) > 1 else ""
-        applied = _apply(after, change, spot.shown, where)
-        after = applied.text
-        notes.append(applied)
+    after, notes = _in_order(before, changes, spot.shown)
     if after == before:
         raise ToolError(f"The edits leave {spot.shown} as it is. Nothing was changed.")
     return encoding, before, after, notes
+
+
+def _in_order(text: str, changes: Sequence[Replacement], name: str) -> tuple[str, list[_Applied]]:
+    notes = []
+    for n, change in enumerate(changes, 1):
+        where = f"Edit {n} of {len(changes)}: " if len(changes) > 1 else ""
+        applied = _apply(text, change, name, where)
+        text = applied.text
+        notes.append(applied)
+    return text, notes
 
 
 def _text_of(work: Workplace, spot: Spot, may_be_new: bool) -> tuple[Encoding, str]:

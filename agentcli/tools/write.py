@@ -10,6 +10,7 @@ from typing import Any
 from agentcli.core.tool import Outcome, Workplace
 from agentcli.tools._diff import unified
 from agentcli.tools._files import changing, load_if_there, remember, replace, require_seen
+from agentcli.tools._paths import locate
 from agentcli.tools._text import Encoding, decode, encode, plural, shown, with_newlines
 
 
@@ -24,8 +25,6 @@ def title(given: Mapping[str, Any]) -> str:
 
 def preview(work: Workplace, path: str, content: str) -> str:
     """The unified diff that writing would make, for whoever must allow it; folders that are missing are not made."""
-    from agentcli.tools._paths import locate
-
     place = locate(work, path)
     if not place.path.exists():
         return unified("", content, place.shown, created=True).text
