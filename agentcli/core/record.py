@@ -81,6 +81,7 @@ class Compaction:
     cost: float | None = None
     kept: tuple[int, ...] = ()
     replaced: Mapping[str, str] = field(default_factory=dict)
+    cleared: tuple[str, ...] = ()
     drop_thinking_before: int = 0
     continues: bool = False
     note: str = ""

@@ -90,7 +90,9 @@ class Life:
         seqs = [entry.seq for entry in self.history.entries]
         if len(seqs) < 2:
             return
-        cut = self.dice.randrange(1, len(seqs) + 1)
+        # What an earlier compaction kept as a primer stays one: the part that stays as it is never grows backwards.
+        primers = sum(seq < self.kept_from for seq in seqs)
+        cut = self.dice.randrange(max(primers, 1), len(seqs) + 1)
         before, kept_from = seqs[:cut], seqs[cut] if cut < len(seqs) else self.history.last_seq + 1
         status = "compressed" if self.dice.random() < 0.8 else "failed_inflated"
         self.say(
@@ -106,6 +108,11 @@ class Life:
                 carry=self.history.carry,
             )
         )
+
+    @property
+    def kept_from(self) -> int:
+        newest = self.history.compaction
+        return newest.body.kept_from if newest and isinstance(newest.body, Compaction) else 0
 
     def undo(self) -> None:
         newest = self.records[-1] if self.records else None
