@@ -113,6 +113,10 @@ class Terminal:
         """The rows of the window."""
         return self._rows(self._replay())
 
+    def picture(self) -> pyte.HistoryScreen:
+        """The screen with its colours."""
+        return self._replay()
+
     @property
     def cursor(self) -> tuple[int, int]:
         """Row and column."""

@@ -150,7 +150,8 @@ def _around(state: State, size: Size, theme: Theme) -> list[str]:
 
 def _busy(state: State, size: Size, theme: Theme, now: float) -> list[str]:
     lines = _running(state.running, size, theme, now)
-    if state.work is not None:
+    # While a question is open, it is the person who works.
+    if state.work is not None and state.dialog is None:
         lines += _todo(state.todo, size, theme)
         doing = f"Writing {state.writing}" if state.writing else "Thinking" if state.thought else state.work.doing
         if state.running and not state.thought:
