@@ -1,0 +1,53 @@
+"""Nothing is imported before it is needed: that is what keeps starting fast."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = (
+    "anthropic",
+    "google.genai",
+    "prompt_toolkit",
+    "rich",
+    "tiktoken",
+    "typer",
+    "httpx2",
+    "pydantic",
+    "tree_sitter",
+)
+
+
+def loaded(code: str, tmp_path: Path) -> set[str]:
+    """The modules that are loaded in a fresh interpreter after running this code."""
+    script = f"import sys\n{code}\nprint('\\n'.join(sorted(sys.modules)), file=sys.stderr)"
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=env, cwd=tmp_path, check=True
+    )
+    return set(done.stderr.split("\n"))
+
+
+def test_the_version_needs_nothing(tmp_path: Path) -> None:
+    modules = loaded("from agentcli.__main__ import main\nmain(['--version'])", tmp_path)
+    assert not modules & {*HEAVY, "asyncio", "json", "dataclasses"}
+    assert {module for module in modules if module.startswith("agentcli")} == {"agentcli", "agentcli.__main__"}
+
+
+def test_the_composition_root_loads_no_sdk_and_no_terminal_library(tmp_path: Path) -> None:
+    assert not loaded("import agentcli.app", tmp_path) & set(HEAVY)
+
+
+def test_the_early_prompt_needs_only_a_handful_of_modules(tmp_path: Path) -> None:
+    modules = loaded("import agentcli.ui.early", tmp_path)
+    assert not modules & {*HEAVY, "asyncio", "json", "dataclasses"}
+
+
+@pytest.mark.parametrize("model", ["script:echo", "script:steps:2"])
+def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_sdk(tmp_path: Path, model: str) -> None:
+    run = f"from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', '{model}'])"
+    modules = loaded(run, tmp_path)
+    assert not modules & (set(HEAVY) - {"typer", "pydantic"})  # typer brings pydantic
