@@ -1,0 +1,49 @@
+"""Summaries without a model: what the ledger knows, in the form that each policy wants."""
+
+from __future__ import annotations
+
+from agentcli.context.compaction import Summary, Task
+from agentcli.context.material import ends
+from agentcli.context.merge import from_ledger
+from agentcli.context.outcomes import outcome
+from agentcli.context.policies.regions import heading
+from agentcli.context.snapshot import SnapshotSettings, render, trimmed
+from agentcli.context.tokens import Counts
+from agentcli.core.message import ToolResult
+
+CLIP = 1_200
+"""Characters left of an output that a plan cuts to its two ends."""
+LONGEST = 60_000
+"""Characters of the longest snapshot."""
+
+
+def summary_of(task: Task, counts: Counts) -> Summary:
+    """The summary of the part that goes, repeatable and free of charge."""
+    cut = {call: text for call, text in _outputs(task).items() if call in set(task.plan.cleared)}
+    clipped = {call: f'{ends(text, CLIP)}\n[recall(id="{call}") shows all of it]' for call, text in cut.items()}
+    if task.policy.form == "regions":
+        return Summary(replaced=clipped | _regions(task))
+    if not task.plan.summarised:
+        return Summary(replaced=clipped)
+    made = from_ledger(task.ledger, task.former_snapshot, task.goal, SnapshotSettings())
+    return Summary(render(trimmed(made, LONGEST)), replaced=clipped)
+
+
+def _regions(task: Task) -> dict[str, str]:
+    """For each region its heading and how its calls ended; the results behind the first only say where to look."""
+    outputs, turns = _outputs(task), _turns(task)
+    made: dict[str, str] = {}
+    for region in task.plan.regions:
+        title = heading(min(turns[call] for call in region), max(turns[call] for call in region))
+        lines = [f"- {call}: {outcome(outputs[call], False)[:200]}" for call in region]
+        made |= dict.fromkeys(region, f"{title}\nsee the result of {region[0]}")
+        made[region[0]] = "\n".join((title, *lines))
+    return made
+
+
+def _outputs(task: Task) -> dict[str, str]:
+    return {block.tool_use_id: block.part.output for block in task.view.blocks if isinstance(block.part, ToolResult)}
+
+
+def _turns(task: Task) -> dict[str, int]:
+    return {block.tool_use_id: message.turn for message in task.view.messages for block in message.blocks}

@@ -1,0 +1,242 @@
+"""Plays a recorded session again, request by request, as if another policy had kept its context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from agentcli.context.assemble import assemble
+from agentcli.context.check import check
+from agentcli.context.compaction import Summary, Task, after, body, shrinkage, task
+from agentcli.context.estimators import Calibrated
+from agentcli.context.lab.emulate import Cache
+from agentcli.context.lab.ledgered import summary_of
+from agentcli.context.lab.probes import Fact, Kept, facts, gone_from, kept
+from agentcli.context.limits import Limits, limits_of
+from agentcli.context.policies import plan, policy_named
+from agentcli.context.prune import Pressure, free_because, plan_prune
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens import Counts
+from agentcli.context.view import View, view
+from agentcli.core.history import History, evolve, in_force
+from agentcli.core.message import Message, ToolResult, Usage
+from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
+from agentcli.core.record import Body, Compaction, Record, Settings, Todo, Trigger
+
+PRUNES = ("auto", "opencode")
+"""The policies that clear old outputs; the others only compact."""
+
+Summarise = Callable[[Task, Counts], Summary]
+"""Writes the summary of a compaction; by default from the ledger, without a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Under which conditions sessions are replayed.
+
+    `head` are the tokens of system and tools where the session does not say them. `summary_prices` are those of the model that would
+    write the summaries (by default the session's own); `scratchpad` the tokens of reasoning that a summary is taken to cost.
+    """
+
+    model: ModelSpec
+    settings: ContextSettings = field(default_factory=ContextSettings)
+    head: int = 4_500
+    rate: float = 0.34
+    summary_prices: Prices | None = None
+    scratchpad: int = 500
+    summarise: Summarise = summary_of
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """How a session went under a policy. `sizes` are the tokens of each prompt; `cost` in USD, summaries included.
+
+    `overflows` counts prompts that the policy let grow beyond what is usable, each answered by a forced compaction and a second
+    try; `refused` those that did not fit even then. `kept` is the fate of the facts in what is no longer in view, `planted` of those
+    that the caller asked after. `broken` names violated invariants.
+    """
+
+    policy: str
+    sizes: tuple[int, ...] = ()
+    usage: Usage = Usage()
+    cost: float = 0.0
+    summary_cost: float = 0.0
+    compactions: int = 0
+    prunes: int = 0
+    overflows: int = 0
+    refused: int = 0
+    kept: Kept = field(default_factory=Kept)
+    planted: Kept = field(default_factory=Kept)
+    broken: tuple[str, ...] = ()
+
+    @property
+    def requests(self) -> int:
+        """How many prompts were sent."""
+        return len(self.sizes)
+
+    @property
+    def peak(self) -> int:
+        """Tokens of the largest prompt."""
+        return max(self.sizes, default=0)
+
+
+def replay(records: Sequence[Record], policy: str, setup: Setup, planted: Iterable[Fact] = ()) -> Played:
+    """The session under this policy, with the fate of `planted` facts at its end.
+
+    What its own policy once did to its view is left out; everything else happens as recorded.
+    """
+    player = _Player(policy, setup)
+    for record in _spoken(records):
+        player.add(record)
+    return player.result(planted)
+
+
+def _spoken(records: Iterable[Record]) -> list[Record]:
+    """What happened: messages, results and todo lists; without what the user took back."""
+    bodies = (Message, ToolResult, Todo, Settings)
+    return [record for record in in_force(list(records)) if isinstance(record.body, bodies)]
+
+
+class _Player:
+    def __init__(self, policy: str, setup: Setup) -> None:
+        self.policy, self.setup, self.model = policy, setup, setup.model
+        self.limits: Limits = limits_of(setup.model, setup.settings)
+        # The emulated provider and the policies count by the same rule: what is compared is what they do, not how well they guess.
+        self.counts = Counts(Calibrated(rate=setup.rate), model=setup.model.id)
+        self.cache = Cache(setup.model, self.counts)
+        self.history, self.records = History(), list[Record]()
+        self.wears(("s" * round(setup.head / setup.rate),), ())
+        self.played = Played(policy)
+        self.sizes: list[int] = []
+        self.broken: set[str] = set()
+        self.now = 0.0
+        self.futile = 0
+        self._view: tuple[History, View] = (self.history, view(self.history))
+        self.edited = True
+
+    @property
+    def shown(self) -> View:
+        """The view of the history as it stands, made once."""
+        if self._view[0] is not self.history:
+            self._view = (self.history, view(self.history))
+        return self._view[1]
+
+    def add(self, record: Record) -> None:
+        """The next thing that happened; before a reply its request is made."""
+        match record.body:
+            case Message("assistant") as message:
+                self.ask(record, message)
+            case Message("user") if self.policy == "opencode":
+                self.prune(Pressure())  # after each prompt, as its rule has it
+                self.keep(record.body, record.time)
+            case Settings(system=system, tools=tools):
+                if system or tools:
+                    self.wears(system, tuple(_schema(raw) for raw in tools))
+            case other:
+                self.keep(other, record.time)
+
+    def wears(self, system: tuple[str, ...], tools: tuple[ToolSchema, ...]) -> None:
+        """From now on requests begin with these."""
+        self.system, self.tools = system, tools
+        self.counts.head = self.counts.overhead(system, tools)
+
+    def ask(self, record: Record, message: Message) -> None:
+        self.now = _seconds(self.records[-1].time if self.records else record.time)
+        self.make_room()
+        request, size = self.request()
+        if size > self.limits.usable:
+            self.played = replace(self.played, overflows=self.played.overflows + 1)
+            self.compact("overflow")
+            request, size = self.request()
+            self.played = replace(self.played, refused=self.played.refused + (size > self.limits.usable))
+        output = (message.usage.output if message.usage else 0) or sum(map(self.counts.part, message.parts))
+        usage = self.cache.usage(request, self.now, output)
+        cost = self.model.cost(usage) or 0.0
+        self.played = replace(self.played, usage=self.played.usage + usage, cost=self.played.cost + cost)
+        self.sizes.append(usage.prompt)
+        reported = replace(message, usage=usage, cost=cost, provider=self.model.provider, model=self.model.id)
+        self.keep(reported, record.time)
+
+    def make_room(self) -> None:
+        """As the agent does before each request: prune if that pays, compact at the policy's marks."""
+        size = self.counts.prompt(self.shown)
+        if self.policy == "auto":
+            now = datetime.fromtimestamp(self.now, UTC)
+            free = free_because(self.shown, self.model.id, now, self.limits.cache_lifetime)
+            self.prune(Pressure(free=free, need=max(0, size - self.limits.hard)))
+        due = plan(self.policy, self.shown, self.limits, self.counts, self.setup.settings)
+        boundary = bool(self.records) and isinstance(self.records[-1].body, Message)
+        if due.trigger is not None and (boundary or due.trigger != "soft"):
+            self.compact("auto")
+
+    def prune(self, pressure: Pressure) -> None:
+        body, _ = plan_prune(
+            self.shown, self.counts, self.limits, self.setup.settings.prune, pressure=pressure, policy=self.policy
+        )
+        if body is not None:
+            self.keep(body, self.records[-1].time)
+            self.edited = True
+            self.played = replace(self.played, prunes=self.played.prunes + 1)
+
+    def compact(self, trigger: Trigger) -> None:
+        shown = self.shown
+        if self.counts.prompt(shown) <= 1.1 * self.futile:
+            return
+        made = plan(self.policy, shown, self.limits, self.counts, self.setup.settings, forced=trigger != "auto")
+        if made.trigger is None or not (made.summarised or made.cleared):
+            return
+        rules = policy_named(self.policy)
+        work = task(made, rules, self.history, self.counts, self.limits, self.setup.settings)
+        summary = self.setup.summarise(work, self.counts)
+        record = body(work, summary, trigger, self.limits.preserved_thinking)
+        self.pay_for(work, record)
+        self.edited = True
+        shrunk = shrinkage(shown, after(self.history, record), self.counts) or 0.0
+        if shrunk < (self.setup.settings.min_shrink if rules.stricter else 0.0):
+            self.futile = self.counts.prompt(shown)
+            return
+        self.futile = 0
+        later = max(0, round(made.tokens_before * (1 - shrunk)))
+        self.keep(replace(record, tokens_before=made.tokens_before, tokens_after=later), self.records[-1].time)
+        self.played = replace(self.played, compactions=self.played.compactions + 1)
+
+    def pay_for(self, work: Task, record: Compaction) -> None:
+        """What a model would have taken for the summary: it reads the part that goes, and writes."""
+        if not work.plan.summarised:
+            return
+        read = sum(map(self.counts.message, work.gone))
+        written = self.counts.text(record.snapshot) + sum(map(self.counts.text, record.replaced.values()))
+        prices = self.setup.summary_prices or self.model.prices or Prices()
+        cost = prices.cost(Usage(input=read, output=written + self.setup.scratchpad))
+        self.played = replace(self.played, cost=self.played.cost + cost, summary_cost=self.played.summary_cost + cost)
+
+    def request(self) -> tuple[Request, int]:
+        request = assemble(self.shown, self.system, self.tools, self.model, counts=self.counts)
+        if self.edited:
+            self.broken |= {violation.invariant for violation in check(request, self.shown)}
+            self.edited = False
+        return request, self.counts.prompt(self.shown)
+
+    def keep(self, body: Body, time: str) -> None:
+        record = Record(len(self.records) + 1, "", time, "", body)
+        self.records.append(record)
+        self.history = evolve(self.history, record)
+
+    def result(self, planted: Iterable[Fact]) -> Played:
+        lost = gone_from(self.shown, self.records)
+        fate = kept(facts(lost), self.shown, self.records)
+        asked = kept(planted, self.shown, self.records)
+        return replace(
+            self.played, sizes=tuple(self.sizes), kept=fate, planted=asked, broken=tuple(sorted(self.broken))
+        )
+
+
+def _schema(raw: Mapping[str, Any]) -> ToolSchema:
+    return ToolSchema(str(raw["name"]), str(raw.get("description") or ""), raw.get("parameters") or {})
+
+
+def _seconds(time: str) -> float:
+    moment = datetime.fromisoformat(time)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,80 @@
+"""What each policy would cost: `python -m tests.bench.bench_lab [TRACES] [PROCESSES]`, by default 200 traces.
+
+Replays made-up sessions, and the recorded one where it lies beside the checkout, under every policy with the provider's cache emulated.
+Prices are those of the model table; a summary is charged as a call of a small model of the same family would be.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from agentcli.context.lab.replay import Played, Setup, replay
+from agentcli.context.lab.report import Report
+from agentcli.context.lab.traces import trace
+from agentcli.context.settings import POLICIES
+from agentcli.core.record import Record
+from agentcli.providers.catalog import spec
+from agentcli.sessions.importing import read
+
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
+MODEL, SUMMARISER = "anthropic/claude-opus-4-5", "anthropic/claude-haiku-4-5"
+BASELINE = "opencode"
+GOAL, WINS, PLANTED = 0.40, 0.95, 0.95
+
+
+def main() -> None:
+    """Print the table over all traces, then that of the real session, then whether the aims are met."""
+    traces, processes = (int(given) for given in (*sys.argv[1:], *("200", "2")[len(sys.argv) - 1 :]))
+    started = time.perf_counter()
+    with ProcessPoolExecutor(processes) as pool:
+        played = dict(zip(map(str, range(traces)), pool.map(one, range(traces), chunksize=4), strict=True))
+    report = Report(POLICIES, played)
+    print("\n".join(report.lines()[-len(POLICIES) - 1 :]))
+    for line in verdict(report):
+        print(line)
+    print(f"{traces} traces in {time.perf_counter() - started:.0f} s\n")
+    if REAL.exists():
+        real = Report(POLICIES, {"real session": {policy: replay(recorded(), policy, setup()) for policy in POLICIES}})
+        print("\n".join(real.lines()))
+        print(f"auto costs {real.cheaper('auto', BASELINE):.1%} less than {BASELINE}")
+
+
+def one(seed: int) -> dict[str, Played]:
+    """One made-up session under every policy."""
+    made = trace(seed)
+    play = partial(replay, made.records, setup=setup(), planted=made.planted)
+    return {policy: play(policy) for policy in POLICIES}
+
+
+def recorded() -> list[Record]:
+    """The recorded session."""
+    return [Record(seq, "", time, "", body) for seq, (time, body) in enumerate(read(REAL).bodies, 1)]
+
+
+def setup(model: str = MODEL) -> Setup:
+    """The conditions of this bench."""
+    return Setup(spec(model), summary_prices=spec(SUMMARISER).prices)
+
+
+def verdict(report: Report) -> list[str]:
+    """Each aim, what was measured, and whether it is met."""
+    auto = report.totals()["auto"]
+    saved = sorted(1 - each["auto"].cost / each[BASELINE].cost for each in report.played.values())
+    enough = sum(share >= GOAL for share in saved) / len(saved)
+    aims = [
+        (f"auto below the plain prune rule, over all: {report.cheaper('auto', BASELINE):.1%}", report.cheaper("auto", BASELINE) >= GOAL),
+        (f"in the median trace: {saved[len(saved) // 2]:.1%}; by {GOAL:.0%} or more in {enough:.1%} of traces", None),
+        (f"below every other policy in {report.wins('auto'):.1%} of traces", report.wins("auto") >= WINS),
+        (f"overflows: {auto.overflows}, refused: {auto.refused}", auto.overflows == 0),
+        (f"planted facts retained or recallable: {auto.planted.recoverability:.1%}", auto.planted.recoverability >= PLANTED),
+        (f"violated invariants: {', '.join(auto.broken) or 'none'}", not auto.broken),
+    ]  # fmt: skip
+    return [f"{'      ' if met is None else 'met   ' if met else 'MISSED'} {what}" for what, met in aims]
+
+
+if __name__ == "__main__":
+    main()

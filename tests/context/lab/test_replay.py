@@ -1,0 +1,128 @@
+"""Recorded sessions are played again under any policy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentcli.context.lab.replay import Played, Setup, replay
+from agentcli.context.lab.traces import Shape, trace
+from agentcli.context.settings import POLICIES, ContextSettings
+from agentcli.core.errors import ConfigError
+from agentcli.core.message import Message, Text, Usage
+from agentcli.core.model import ModelSpec, Prices
+from agentcli.core.record import Compaction, Record, Settings, Undo
+
+MODEL = ModelSpec("anthropic", "claude", window=60_000, max_output=8_000, prices=Prices(5, 25, 0.5, 6.25))
+SETUP = Setup(MODEL)
+SHORT = trace(1, Shape(turns=(2, 2), steps=(2, 3), files=(2, 3), lines=(10, 20)))
+LONG = trace(2, Shape(turns=(6, 6), steps=(6, 8), files=(4, 6), lines=(80, 200)))
+
+
+@pytest.fixture(scope="module")
+def long_runs() -> dict[str, Played]:
+    return {policy: replay(LONG.records, policy, SETUP, LONG.planted) for policy in POLICIES}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_short_session_is_left_alone_by_every_policy(policy: str):
+    played = replay(SHORT.records, policy, SETUP)
+    assert (played.compactions, played.prunes, played.overflows) == (0, 0, 0)
+    assert played.kept.facts == 0
+    replies = [
+        record.body for record in SHORT.records if isinstance(record.body, Message) and record.body.role == "assistant"
+    ]
+    assert played.requests == len(replies)
+    assert list(played.sizes) == sorted(played.sizes)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_each_prompt_is_paid_for_once(long_runs: dict[str, Played], policy: str):
+    played = long_runs[policy]
+    assert sum(played.sizes) == played.usage.prompt
+    assert played.cost == pytest.approx(MODEL.prices.cost(played.usage) + played.summary_cost if MODEL.prices else 0)
+    assert played.requests == long_runs["auto"].requests
+    assert played.broken == ()
+
+
+def test_auto_never_overflows_a_small_window(long_runs: dict[str, Played]):
+    played = long_runs["auto"]
+    assert (played.overflows, played.refused) == (0, 0)
+    assert played.peak <= MODEL.usable
+    assert played.prunes + played.compactions > 0
+
+
+def test_a_replay_is_repeatable(long_runs: dict[str, Played]):
+    assert replay(LONG.records, "auto", SETUP, LONG.planted) == long_runs["auto"]
+
+
+def test_planted_facts_can_be_recalled_after_all_that(long_runs: dict[str, Played]):
+    played = long_runs["auto"]
+    assert played.kept.facts > 20
+    assert played.kept.recoverability >= 0.95
+    assert played.planted.facts == len(LONG.planted)
+    assert played.planted.recoverability >= 0.95
+
+
+def test_what_the_session_once_did_to_its_own_view_is_left_out():
+    last = SHORT.records[-1]
+    cut = Record(
+        last.seq + 1, "", last.time, "", Compaction("auto", "compressed", "auto", (1, last.seq), last.seq + 1, "s")
+    )
+    assert replay((*SHORT.records, cut), "auto", SETUP) == replay(SHORT.records, "auto", SETUP)
+
+
+def test_what_the_user_took_back_is_left_out():
+    last = SHORT.records[-1]
+    extra = Record(last.seq + 1, "", last.time, "", Message("user", (Text("no"),), 9))
+    back = Record(last.seq + 2, "", last.time, "", Undo(last.seq, "rewind"))
+    assert replay((*SHORT.records, extra, back), "auto", SETUP) == replay(SHORT.records, "auto", SETUP)
+
+
+def test_recorded_output_is_what_a_reply_costs():
+    said = [replace(record, body=replace(record.body, usage=Usage(output=1_000))) if isinstance(record.body, Message) and record.body.role == "assistant" else record for record in SHORT.records]  # fmt: skip
+    played = replay(said, "auto", SETUP)
+    assert played.usage.output == 1_000 * played.requests
+
+
+def test_a_long_pause_makes_the_cache_cold():
+    quick = [replace(record, time="2026-01-05T09:00:00.000Z") for record in SHORT.records]
+    slow = [replace(record, time=f"2026-01-{n + 1:02}T09:00:00.000Z") for n, record in enumerate(SHORT.records[:28])]
+    assert replay(quick, "auto", SETUP).usage.cache_read > 0
+    assert replay(slow, "auto", SETUP).usage.cache_read == 0
+
+
+def test_system_and_tools_of_the_session_count_where_it_says_them():
+    worn = Record(0, "", SHORT.records[0].time, "", Settings(system=("word " * 20_000,), tools=({"name": "read", "description": "", "parameters": {}},)))  # fmt: skip
+    assert (
+        replay((worn, *SHORT.records), "auto", SETUP).sizes[0] > replay(SHORT.records, "auto", SETUP).sizes[0] + 20_000
+    )
+
+
+def test_settings_decide():
+    off = ContextSettings(autocompact=False, prune=replace(ContextSettings().prune, enabled=False))
+    played = replay(LONG.records, "auto", replace(SETUP, model=replace(MODEL, window=2_000_000), settings=off))
+    assert (played.compactions, played.prunes) == (0, 0)
+
+
+def test_a_policy_that_does_not_exist_is_named():
+    with pytest.raises(ConfigError, match="'gemni'"):
+        replay(SHORT.records, "gemni", SETUP)
+
+
+REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "real-session.jsonl"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL.exists(), reason="the recorded session is not here")
+def test_the_real_session_goes_through_auto_without_an_overflow():
+    from agentcli.sessions.importing import read
+
+    records = [Record(seq, "", time, "", body) for seq, (time, body) in enumerate(read(REAL).bodies, 1)]
+    opus = replace(MODEL, window=200_000, max_output=64_000)
+    auto, plain = (replay(records, policy, Setup(opus)) for policy in ("auto", "opencode"))
+    assert (auto.overflows, auto.broken) == (0, ())
+    assert auto.cost < plain.cost
+    assert auto.kept.recoverability > 0.9
