@@ -201,6 +201,7 @@ def _compaction_to_json(body: Compaction) -> Json:
         "cost": body.cost,
         "kept": list(body.kept),
         "replaced": dict(body.replaced),
+        "cleared": list(body.cleared),
         "drop_thinking_before": body.drop_thinking_before,
         "continues": body.continues,
         "note": body.note,

@@ -211,11 +211,12 @@ def _compacted(history: History, record: Record, body: Compaction) -> History:
     stays = set(body.kept)
     entries = tuple(entry for entry in history.entries if entry.seq >= body.kept_from or entry.seq in stays)
     alive = {entry.body.call_id for entry in entries if isinstance(entry.body, ToolResult)}
+    cleared = {**history.cleared, **dict.fromkeys(body.cleared, record.seq)}
     compacted = replace(
         history,
         entries=entries,
         compaction=record,
-        cleared=MappingProxyType({call: seq for call, seq in history.cleared.items() if call in alive}),
+        cleared=MappingProxyType({call: seq for call, seq in cleared.items() if call in alive}),
         prunes=(),
     )
     return replace(compacted, undone=_around(compacted, history.undone))

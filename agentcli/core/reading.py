@@ -176,6 +176,7 @@ def _compaction(raw: Mapping[str, Any]) -> Compaction:
         continues=bool(raw.get("continues")),
         note=text(raw, "note"),
         carry=_carry(table(raw, "carry")),
+        cleared=items(raw, "cleared", str),
     )
 
 

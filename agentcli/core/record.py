@@ -62,7 +62,8 @@ class Compaction:
 
     `covers` are the first and last seq that were summarised, `kept_from` the seq of the first record that stays as it was.
     `kept` are seqs before `kept_from` that stay verbatim all the same (primers of `sliding`), `replaced` maps call ids to
-    the summary that stands in place of their output (`regions`). Only status `compressed` changes the view.
+    the summary that stands in place of their output (`regions`), `cleared` are calls whose outputs are cleared in the same
+    step, because it rewrites the cache anyway. Only status `compressed` changes the view.
     """
 
     trigger: Trigger
@@ -81,11 +82,11 @@ class Compaction:
     cost: float | None = None
     kept: tuple[int, ...] = ()
     replaced: Mapping[str, str] = field(default_factory=dict)
-    cleared: tuple[str, ...] = ()
     drop_thinking_before: int = 0
     continues: bool = False
     note: str = ""
     carry: Carry = Carry()
+    cleared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,11 +85,12 @@ class Session:
         writer = self._writing()
         record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, body)
         data = encode(record)
-        self._info = note(self._info, record, digest(data))
+        # In memory it is whole before the disk is asked: whatever interrupts the writing, it is written later.
         writer.add(record, data)
+        self._info = note(self._info, record, digest(data))
+        self._fold_in(record)
         if (writer.made or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()
-        self._fold_in(record)
         return record
 
     def stream(self, parts: Sequence[Part]) -> None:
@@ -167,18 +168,19 @@ class Session:
             self._history = fold(self._tail())
 
     def _tail(self) -> list[Record]:
-        return tail(_WithWaiting(self._shelf, waiting=self._waiting()), self._info.records)
+        held = (*self._history.entries, *self._history.prunes, *self._waiting().values())
+        return tail(_FromMemory(self._shelf, {record.seq: record for record in held}), self._info.records)
 
     def _waiting(self) -> dict[int, Record]:
         return {record.seq: record for record in self._writer.waiting} if self._writer else {}
 
 
-class _WithWaiting(Reader):
-    """Reads what the disk has not taken yet from memory."""
+class _FromMemory(Reader):
+    """Reads from memory what is there, so that neither a slow nor a failing disk is asked for it again."""
 
-    def __init__(self, shelf: Shelf, waiting: dict[int, Record]) -> None:
+    def __init__(self, shelf: Shelf, memory: dict[int, Record]) -> None:
         super().__init__(shelf)
-        self._memory = waiting
+        self._memory = memory
 
     def read(self, seq: int, head: str = "") -> Record | None:
         return self._memory.get(seq) or super().read(seq, head)

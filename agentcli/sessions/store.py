@@ -221,6 +221,10 @@ class Store:
             raise StoreError(f"{folder} was restored but holds no session.")
         return info
 
+    def trashed(self) -> Sequence[Info]:
+        """The sessions in the trash, last deleted first."""
+        return [info for folder in self.trash.sessions() if (info := _info(folder)) is not None]
+
     def _unused(self, info: Info) -> str:
         names = {other.name for other in self.list(info.project_id)}
         stem = re.sub(r" \(\d+\)$", "", info.name)

@@ -130,6 +130,7 @@ def test_a_deleted_session_can_be_fetched_back(store: Store, tmp_path: Path) -> 
     before = store.list()
     store.delete(info)
     assert store.list() == []
+    assert [gone.id for gone in store.trashed()] == [info.id]
     with pytest.raises(InputError):
         store.find(info.id)
     assert store.restore(info.id).id == info.id

@@ -128,7 +128,7 @@ class Life:
                 self.say(Undo(self.dice.choice(prompts) - 1, "rewind"))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 2**32), steps=st.integers(1, 40))
 def test_the_tail_folds_to_the_same_history_as_the_whole(seed: int, steps: int) -> None:
     life = Life(random.Random(seed))
