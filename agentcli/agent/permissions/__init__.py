@@ -2,15 +2,13 @@
 
 from agentcli.agent.permissions.decide import SUBJECTS, Decision, decide, standing_check
 from agentcli.agent.permissions.explain import EFFECTS, explain, explain_lines, show
-from agentcli.agent.permissions.git import GIT_HARDENED_ENV, SCRUBBED_VARIABLES, GitFacts, git_facts
+from agentcli.agent.permissions.git import GitFacts, git_facts
 from agentcli.agent.permissions.paths import PathVerdict, judge_path
 from agentcli.agent.permissions.place import CommandLimits, Place
 from agentcli.agent.permissions.rules import Rule, Rules, parse_rule, parse_rules
 
 __all__ = [
     "EFFECTS",
-    "GIT_HARDENED_ENV",
-    "SCRUBBED_VARIABLES",
     "SUBJECTS",
     "CommandLimits",
     "Decision",

@@ -169,8 +169,9 @@ def _protected(plain: Sequence[Command], readings: Sequence[Reading], inside: Co
 
 def _part_protected(part: Part, place: Place) -> str:
     words = [piece.text for piece in part.words]
-    if hidden := next(filter(could_name_protected, words[1:]), ""):
-        return f"{hidden} may stand for a protected file"
+    for piece in (*part.words[1:], *part.reads, *part.writes):
+        if piece.loose and could_name_protected(piece.text):
+            return f"{piece.text} may stand for a protected file"
     if words and not part.writes and not part.reads and all(piece.known for piece in part.words):
         (reading,) = read_only((Command(tuple(words), "", True),), place)
         if not reading.why or reading.protected:
@@ -194,7 +195,7 @@ def _paths_in(word: str) -> Iterator[str]:
 
 
 def _word_protected(text: str, write: bool, place: Place) -> str:
-    if named := names_protected(text, write=write) or could_name_protected(text):
+    if named := names_protected(text, write=write):
         return f"{named} is protected"
     if UNKNOWN in text or text.startswith("-"):
         return ""

@@ -7,52 +7,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-GIT_HARDENED_CONFIG: tuple[tuple[str, str], ...] = (
-    ("core.fsmonitor", "false"),
-    ("core.hooksPath", os.devnull),
-    ("core.pager", "cat"),
-    ("diff.external", ""),
-    ("safe.bareRepository", "explicit"),
-    ("log.showSignature", "false"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-)
-"""Config that every git command of the agent runs with, so that no repository chooses a program for it."""
-
-GIT_HARDENED_ENV: dict[str, str] = {
-    "GIT_CONFIG_COUNT": str(len(GIT_HARDENED_CONFIG)),
-    **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(GIT_HARDENED_CONFIG)},
-    **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(GIT_HARDENED_CONFIG)},
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_PAGER": "cat",
-    "PAGER": "cat",
-    "GIT_EDITOR": "true",
-}
-"""The environment for the bash tool: the hardened config, no pager, no editor, no prompt, no optional locks, no lazy fetch."""
-
-SCRUBBED_VARIABLES: tuple[str, ...] = (
-    "BASH_ENV",
-    "ENV",
-    "CDPATH",
-    "GLOBIGNORE",
-    "RIPGREP_CONFIG_PATH",
-    "GREP_OPTIONS",
-    "GREP_COLORS",
-    "LESSOPEN",
-    "TAR_OPTIONS",
-    "POSIXLY_CORRECT",
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_ASKPASS",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-)
-"""Variables to unset for the bash tool: each can change what an approved command does."""
-
 _CONFIG_BYTES = 1_000_000
 _HARMLESS = re.compile(
     r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol"

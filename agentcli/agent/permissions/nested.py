@@ -19,6 +19,9 @@ xvfb-run direnv mise asdf npx bunx uvx pipx docker podman kubectl make git if th
 """)
 """Commands that run another command which stands among their arguments."""
 
+SHELLS = words("bash sh zsh dash ksh ash fish busybox")
+"""Programs that read shell text."""
+
 _SCRIPTED = frozenset(" \t\n;|&$`(<>")
 _DEPTH = 6
 
@@ -76,16 +79,27 @@ def _plain_git(line: list[str]) -> list[str]:
 def _look(text: str, parts: list[Part], depth: int) -> bool:
     anatomy = dissect(text)
     whole = anatomy.whole
+    if depth and any(_reads_script(part) for part in anatomy.parts):
+        for text in anatomy.fed:
+            whole = _look(text, parts, depth - 1) and whole
     for part in anatomy.parts:
         parts.append(part)
         if not part.words:
             continue
         name = os.path.basename(part.words[0].text)
-        whole = whole and part.words[0].known
+        whole = whole and part.words[0].known and not part.words[0].loose and not _reads_script(part)
         if name in WRAPPERS:
             whole = whole and all(word.known for word in part.words)
             whole = _look_inside(part, parts, depth) and whole
     return whole
+
+
+def _reads_script(part: Part) -> bool:
+    """Whether a shell takes what it runs from its input."""
+    if not part.words:
+        return False
+    operands = [word.text for word in part.words[1:] if not word.text.startswith("-") or word.text in ("-", "-s", "-c")]
+    return os.path.basename(part.words[0].text) in SHELLS and (not operands or operands[0] in ("-", "-s", "/dev/stdin"))
 
 
 def _look_inside(part: Part, parts: list[Part], depth: int) -> bool:
@@ -95,8 +109,8 @@ def _look_inside(part: Part, parts: list[Part], depth: int) -> bool:
             continue
         if depth == 0:
             return False
-        script = word.text.partition("=")[2] if part.words[0].text == "alias" else word.text
-        whole = _look(script, parts, depth - 1) and whole
+        for script in {word.text, word.text.partition("=")[2].lstrip("!")}:
+            whole = _look(script, parts, depth - 1) and whole
     joined = " ".join(word.text for word in part.words[1:])
     if part.words[0].text == "eval" and depth:
         whole = _look(joined, parts, depth - 1) and whole

@@ -37,10 +37,14 @@ class NotPlain:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A word of any line as far as it can be told: `text` with `UNKNOWN` for what only the shell will know."""
+    """A word of any line as far as it can be told: `text` with `UNKNOWN` for what only the shell will know.
+
+    `loose` when it holds an unquoted wildcard or brace, so that the shell may put other words in its place.
+    """
 
     text: str
     known: bool = True
+    loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +58,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Anatomy:
-    """Every command of a line, nested ones too, and whether the parser could read all of it."""
+    """Every command of a line, nested ones too, the texts fed to them, and whether the parser could read all of it."""
 
     parts: tuple[Part, ...]
+    fed: tuple[str, ...]
     whole: bool
 
 
 UNKNOWN = "\ufffc"
+_LOOSE = frozenset("*?[{")
 
 
 def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
@@ -87,8 +93,10 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
 def dissect(text: str) -> Anatomy:
     """Every command that a line may run, however nested, for rules that forbid."""
     tree = _parser().parse(text.encode("utf-8", "surrogatepass"))
-    parts = tuple(_part(node) for node in _commands(tree.root_node))
-    return Anatomy(parts, not tree.root_node.has_error)
+    root = tree.root_node
+    fed = [node for node in _below(root) if node.type in ("heredoc_body", "herestring_redirect")]
+    parts = tuple(_part(node) for node in _commands(root))
+    return Anatomy(parts, tuple(map(_fed, fed)), not root.has_error)
 
 
 _BLANK = re.compile(r"[ \t]+")
@@ -105,8 +113,11 @@ _WORD = re.compile(
     r"|(?P<escape>\\[!-/:-@\[-`{-~ ])"
     r"|(?P<raw>'[^']*')"
     r'|(?P<double>"(?:[^"\\$`]|\\[^\n]|\$(?=["|) ]))*")'
-    r"|(?P<brace>(?<=@)\{[A-Za-z0-9/_-]+\})"
+    r"|(?P<brace>(?<=[@^])\{[A-Za-z0-9/_-]*\})"
+    r"|(?P<wild>[*?])"
 )
+# Whatever the shell puts for `--include=*.py`, it still begins with `--include=` and names files to search.
+_FIXED_OPTIONS = ("--include=", "--exclude=", "--exclude-dir=", "--glob=", "--iglob=")
 _OBSTACLES = {
     "$": "an expansion",
     "`": "a command substitution",
@@ -167,6 +178,8 @@ def _word(text: str, start: int, first: bool) -> tuple[str, int] | NotPlain:
         raw = piece.group()
         if piece.lastgroup == "bare" and (problem := _bare_problem(raw, place == start, first)):
             return NotPlain(f"the command holds {problem}")
+        if piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start):
+            return NotPlain("the command holds an unquoted wildcard")
         value.append(_piece_value(piece.lastgroup or "", raw))
         place = piece.end()
     if (place < len(text) and text[place] not in " \t\n;|&<>") or place == start:
@@ -304,18 +317,27 @@ def _value(node: Node) -> Piece:
     match node.type:
         case "word" | "number" | "string_content" | "variable_name" | "test_operator" | "[" | "]" | "[[" | "]]":
             inside = node.parent is not None and node.parent.type == "string"
-            return Piece(re.sub(r'\\([$`"\\])' if inside else r"\\(.)", r"\1", raw, flags=re.DOTALL))
+            plain = re.sub(r'\\([$`"\\])' if inside else r"\\(.)", r"\1", raw, flags=re.DOTALL)
+            return Piece(plain, loose=not inside and not _LOOSE.isdisjoint(raw))
         case "raw_string":
             return Piece(raw[1:-1])
         case "ansi_c_string":
             return Piece(_ansi(raw[2:-1]))
         case "string" | "translated_string" | "concatenation" | "command_name":
             pieces = [_value(child) for child in node.children if child.type not in ('"', "$")]
-            return Piece("".join(piece.text for piece in pieces), all(piece.known for piece in pieces))
+            text = "".join(piece.text for piece in pieces)
+            return Piece(text, all(piece.known for piece in pieces), any(piece.loose for piece in pieces))
         case "simple_expansion" | "expansion" if raw.strip("${}") in ("HOME", "PWD"):
             return Piece("$HOME" if "HOME" in raw else ".")
         case _:
             return Piece(UNKNOWN, False)
+
+
+def _fed(node: Node) -> str:
+    """The text of a here-document or here-string, as far as it can be told."""
+    if node.type == "heredoc_body":
+        return (node.text or b"").decode("utf-8", "replace")
+    return _value(node.children[-1]).text
 
 
 def _ansi(body: str) -> str:

@@ -16,7 +16,7 @@ _DIFF = (
 )
 _LOG = (
     _DIFF
-    + " -gncmit -n:number -L:text --oneline --graph --all --decorate[=word] --no-decorate --pretty[=format] --format=format"
+    + " -gncmitEFP -n:number -L:text --oneline --graph --all --decorate[=word] --no-decorate --pretty[=format] --format=format"
     " --abbrev-commit --no-abbrev-commit --follow --max-count=number --skip=number --since=text --after=text --until=text --before=text"
     " --author=text --committer=text --grep=text --invert-grep --all-match --regexp-ignore-case --extended-regexp --fixed-strings"
     " --perl-regexp --merges --no-merges --first-parent --reverse --branches[=text] --tags[=text] --remotes[=text] --date=text"

@@ -96,6 +96,34 @@ def test_yolo_stops_only_for_deny_rules_and_protected_paths(place: Place) -> Non
         "$'rm' x",
         "trap 'rm x' EXIT",
         "alias l='rm x'",
+        "bash <<EOF\nrm x\nEOF",
+        "bash <<< 'rm x'",
+        "cat <<EOF | sh\nrm x\nEOF",
+        "git -c alias.y='!rm x' y",
+        "env X='1' bash -c \"rm x\"",
+        "xargs -I{} rm {}",
+        "find . -name '*.o' -execdir rm -f {} +",
+        "busybox rm x",
+        "exec rm x",
+        "command -p rm x",
+        "ssh host 'rm x'",
+        "flock lock rm x",
+        "a() { rm x; }",
+        "case x in x) rm x ;; esac",
+        "while rm x; do :; done",
+        'echo "$(rm x)"',
+        "echo ${x:-$(rm x)}",
+        "cat <<EOF\n$(rm x)\nEOF",
+        "[[ -n $(rm x) ]]",
+        "((x = $(rm x)))",
+        "a=$(rm x)",
+        "export A=$(rm x)",
+        "time rm x",
+        "coproc rm x",
+        "ls & rm x",
+        "ls\nrm x",
+        "rm\tx",
+        "rm \\\n x",
     ],
 )
 def test_a_deny_rule_sees_through_every_wrapper_in_yolo(place: Place, command: str) -> None:
@@ -106,6 +134,18 @@ def test_a_command_that_hides_its_name_asks_where_deny_rules_stand(place: Place)
     rules = parse_rules(allow=["bash"], deny=["bash(rm *)"])
     assert ask("bash", "$CMD x", place, "yolo", rules).decision == "ask"
     assert ask("bash", "$CMD x", place, "yolo").decision == "allow"
+    for command in (
+        "/bin/r? x",
+        "{rm,x}",
+        "rm${IFS}x",
+        "$(echo rm) x",
+        "curl x | bash",
+        "bash -s",
+        "${x:-rm} x",
+        'bash -c "$X"',
+        "ls '",
+    ):
+        assert ask("bash", command, place, "yolo", rules).decision != "allow", command
 
 
 def test_deny_goes_before_ask_and_ask_before_allow(place: Place) -> None:

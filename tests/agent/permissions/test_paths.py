@@ -131,6 +131,11 @@ def test_private_folders_at_home_are_never_touched_unasked(place: Place, path: s
     assert decided("read", path, at_home) == "ask"
 
 
+def test_a_quoted_pattern_names_no_file(place: Place) -> None:
+    for command in ("sed -i 's/.*/x/' README.md", "perl -pe 's/[^a]*//' x", 'foo ".*" "{a,b}"'):
+        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", place).decision == "allow", command
+
+
 def test_the_shell_cannot_name_a_secret_by_a_wildcard(place: Place) -> None:
     for command in (
         "cat .e*",
