@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.agent.permissions.git_table import GIT_READERS
 from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
 from agentcli.agent.permissions.place import Place, resolved
 from agentcli.agent.permissions.scripts import find_reads
 from agentcli.agent.permissions.shapes import Found, fit
 from agentcli.agent.permissions.shell import Command
-from agentcli.agent.permissions.table import GIT_READERS, READERS
+from agentcli.agent.permissions.table import READERS
 
 _PRIVATE_SAMPLES = (".env", ".env.local", ".env.production", ".envrc")
 _STREAMS = frozenset({"-", os.devnull})

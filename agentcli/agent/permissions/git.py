@@ -7,27 +7,34 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.agent.permissions.scripts import words
+
 _CONFIG_BYTES = 1_000_000
-_HARMLESS = re.compile(
-    r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol"
-    r"|safecrlf|quotepath|abbrev|longpaths|whitespace|untrackedcache|preloadindex|compression|bigfilethreshold|commentchar"
-    r"|sparsecheckout|sparsecheckoutcone|splitindex|protecthfs|protectntfs|sharedrepository|multipackindex|commitgraph)"
-    r"|remote\.[^\n]*\.(url|pushurl|fetch|push|tagopt|prune|prunetags|mirror|skipdefaultupdate|skipfetchall|gh-resolved|followremotehead)"
-    r"|remote\.pushdefault"
-    r"|branch\.[^\n]*\.(remote|merge|rebase|pushremote|description|vscode-merge-base|gh-merge-base|github-pr-[a-z-]+)"
-    r"|branch\.(autosetupmerge|autosetuprebase|sort)"
-    r"|user\.(name|email|signingkey|useconfigonly)|author\.(name|email)|committer\.(name|email)"
-    r"|submodule\.[^\n]*\.(url|active|branch|ignore|shallow|fetchrecursesubmodules)|submodule\.(active|fetchjobs)"
-    r"|extensions\.(worktreeconfig|objectformat|noop|preciousobjects|refstorage|compatobjectformat|relativeworktrees)"
-    r"|(pull|push|fetch|init|receive|gc|pack|index|feature|advice|color|column|rerere|commit|tag|rebase|transfer|maintenance|lfs)"
-    r"\.[a-z.-]*(rebase|ff|default|defaultbranch|autosetupremote|followtags|prune|prunetags|parallel|auto|enabled|version"
-    r"|denycurrentbranch|threads|experimental|manyfiles|ui|status|branch|diff|autostash|autosquash|gpgsign|repo|strategy|schedule"
-    r"|repositoryformatversion|fsckobjects|statushints|detachedhead)"
-    r"|diff\.(algorithm|renames|renamelimit|mnemonicprefix|noprefix|colormoved|context|ignoresubmodules|submodule|statgraphwidth|indentheuristic|suppressblankempty)"
-    r"|status\.(short|branch|showuntrackedfiles|renames|ahead-behind|aheadbehind|relativepaths|showstash)"
-    r"|log\.(date|decorate|abbrevcommit|follow|mailmap)|merge\.(conflictstyle|ff|renames|renamelimit)|blame\.(date|coloring|showemail)"
-    r"|i18n\.(commitencoding|logoutputencoding)|lfs\.repositoryformatversion|http\.postbuffer"
-)
+_HARMLESS = words("""
+core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode core.symlinks
+core.autocrlf core.eol core.safecrlf core.quotepath core.abbrev core.longpaths core.whitespace core.untrackedcache core.preloadindex
+core.compression core.bigfilethreshold core.commentchar core.sparsecheckout core.sparsecheckoutcone core.splitindex core.protecthfs
+core.protectntfs core.sharedrepository core.multipackindex core.commitgraph
+remote.*.url remote.*.pushurl remote.*.fetch remote.*.push remote.*.tagopt remote.*.prune remote.*.prunetags remote.*.mirror
+remote.*.skipdefaultupdate remote.*.skipfetchall remote.*.gh-resolved remote.*.followremotehead remote.pushdefault
+branch.*.remote branch.*.merge branch.*.rebase branch.*.pushremote branch.*.description branch.*.vscode-merge-base
+branch.*.gh-merge-base branch.*.github-pr-owner-number branch.*.github-pr-base-branch branch.autosetupmerge branch.autosetuprebase
+branch.sort user.name user.email user.signingkey user.useconfigonly author.name author.email committer.name committer.email
+submodule.*.url submodule.*.active submodule.*.branch submodule.*.ignore submodule.*.shallow submodule.active submodule.fetchjobs
+extensions.worktreeconfig extensions.objectformat extensions.noop extensions.preciousobjects extensions.refstorage
+extensions.compatobjectformat extensions.relativeworktrees
+pull.rebase pull.ff push.default push.autosetupremote push.followtags fetch.prune fetch.prunetags fetch.parallel init.defaultbranch
+gc.auto pack.threads index.version index.threads feature.experimental feature.manyfiles rerere.enabled rerere.autoupdate
+commit.gpgsign tag.gpgsign tag.sort rebase.autostash rebase.autosquash receive.denycurrentbranch transfer.fsckobjects
+maintenance.auto maintenance.strategy maintenance.repo lfs.repositoryformatversion http.postbuffer
+diff.algorithm diff.renames diff.renamelimit diff.mnemonicprefix diff.noprefix diff.colormoved diff.context diff.ignoresubmodules
+diff.submodule diff.statgraphwidth diff.indentheuristic diff.suppressblankempty status.short status.branch status.showuntrackedfiles
+status.renames status.aheadbehind status.relativepaths status.showstash log.date log.decorate log.abbrevcommit log.follow log.mailmap
+merge.conflictstyle merge.ff merge.renames merge.renamelimit blame.date blame.coloring blame.showemail i18n.commitencoding
+i18n.logoutputencoding
+""")
+"""Keys of a repository's config that start nothing, in lower case; `*` stands for any subsection. All of `color` and `advice` too."""
+
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
 
@@ -98,9 +105,17 @@ def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
     if not file.is_file() or file.stat().st_size > _CONFIG_BYTES:
         return f"{file} is not an ordinary config file"
     for key in config_keys(file.read_text(encoding="utf-8", errors="replace")):
-        if key not in harmless and not _HARMLESS.fullmatch(key):
+        if key not in harmless and not _is_harmless(key):
             return f"{key} in {file} may start a program"
     return ""
+
+
+def _is_harmless(key: str) -> bool:
+    section, _, rest = key.partition(".")
+    subsection, dot, name = rest.rpartition(".")
+    if not subsection and section in ("color", "advice"):
+        return True
+    return (f"{section}.*.{name}" if dot else key) in _HARMLESS
 
 
 def config_keys(text: str) -> list[str]:

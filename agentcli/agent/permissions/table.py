@@ -1,72 +1,91 @@
-"""The table of commands that only read: what is not here asks."""
+"""The commands that only read: what is not here asks."""
 
 from __future__ import annotations
 
 from agentcli.agent.permissions.scripts import words
 from agentcli.agent.permissions.shapes import ANYTHING, Shape
 
-_DIFF = (
-    "-pusbwWaRzDB -NUM -U:number -M -C -S:text -G:text -l:number -O:path --patch --no-patch --unified=number --raw --patch-with-raw"
-    " --stat[=word] --numstat --shortstat --dirstat[=word] --compact-summary --summary --name-only --name-status --color[=word] --no-color"
-    " --color-moved[=word] --word-diff[=word] --color-words --no-renames --find-renames[=word] --find-copies[=word] --check --full-index"
-    " --binary --abbrev[=number] --diff-filter=word --pickaxe-all --pickaxe-regex --text --ignore-space-at-eol --ignore-space-change"
-    " --ignore-all-space --ignore-blank-lines --function-context --exit-code --quiet --minimal --patience --histogram"
-    " --diff-algorithm=word --inter-hunk-context=number --relative[=path] --no-ext-diff --no-textconv --ignore-submodules[=word]"
-    " --src-prefix=word --dst-prefix=word --no-prefix --merge-base --cc --combined-all-paths"
-)
-_LOG = (
-    _DIFF
-    + " -gncmitEFP -n:number -L:text --oneline --graph --all --decorate[=word] --no-decorate --pretty[=format] --format=format"
-    " --abbrev-commit --no-abbrev-commit --follow --max-count=number --skip=number --since=text --after=text --until=text --before=text"
-    " --author=text --committer=text --grep=text --invert-grep --all-match --regexp-ignore-case --extended-regexp --fixed-strings"
-    " --perl-regexp --merges --no-merges --first-parent --reverse --branches[=text] --tags[=text] --remotes[=text] --date=text"
-    " --date-order --topo-order --author-date-order --full-history --simplify-by-decoration --left-right --cherry-pick --cherry-mark"
-    " --cherry --walk-reflogs --no-walk --boundary --ancestry-path --parents --children --source --show-pulls --no-notes"
-    " --no-mailmap --use-mailmap --log-size --relative-date --exclude=text --not --reflog --no-show-signature"
-)
-_GREP = (
-    "-EFGPivnclLqshHowxabzUyT -NUM -A:number -B:number -C:number -m:number --extended-regexp --fixed-strings"
-    " --basic-regexp --perl-regexp --ignore-case --no-ignore-case --invert-match --line-number --count --files-with-matches"
-    " --files-without-match --quiet --silent --no-messages --no-filename --with-filename --only-matching --word-regexp --line-regexp"
-    " --after-context=number --before-context=number --context=number --max-count=number --include=glob"
-    " --exclude=text --exclude-dir=text --color[=word] --colour[=word] --byte-offset --null --text --binary-files=word --initial-tab"
-    " --line-buffered --null-data"
-)
-_GREP_IN_TREE = _GREP + " -r --recursive"
+_GREP = """
+-EFGPivnclLqshHowxabzUyT -NUM -A:number -B:number -C:number -m:number --extended-regexp --fixed-strings --basic-regexp
+--perl-regexp --ignore-case --no-ignore-case --invert-match --line-number --count --files-with-matches --files-without-match
+--quiet --silent --no-messages --no-filename --with-filename --only-matching --word-regexp --line-regexp --after-context=number
+--before-context=number --context=number --max-count=number --include=glob --exclude=text --exclude-dir=text --color[=word]
+--colour[=word] --byte-offset --null --text --binary-files=word --initial-tab --line-buffered --null-data -r --recursive
+"""
 _GREP_GIVEN = " -e:text -f:path --regexp=text --file=path"
-_GREP_SHAPES = (
-    Shape(_GREP_IN_TREE, "text path*"),
-    Shape(_GREP_IN_TREE + _GREP_GIVEN, "path*", needs="-e -f --regexp --file"),
-)
-_RG = (
-    "-ivnclowxFPSsUHIaNpqhVb0 -NUM -A:number -B:number -C:number -m:number -g:glob -t:word -T:word -j:number -M:number"
-    " -d:number -r:text -E:word --ignore-case --invert-match --line-number --no-line-number --count --count-matches --files-with-matches"
-    " --files-without-match --only-matching --word-regexp --line-regexp --fixed-strings --pcre2 --smart-case --case-sensitive --multiline"
-    " --multiline-dotall --with-filename --no-filename --text --pretty --quiet --after-context=number --before-context=number"
-    " --context=number --max-count=number --glob=glob --iglob=glob --type=word --type-not=word --threads=number"
-    " --max-columns=number --max-columns-preview --max-depth=number --maxdepth=number --replace=text --encoding=word --color=word"
-    " --colors=text --heading --no-heading --column --no-column --json --stats --sort=word --sortr=word --trim --vimgrep --null"
-    " --no-config --no-messages --passthru --line-buffered --no-follow --byte-offset --context-separator=text"
-    " --max-filesize=size --crlf --mmap --no-mmap --one-file-system --no-ignore-messages --debug"
-)
-_RG_HIDDEN = _RG + " -u. --hidden --no-ignore --no-ignore-vcs --unrestricted"
-_CUT = "-sznb -b:text -c:text -d:text -f:text --bytes=text --characters=text --delimiter=text --fields=text --only-delimited --complement --output-delimiter=text"
+_GREP_SHAPES = (Shape(_GREP, "text path*"), Shape(_GREP + _GREP_GIVEN, "path*", needs="-e -f --regexp --file"))
+_RG = """
+-ivnclowxFPSsUHIaNpqhVb0 -NUM -A:number -B:number -C:number -m:number -g:glob -t:word -T:word -j:number -M:number -d:number
+-r:text -E:word --ignore-case --invert-match --line-number --no-line-number --count --count-matches --files-with-matches
+--files-without-match --only-matching --word-regexp --line-regexp --fixed-strings --pcre2 --smart-case --case-sensitive
+--multiline --multiline-dotall --with-filename --no-filename --text --pretty --quiet --after-context=number
+--before-context=number --context=number --max-count=number --glob=glob --iglob=glob --type=word --type-not=word --threads=number
+--max-columns=number --max-columns-preview --max-depth=number --maxdepth=number --replace=text --encoding=word --color=word
+--colors=text --heading --no-heading --column --no-column --json --stats --sort=word --sortr=word --trim --vimgrep --null
+--no-config --no-messages --passthru --line-buffered --no-follow --byte-offset --context-separator=text --max-filesize=size --crlf
+--mmap --no-mmap --one-file-system --no-ignore-messages --debug -u. --hidden --no-ignore --no-ignore-vcs --unrestricted
+"""
+_CUT = """
+-sznb -b:text -c:text -d:text -f:text --bytes=text --characters=text --delimiter=text --fields=text --only-delimited --complement
+--output-delimiter=text
+"""
+_LS = """
+-aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ1 -w:number -I:text -T:number --all --almost-all --author --escape --block-size=size
+--ignore-backups --color[=word] --directory --classify[=word] --file-type --full-time --group-directories-first --no-group
+--human-readable --si --inode --ignore=text --hide=text --literal --numeric-uid-gid --indicator-style=word --quote-name
+--quoting-style=word --reverse --recursive --size --sort=word --time=word --time-style=text --width=number --format=word
+"""
+_DU = """
+-abchkmsSxHDL0 -d:number -t:size -B:size --all --apparent-size --bytes --total --human-readable --max-depth=number --summarize
+--si --separate-dirs --exclude=text --time
+"""
+_TREE = """
+-adfxinFNQpsugDhrtUvCXJSA -L:number -P:text -I:text --dirsfirst --noreport --prune --gitignore --filelimit=number --charset=word
+--du --si --matchdirs --ignore-case --filesfirst
+"""
+_REALPATH = """
+-emLPqsz --canonicalize-existing --canonicalize-missing --relative-to=path --relative-base=path --strip --no-symlinks
+"""
+_FD = """
+-HIgFisapu0L -e:text -t:=f|d|l|x|e|file|directory|symlink|executable|empty -d:number -E:text -j:number -S:text --hidden
+--no-ignore --glob --fixed-strings --ignore-case --case-sensitive --absolute-path --full-path --extension=text
+--type==f|d|l|x|e|file|directory|symlink|executable|empty --max-depth=number --min-depth=number --exclude=text --color=word
+--print0 --max-results=number --size=text --changed-within=text --changed-before=text
+"""
+_SORT = """
+-bdfgiMhnRrVcCmsuz -k:text -t:text --key=text --field-separator=text --numeric-sort --reverse --unique --ignore-case
+--human-numeric-sort --version-sort --general-numeric-sort --check --stable --dictionary-order --month-sort --random-sort
+--zero-terminated --sort=word --parallel=number
+"""
+_UNIQ = """
+-cdDiuz -f:number -s:number -w:number --count --repeated --unique --ignore-case --skip-fields=number --skip-chars=number
+--all-repeated[=word] --check-chars=number
+"""
+_JOIN = """
+-i -1:number -2:number -j:number -t:text -a:number -v:number -e:text -o:text --header --nocheck-order
+"""
+_DIFF = """
+-abBcdeEiNnpqrstTuwyZ -NUM -U:number -C:number -I:text -x:text -W:number -L:text --unified[=number] --context[=number] --brief
+--recursive --new-file --report-identical-files --side-by-side --ignore-case --ignore-all-space --ignore-space-change
+--ignore-blank-lines --ignore-trailing-space --ignore-tab-expansion --strip-trailing-cr --color[=word] --exclude=text
+--suppress-common-lines --width=number --minimal --text --label=text --normal --show-c-function --expand-tabs
+"""
+_SED = """
+-nErsuz --quiet --silent --regexp-extended --unbuffered --sandbox --posix --null-data --separate
+"""
+_SED_2 = """
+-nErsuz -e:sed --expression=sed --quiet --silent --regexp-extended --unbuffered --sandbox --posix --null-data --separate
+"""
+_JQ = """
+-rceSsnRMCaj --raw-output --compact-output --exit-status --sort-keys --slurp --null-input --raw-input --monochrome-output
+--color-output --ascii-output --join-output --tab --indent=number --stream --version
+"""
+_PS = """
+-eAfFlj -p:text -u:word -C:text -o:psfields --forest --no-headers --sort=text --ppid=number --pid=number
+"""
 _SUM = "-bt --binary --text --tag --zero -z"
-_LS = (
-    "-aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ1 -w:number -I:text -T:number --all --almost-all --author --escape --block-size=size"
-    " --ignore-backups --color[=word] --directory --classify[=word] --file-type --full-time --group-directories-first --no-group"
-    " --human-readable --si --inode --ignore=text --hide=text --literal --numeric-uid-gid --indicator-style=word --quote-name"
-    " --quoting-style=word --reverse --recursive --size --sort=word --time=word --time-style=text --width=number --format=word"
-)
 _VERSION = (Shape("--version", needs="--version"),)
 _SHORT_VERSION = (Shape("--version -v", needs="--version -v"),)
-_GIT_GREP = (
-    "-nilLcwvEFGPIhHopqWaz -NUM -A:number -B:number -C:number -m:number --line-number --ignore-case --files-with-matches --name-only --count"
-    " --word-regexp --extended-regexp --fixed-strings --perl-regexp --all-match --break --heading --show-function --cached --untracked"
-    " --column --color[=word] --no-color --max-depth=number --max-count=number --after-context=number --before-context=number"
-    " --context=number --only-matching --full-name --exclude-standard --function-context --invert-match --quiet"
-)
-_REFS = "--sort=text --format=format --color[=word] --no-color --contains=rev --no-contains=rev --merged=rev --no-merged=rev --points-at=rev"
 _ONLY_THEIR_VERSION = words("""
 ruby perl bash zsh make gcc g++ cc c++ clang cmake ninja uv ruff mypy black docker curl wget vim nvim sqlite3 psql gh ffmpeg pandoc shellcheck
 """)
@@ -75,7 +94,9 @@ READERS: dict[str, tuple[Shape, ...]] = {
     # Files and folders
     "ls": (Shape(_LS, "path*"),),
     "dir": (Shape(_LS, "path*"),),
-    "cat": (Shape("-AbeEnstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs", "path*"),),
+    "cat": (
+        Shape("-AbeEnstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs", "path*"),
+    ),
     "tac": (Shape("-br -s:text", "path*"),),
     "nl": (Shape("-p -b:text -n:word -w:number -s:text -v:number -i:number --body-numbering=text", "path*"),),
     "head": (Shape("-qvz -NUM -n:size -c:size --lines=size --bytes=size --quiet --verbose", "path*"),),
@@ -83,10 +104,10 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "wc": (Shape("-lwcmL --lines --words --bytes --chars --max-line-length", "path*"),),
     "file": (Shape("-bihLN0 -F:text --brief --mime --mime-type --mime-encoding --dereference --no-pad", "path*"),),
     "stat": (Shape("-Lft -c:text --format=text --printf=text --dereference --file-system --terse", "path*"),),
-    "du": (Shape("-abchkmsSxHDL0 -d:number -t:size -B:size --all --apparent-size --bytes --total --human-readable --max-depth=number --summarize --si --separate-dirs --exclude=text --time", "path*"),),
+    "du": (Shape(_DU, "path*"),),
     "df": (Shape("-ahHiklPTx -t:word -B:size --all --human-readable --inodes --print-type --total --si", "path*"),),
-    "tree": (Shape("-adfxinFNQpsugDhrtUvCXJSA -L:number -P:text -I:text --dirsfirst --noreport --prune --gitignore --filelimit=number --charset=word --du --si --matchdirs --ignore-case --filesfirst", "path*"),),
-    "realpath": (Shape("-emLPqsz --canonicalize-existing --canonicalize-missing --relative-to=path --relative-base=path --strip --no-symlinks", "path path*"),),
+    "tree": (Shape(_TREE, "path*"),),
+    "realpath": (Shape(_REALPATH, "path path*"),),
     "readlink": (Shape("-femnqsvz --canonicalize --canonicalize-existing --canonicalize-missing", "path path*"),),
     "basename": (Shape("-az -s:text --suffix=text --multiple", "text text*"),),
     "dirname": (Shape("-z", "text text*"),),
@@ -97,36 +118,41 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "xxd": (Shape("-abceEipuU -l:size -s:size -c:number -g:number", "path?"),),
     "base64": (Shape("-w:number --wrap=number", "path?"), Shape("-di --decode", "path?")),
     "cksum": (Shape("", "path*"),),
-    **dict.fromkeys(("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"), (Shape(_SUM, "path*"),)),
+    **dict.fromkeys(
+        ("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"), (Shape(_SUM, "path*"),)
+    ),
     "shasum": (Shape("-bt -a:number --algorithm=number", "path*"),),
     "unzip": (Shape("-lvZ1", "path", needs="-l -v -Z"),),
     # Searching and cutting text
     **dict.fromkeys(("grep", "egrep", "fgrep"), _GREP_SHAPES),
     "rg": (
-        Shape(_RG_HIDDEN, "text path*"),
-        Shape(_RG_HIDDEN + _GREP_GIVEN + " --files", "path*", needs="-e -f --regexp --file --files"),
+        Shape(_RG, "text path*"),
+        Shape(_RG + _GREP_GIVEN + " --files", "path*", needs="-e -f --regexp --file --files"),
         Shape("-V --version --type-list", needs="-V --version --type-list"),
     ),
-    "fd": (Shape("-HIgFisapu0L -e:text -t:=f|d|l|x|e|file|directory|symlink|executable|empty -d:number -E:text -j:number -S:text --hidden --no-ignore --glob --fixed-strings --ignore-case --case-sensitive --absolute-path --full-path --extension=text --type==f|d|l|x|e|file|directory|symlink|executable|empty --max-depth=number --min-depth=number --exclude=text --color=word --print0 --max-results=number --size=text --changed-within=text --changed-before=text", "text? path*"),),
-    "sort": (Shape("-bdfgiMhnRrVcCmsuz -k:text -t:text --key=text --field-separator=text --numeric-sort --reverse --unique --ignore-case --human-numeric-sort --version-sort --general-numeric-sort --check --stable --dictionary-order --month-sort --random-sort --zero-terminated --sort=word --parallel=number", "path*"),),
-    "uniq": (Shape("-cdDiuz -f:number -s:number -w:number --count --repeated --unique --ignore-case --skip-fields=number --skip-chars=number --all-repeated[=word] --check-chars=number", "path?"),),
+    "fd": (Shape(_FD, "text? path*"),),
+    "sort": (Shape(_SORT, "path*"),),
+    "uniq": (Shape(_UNIQ, "path?"),),
     "cut": (Shape(_CUT, "path*"),),
     "tr": (Shape("-cCdst --delete --squeeze-repeats --complement --truncate-set1", "text text?"),),
     "comm": (Shape("-123z --check-order --nocheck-order --total --output-delimiter=text", "path path"),),
-    "join": (Shape("-i -1:number -2:number -j:number -t:text -a:number -v:number -e:text -o:text --header --nocheck-order", "path path"),),
+    "join": (Shape(_JOIN, "path path"),),
     "paste": (Shape("-sz -d:text --serial --delimiters=text", "path*"),),
-    "column": (Shape("-tx -s:text -o:text -c:number -N:text -R:text --table --separator=text --output-separator=text", "path*"),),
+    "column": (
+        Shape(
+            "-tx -s:text -o:text -c:number -N:text -R:text --table --separator=text --output-separator=text", "path*"
+        ),
+    ),
     "fold": (Shape("-bs -w:number --width=number --spaces", "path*"),),
     "fmt": (Shape("-cstu -w:number -NUM --width=number", "path*"),),
     "expand": (Shape("-i -t:text --tabs=text", "path*"),),
     "unexpand": (Shape("-a -t:text --all --tabs=text", "path*"),),
     "rev": (Shape("", "path*"),),
-    "diff": (Shape("-abBcdeEiNnpqrstTuwyZ -NUM -U:number -C:number -I:text -x:text -W:number -L:text --unified[=number] --context[=number] --brief --recursive --new-file --report-identical-files --side-by-side --ignore-case --ignore-all-space --ignore-space-change --ignore-blank-lines --ignore-trailing-space --ignore-tab-expansion --strip-trailing-cr --color[=word] --exclude=text --suppress-common-lines --width=number --minimal --text --label=text --normal --show-c-function --expand-tabs", "path path"),),
+    "diff": (Shape(_DIFF, "path path"),),
     "cmp": (Shape("-bls -n:size -i:text --print-bytes --quiet --silent --verbose --bytes=size", "path path number?"),),
-    "sed": (Shape("-nErsuz --quiet --silent --regexp-extended --unbuffered --sandbox --posix --null-data --separate", "sed path*"),
-            Shape("-nErsuz -e:sed --expression=sed --quiet --silent --regexp-extended --unbuffered --sandbox --posix --null-data --separate", "path*", needs="-e --expression")),
+    "sed": (Shape(_SED, "sed path*"), Shape(_SED_2, "path*", needs="-e --expression")),
     **dict.fromkeys(("awk", "gawk", "mawk"), (Shape("-F:text", "awk path*"),)),
-    "jq": (Shape("-rceSsnRMCaj --raw-output --compact-output --exit-status --sort-keys --slurp --null-input --raw-input --monochrome-output --color-output --ascii-output --join-output --tab --indent=number --stream --version", "jq? path*"),),
+    "jq": (Shape(_JQ, "jq? path*"),),
     # The shell and the machine
     "cd": (Shape("", "path"),),
     "echo": (Shape(ANYTHING),),
@@ -151,72 +177,37 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "lscpu": (Shape(),),
     "tty": (Shape("-s"),),
     "locale": (Shape("-a"),),
-    "date": (Shape("-uR -d:text -I --utc --date=text --iso-8601[=word] --rfc-3339=word --universal --rfc-email", "date?"),),
+    "date": (
+        Shape("-uR -d:text -I --utc --date=text --iso-8601[=word] --rfc-3339=word --universal --rfc-email", "date?"),
+    ),
     "cal": (Shape("-13jmsy", "number? number?"),),
-    "ps": (Shape("-eAfFlj -p:text -u:word -C:text -o:psfields --forest --no-headers --sort=text --ppid=number --pid=number", "ps?"),),
+    "ps": (Shape(_PS, "ps?"),),
     "pgrep": (Shape("-aflnoxcvi -u:word -P:number", "text"),),
     "printenv": (Shape("", "variable variable*"),),
     # Versions and package lists
     **dict.fromkeys(("python", "python3"), (Shape("-V --version", needs="-V --version"),)),
     **dict.fromkeys(("node", "php", "tsc", "deno", "bun"), _SHORT_VERSION),
     **dict.fromkeys(_ONLY_THEIR_VERSION, _VERSION),
-    **dict.fromkeys(("cargo", "rustc"), (Shape("-V --version", needs="-V --version", unless=("rust-toolchain", "rust-toolchain.toml")),)),
-    **dict.fromkeys(("yarn", "pnpm"), (Shape("-v --version", needs="-v --version", unless=(".yarnrc.yml", ".yarnrc", "package.json")),)),
+    **dict.fromkeys(
+        ("cargo", "rustc"),
+        (Shape("-V --version", needs="-V --version", unless=("rust-toolchain", "rust-toolchain.toml")),),
+    ),
+    **dict.fromkeys(
+        ("yarn", "pnpm"),
+        (Shape("-v --version", needs="-v --version", unless=(".yarnrc.yml", ".yarnrc", "package.json")),),
+    ),
     "java": (Shape("-version", needs="-v"), Shape("--version", needs="--version")),
     "go": (Shape("", "=version"), Shape("", "=env word*")),
-    **dict.fromkeys(("pip", "pip3"), (*_VERSION, Shape("--format=word", "=list|freeze"), Shape("-f --files", "=show word word*"))),
+    **dict.fromkeys(
+        ("pip", "pip3"), (*_VERSION, Shape("--format=word", "=list|freeze"), Shape("-f --files", "=show word word*"))
+    ),
     "npm": (
         Shape("--version -v", needs="--version -v", unless=(".npmrc",)),
-        Shape("-ag --depth=number --all --json --parseable --long --global --omit=word", "=ls|list word*", unless=(".npmrc",)),
+        Shape(
+            "-ag --depth=number --all --json --parseable --long --global --omit=word",
+            "=ls|list word*",
+            unless=(".npmrc",),
+        ),
     ),
     "dpkg": (Shape("-lLsS --list --listfiles --status", "text*", needs="-l -L -s -S --list --listfiles --status"),),
-}  # fmt: skip
-
-
-GIT_READERS: dict[str, tuple[Shape, ...]] = {
-    "status": (Shape("-sbvz -u:word --short --branch --porcelain[=word] --long --verbose --untracked-files[=word] --ignored[=word] --show-stash --ahead-behind --no-ahead-behind --renames --no-renames --ignore-submodules[=word] --column[=word] --no-column", "rev*"),),
-    "diff": (Shape(_DIFF + " --cached --staged", "rev*"),),
-    "log": (Shape(_LOG, "rev*"),),
-    "show": (Shape(_LOG, "rev*"),),
-    "whatchanged": (Shape(_LOG, "rev*"),),
-    "blame": (Shape("-bltfnsewpM -L:text -C --root --show-stats --porcelain --line-porcelain --date=text --show-name --show-number --show-email --abbrev=number --since=text --ignore-rev=text --reverse --first-parent", "rev*"),),
-    "annotate": (Shape("-L:text", "rev*"),),
-    "branch": (
-        Shape(_REFS + " -arvi --all --remotes --verbose --show-current --list --column[=word] --no-column --abbrev=number --no-abbrev --ignore-case"),
-        Shape("-arvi --all --remotes --verbose --merged --no-merged"),
-        Shape(_REFS + " -arvil --list --all --remotes --verbose --ignore-case", "pattern*", needs="-l --list"),
-    ),
-    "tag": (
-        Shape(_REFS + " -n --column[=word]"),
-        Shape("-n:number"),
-        Shape(_REFS + " -li -n:number --list --ignore-case", "pattern*", needs="-l --list"),
-    ),
-    "remote": (Shape("-v --verbose"), Shape("", "=get-url word")),
-    "stash": (Shape(_LOG, "=list"), Shape(_DIFF + " --include-untracked", "=show rev?")),
-    "rev-parse": (Shape("-q --show-toplevel --abbrev-ref[=word] --short[=number] --verify --quiet --git-dir --absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-prefix --show-cdup --symbolic --symbolic-full-name --all --branches --tags --remotes --show-object-format", "rev*"),),
-    "rev-list": (Shape(_LOG + " --count --objects --disk-usage", "rev*"),),
-    "ls-files": (Shape("-cdmoistuvzkfr -x:text --cached --deleted --modified --others --ignored --stage --unmerged --exclude=text --exclude-standard --full-name --error-unmatch --directory --no-empty-directory --eol --deduplicate --abbrev=number", "rev*"),),
-    "ls-tree": (Shape("-drtlz --name-only --name-status --long --full-name --full-tree --abbrev=number", "rev rev*"),),
-    "cat-file": (Shape("-pets", "rev", needs="-p -e -t -s"), Shape("", "=blob|tree|commit|tag rev")),
-    "describe": (Shape("--all --tags --contains --abbrev=number --always --dirty[=word] --long --exact-match --match=text --first-parent --candidates=number", "rev*"),),
-    "shortlog": (Shape("-sne --summary --numbered --email --no-merges --since=text --until=text --all --author=text --group=text --format=format", "rev*"),),
-    "reflog": (Shape(_LOG), Shape(_LOG, "=show rev*")),
-    "name-rev": (Shape("--tags --all --name-only --always", "rev*"),),
-    "merge-base": (Shape("-a --all --is-ancestor --fork-point --octopus --independent", "rev rev*"),),
-    "diff-tree": (Shape(_DIFF + " -rtm --no-commit-id --root", "rev rev*"),),
-    "diff-index": (Shape(_DIFF + " -m --cached", "rev rev*"),),
-    "diff-files": (Shape(_DIFF, "rev*"),),
-    "show-ref": (Shape("-dsq --tags --heads --branches --head --verify --hash[=number] --abbrev[=number] --dereference --quiet", "rev*"),),
-    "for-each-ref": (Shape("--count=number --sort=text --format=format --contains=rev --merged=rev --no-merged=rev --points-at=rev --shell", "rev*"),),
-    "symbolic-ref": (Shape("-q --short --quiet", "rev"),),
-    "grep": (Shape(_GIT_GREP, "text rev*"), Shape(_GIT_GREP + " -e:text --and --or --not", "rev*", needs="-e")),
-    "worktree": (Shape("-v --porcelain", "=list"),),
-    "count-objects": (Shape("-vH --verbose --human-readable"),),
-    "check-ignore": (Shape("-qvn --quiet --verbose --non-matching --no-index", "rev rev*"),),
-    "config": (Shape("--get --get-all --show-origin --show-scope --local --global --type=word", "key"), Shape("--local --show-origin --get", "key")),
-    "cherry": (Shape("-v --verbose --abbrev=number", "rev*"),),
-    "range-diff": (Shape("-s --no-color --no-patch --stat", "rev rev*"),),
-    "var": (Shape("", "=GIT_AUTHOR_IDENT|GIT_COMMITTER_IDENT"),),
-    "version": (Shape(),),
-    "--version": (Shape(),),
-}  # fmt: skip
+}
