@@ -64,7 +64,7 @@ async def compact(
     yield CompactionStarted(trigger, name)
     run = _Run(journal, main, settings, counts, trigger, name, cwd)
     plan = run.plan()
-    if plan.trigger is None or not (plan.summarised or plan.cleared):
+    if plan.trigger is None or not plan.does_something:
         yield run.ended("noop", plan.tokens_before, " ".join(plan.reasons) or "There is nothing to compact.")
         return
     async for warning in _warnings(run, plan, hooks):
@@ -239,7 +239,7 @@ def _log(made: Made) -> str:
 def _told(work: Task, made: Made, record: Compaction, trouble: str) -> str:
     """What was done, in a line for people."""
     count = len(work.gone)
-    said = [f"Summarised {count} messages." if count else f"Cut {len(work.plan.cleared)} large outputs to their ends."]
+    said = [f"Summarised {count} messages." if count else f"Cut {len(work.plan.clipped)} large outputs to their ends."]
     if trouble:
         said.append(f"The summariser failed ({trouble}); the snapshot was made from the session's ledger.")
     elif record.note:

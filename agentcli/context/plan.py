@@ -28,5 +28,12 @@ class Plan:
     reasons: tuple[str, ...] = ()
     regions: tuple[tuple[str, ...], ...] = ()
     """For `regions`: groups of call ids, each to be replaced by one summary."""
+    clipped: tuple[str, ...] = ()
+    """Call ids whose outputs stay, but are cut to their two ends because they alone are too large."""
     primers: tuple[int, ...] = field(default=())
     """For `sliding`: seqs from before `split` that stay verbatim in front of the summary."""
+
+    @property
+    def does_something(self) -> bool:
+        """Whether carrying it out changes the view."""
+        return bool(self.summarised or self.clipped)

@@ -31,7 +31,7 @@ def preview(
     """Lines that say what `/compress` would do: it plans from the same view with the same rules, so it will do just that."""
     made = plan(policy or settings.policy, view, limits, counts, settings, forced=True)
     lines = [f"Policy {made.policy}. {' '.join(made.reasons)}"]
-    if not (made.summarised or made.cleared):
+    if not made.does_something:
         return lines
     going = set(made.summarised)
     gone = [message for message in stretch(view) if any(block.seq in going for block in message.blocks)]

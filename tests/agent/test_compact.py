@@ -11,10 +11,13 @@ from agentcli.context.limits import limits_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot import TRUNCATED, parse
 from agentcli.context.tokens import Counts
+from agentcli.core.codec import encode
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionStarted, Recorded, UsageReported, Warned
+from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, Thinking
 from agentcli.core.model import Prices
+from agentcli.core.reading import decode
 from agentcli.core.record import Pin, Todo, TodoItem
 from tests.agent.compacting import (
     CHEAP,
@@ -347,6 +350,23 @@ def test_an_output_too_large_to_keep_is_cut_to_its_ends() -> None:
     assert "line 11999 of the log" in text
     assert f'recall(id="{call.call_id}")' in text
     assert Counts().view(shown(journal)) < 5_000
+
+
+def test_outputs_that_waited_for_a_prune_are_cleared_in_the_same_step_and_come_back_with_it() -> None:
+    story = long_story()
+    for n in range(8):
+        story.reads("/w/same.py", f"value = {n}\n" * 200)
+    journal = session(story)
+    before = shown(journal)
+    compress(journal, Answers(GOOD))
+    cleared = newest(journal).cleared
+    assert cleared
+    assert all(call in journal.history.cleared for call in cleared)
+    assert fold(journal.records()).cleared == journal.history.cleared
+    assert decode(encode(journal.history.compaction)).body == newest(journal)  # type: ignore[arg-type]
+    for _ in uncompress(journal):
+        pass
+    assert shown(journal) == before
 
 
 def test_when_even_the_ledger_is_too_long_the_rest_is_dropped_with_a_note() -> None:

@@ -367,6 +367,19 @@ def test_auto_moves_the_split_until_what_is_kept_fits() -> None:
     assert made.tokens_after_estimate < limits().soft
 
 
+def test_auto_clears_what_was_queued_in_the_part_that_stays() -> None:
+    story = steps(30, 1_500)
+    for n in range(8):
+        story.reads("same.py", f"v = {n}\n" * 300)
+    made = planned("auto", story)
+    kept = set(made.kept)
+    outdated = {record.body.call_id for record in story.records if record.seq in kept and record.kind == "tool_result"}  # type: ignore[union-attr]
+    assert made.cleared
+    assert set(made.cleared) < outdated
+    assert "call_38" not in made.cleared
+    assert "Will clear" in " ".join(made.reasons)
+
+
 def test_auto_says_with_numbers_why_it_cannot_help() -> None:
     story = Story()
     for n in range(4):

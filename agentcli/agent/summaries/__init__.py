@@ -43,7 +43,7 @@ def truncated(task: Task) -> Summary:
 
 def shortened(task: Task, clip: int) -> dict[str, str]:
     """The outputs that a plan cuts to their two ends, with the way back to the whole."""
-    going = set(task.plan.cleared)
+    going = set(task.plan.clipped)
     blocks = [block for block in task.view.blocks if block.tool_use_id in going and isinstance(block.part, ToolResult)]
     return {
         block.tool_use_id: f'{ends(block.part.output, clip)}\n[recall(id="{block.tool_use_id}") shows all of it]'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -10,10 +10,12 @@ from agentcli.context.keep import kept_pins, kept_words
 from agentcli.context.limits import Limits
 from agentcli.context.plan import Plan, PlanTrigger
 from agentcli.context.policies.stretch import divided, nothing, opens_step, opens_turn, stretch
+from agentcli.context.prune import Pressure, plan_prune
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, ViewMessage
 from agentcli.core.message import ToolResult
+from agentcli.core.record import Prune
 
 POLICY = "auto"
 SUMMARY_SHARE = 0.1
@@ -29,7 +31,8 @@ AIR = 0.8
 def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
     """What to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
 
-    Where the steps that must stay are too large themselves, `cleared` names outputs of theirs to be cut to their two ends.
+    What was queued for a prune in the part that stays is cleared along with it: the cache is written anew in any case. Where the
+    steps that must stay are too large themselves, `clipped` names outputs of theirs to be cut to their two ends.
     """
     before = counts.prompt(view)
     trigger = due(before, limits, settings, forced)
@@ -45,21 +48,25 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
         at = 0
     carried = _carried(view, messages[:at], limits, counts, settings)
     floor = counts.head + sum(sizes[at:]) + carried
-    cleared = _too_large(messages[at:], counts, settings, floor - aim if floor > limits.hard else 0)
-    floor -= sum(cleared.values())
-    if not at and not cleared:
+    queued = _queued(view, messages[at:], limits, counts, settings)
+    floor -= queued.tokens
+    excess = floor - aim if floor > limits.hard else 0
+    clipped = _too_large(messages[at:], counts, settings, excess, queued.call_ids)
+    floor -= sum(clipped.values())
+    if not at and not clipped:
         why = f"Too little stands before the newest steps to be worth a summary ({before:,} tokens in all)."
         return nothing(POLICY, view, before, why, trigger=trigger)
     most = limits.usable if before > limits.usable else limits.hard
     if floor >= before * (1 - settings.min_shrink) or floor > most:
         return nothing(POLICY, view, before, _infeasible(floor, before, counts.head, carried), trigger=trigger)
     summary = _expected(sum(sizes[:at])) if at else 0
-    reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use.", *_what(messages, at, cleared))
+    reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use.", *_what(messages, at, clipped, queued))
     made = divided(POLICY, trigger, view, counts, at, summary + carried, *reasons)
     return replace(
         made,
-        cleared=tuple(cleared),
-        tokens_after_estimate=max(0, made.tokens_after_estimate - sum(cleared.values())),
+        cleared=queued.call_ids,
+        clipped=tuple(clipped),
+        tokens_after_estimate=max(0, made.tokens_after_estimate - sum(clipped.values()) - queued.tokens),
     )
 
 
@@ -103,13 +110,26 @@ def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room:
     return at
 
 
-def _too_large(kept: Sequence[ViewMessage], counts: Counts, settings: ContextSettings, excess: int) -> dict[str, int]:
-    """The largest outputs whose cutting frees `excess` tokens, each with what it frees."""
+def _queued(
+    view: View, kept: Sequence[ViewMessage], limits: Limits, counts: Counts, settings: ContextSettings
+) -> Prune:
+    """What a prune would clear in the part that stays, now that rewriting the cache costs nothing extra."""
+    stays = replace(view, messages=tuple(kept))
+    free = Pressure(free="a compaction writes the cache anew in any case")
+    prune, _ = plan_prune(stays, counts, limits, settings.prune, pressure=free)
+    return prune or Prune((), 0, "")
+
+
+def _too_large(
+    kept: Sequence[ViewMessage], counts: Counts, settings: ContextSettings, excess: int, spared: Container[str]
+) -> dict[str, int]:
+    """The largest outputs, other than those `spared`, whose cutting frees `excess` tokens, each with what it frees."""
     outputs = [
         (counts.block(block) - CLIPPED, block.tool_use_id)
         for message in kept
         for block in message.blocks
         if isinstance(block.part, ToolResult)
+        and block.tool_use_id not in spared
         and not (block.pinned or block.cleared)
         and block.source == "tool"
         and block.part.name not in settings.prune.protected_tools
@@ -148,14 +168,16 @@ def _infeasible(floor: int, before: int, head: int, carried: int) -> str:
     )
 
 
-def _what(messages: Sequence[ViewMessage], at: int, cleared: dict[str, int]) -> tuple[str, ...]:
+def _what(messages: Sequence[ViewMessage], at: int, clipped: dict[str, int], queued: Prune) -> tuple[str, ...]:
     lines = []
     if at:
         how = "everything" if at == len(messages) else f"the first {at} of {len(messages)} messages"
         lines.append(f"Will summarise {how}{_up_to(messages, at)}.")
-    if cleared:
+    if queued.call_ids:
+        lines.append(f"Will clear {len(queued.call_ids)} old outputs of what stays ({queued.tokens:,} tokens).")
+    if clipped:
         lines.append(
-            f"Will cut {len(cleared)} outputs of the newest steps to their two ends: they alone are too large."
+            f"Will cut {len(clipped)} outputs of the newest steps to their two ends: they alone are too large."
         )
     return tuple(lines)
 
