@@ -89,6 +89,11 @@ class Asking:
             choices = (Choice(yes, keys="y"), Choice(no, keys="n"))
             return await self._show(Dialog(title, tuple(body), choices, chosen=1), drop=True) == Picked(0)
 
+    def close(self) -> None:
+        """Nobody will answer any more."""
+        if self._over is not None and not self._over.done():
+            self._over.set_result(Cancelled())
+
     def press(self, key: str) -> None:
         """A key for the open dialog."""
         dialog = self._screen.state.dialog

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentcli.agent.ports import Desk, Host
 from agentcli.core.event import Event, Recorded
-from agentcli.core.sanitise import safe
+from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import commands
 from agentcli.ui.asking import Asking
 from agentcli.ui.cells import wrap
@@ -119,6 +119,7 @@ class Console:
     def move_to(self, desk: Desk) -> None:
         """Go on with another session; the one that was open is closed."""
         self.desk.close()
+        self.show("", self.look.theme.paint("dim", f"── session {safe_line(desk.journal.id)} ──"))
         self.sit_down(desk, self._replay, self.telling.shown)
 
     def sit_down(self, desk: Desk, replay: int, shown: str = "") -> None:

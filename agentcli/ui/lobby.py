@@ -12,7 +12,7 @@ from agentcli.core.sanitise import safe
 from agentcli.ui import theme
 from agentcli.ui.complete import Menu
 from agentcli.ui.draw import Size, input_lines
-from agentcli.ui.early import PLAIN_PASTE, EarlyTerminal, start
+from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
 from agentcli.ui.paint import Painter, to_terminal
 from agentcli.ui.prompt import Act, Editor
 
@@ -134,6 +134,10 @@ class Lobby:
     def erase(self) -> None:
         """Somebody else writes now."""
         self.painter.erase()
+
+    def come_back(self) -> None:
+        """The terminal is ours again."""
+        self.painter.raw(BRACKETED_PASTE)
 
     def _clear(self) -> None:
         self.painter.erase()

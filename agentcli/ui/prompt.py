@@ -83,6 +83,10 @@ class Deeds(Protocol):
         """Take the live part off the screen: somebody else writes now."""
         ...
 
+    def come_back(self) -> None:
+        """The terminal is ours again, in whatever state another program left it."""
+        ...
+
 
 class Editor:
     """The draft, the line of a dialog, and the completion menu."""
@@ -193,15 +197,22 @@ class _Painted(Renderer):
     """Puts our painting where prompt_toolkit's would be; suspending and resizing work through it unchanged."""
 
     def __init__(self, application: Application[int], editor: Editor) -> None:
+        self._editor: Editor | None = None  # the base class resets itself before there is anything to reset
         super().__init__(application._merged_style, application.output)
         self._editor = editor
 
     def render(self, app: Application[Any], layout: AnyLayout, is_done: bool = False) -> None:
-        if not is_done:
+        if not is_done and self._editor is not None:
             self._editor.deeds.paint()
 
     def erase(self, leave_alternate_screen: bool = True) -> None:
-        self._editor.deeds.erase()
+        if self._editor is not None:
+            self._editor.deeds.erase()
+
+    def reset(self, _scroll: bool = False, leave_alternate_screen: bool = True) -> None:
+        super().reset(_scroll, leave_alternate_screen)
+        if self._editor is not None:
+            self._editor.deeds.come_back()
 
     def request_absolute_cursor_position(self) -> None:
         """Nothing here depends on where the terminal's cursor is."""

@@ -14,7 +14,7 @@ from agentcli.ui import attach, commands, shell
 from agentcli.ui.console import Console
 from agentcli.ui.view import Note
 
-PATIENCE = 2.0
+PATIENCE = 1.0
 """Seconds that what goes on has to end when the program is left."""
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.ports import Desk, Host
+from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import history
 from agentcli.ui.asking import Asking
 from agentcli.ui.commands.offers import Backgrounds
 from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
-from agentcli.ui.early import EarlyTerminal, start
+from agentcli.ui.early import BRACKETED_PASTE, EarlyTerminal, start
 from agentcli.ui.keyboard import ASK_BACKGROUND
 from agentcli.ui.keys import HELP
 from agentcli.ui.lobby import HANGUP, Lobby
@@ -96,6 +97,7 @@ class Terminal:
 
     async def close(self) -> None:
         """End what goes on, give the terminal back, and say how to come again."""
+        self._asking.close()
         await self.repl.stop()
         for number in _SIGNALS:
             asyncio.get_running_loop().remove_signal_handler(number)
@@ -124,7 +126,10 @@ class Terminal:
     def steer(self, text: str) -> None:
         """Alt-Enter while something goes on."""
         self._remember(text)
-        self.repl.steer(text)
+        try:
+            self.repl.steer(text)
+        except AgentError as error:
+            self.console.warn(str(error))
 
     def recall(self) -> str | None:
         """Take back the message that was queued last."""
@@ -132,6 +137,12 @@ class Terminal:
 
     def act(self, act: Act) -> None:
         """A key that is no edit."""
+        try:
+            self._act(act)
+        except AgentError as error:
+            self.console.warn(str(error))
+
+    def _act(self, act: Act) -> None:
         match act:
             case "interrupt":
                 self.repl.interrupt()
@@ -178,6 +189,10 @@ class Terminal:
     def erase(self) -> None:
         """Somebody else writes now."""
         self.screen.erase()
+
+    def come_back(self) -> None:
+        """The terminal is ours again."""
+        self.screen.painter.raw(BRACKETED_PASTE)
 
     def _break(self) -> None:
         """Ctrl-C: interrupt, else clear, else leave when it comes twice."""

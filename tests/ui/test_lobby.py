@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -67,3 +68,26 @@ def test_the_first_paint_needs_next_to_nothing() -> None:
         check=True,
     )
     assert found.stdout.strip() == "[]"
+
+
+def test_a_terminated_program_with_an_open_question_ends_at_once(tmp_path: Path) -> None:
+    with Terminal([*PREVIEW, f"state={tmp_path}"], cwd=str(REPOSITORY)) as t:
+        t.until("demo/demo · ask")
+        t.send("edit\r")
+        t.until("Yes, once")
+        t.signal(signal.SIGTERM)
+        assert t.wait(2.0) == 143
+
+
+def test_pasting_works_after_another_program_had_the_terminal(tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nprintf '\\033[?2004l'\n")
+    editor.chmod(0o755)
+    command = [*PREVIEW, f"state={tmp_path}"]
+    with Terminal(command, cwd=str(REPOSITORY), env={"EDITOR": str(editor), "VISUAL": str(editor)}) as t:
+        t.until("demo/demo · ask")
+        t.send("draft\x07")
+        t.bytes_until(b"\x1b[?2004l")
+        t.until("> draft")
+        t.settle()
+        assert t.raw.rindex(b"\x1b[?2004h") > t.raw.rindex(b"\x1b[?2004l")

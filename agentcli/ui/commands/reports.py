@@ -44,7 +44,7 @@ async def memory(stage: Stage, _: str) -> None:
 async def tools(stage: Stage, _: str) -> None:
     """List the tools that the model has: /tools"""
     wide = max((len(tool.name) for tool in stage.desk.tools), default=0) + 2
-    stage.say(*(tool.name.ljust(wide) + tool.schema.description.split("\n")[0][:100] for tool in stage.desk.tools))
+    stage.say(*(tool.name.ljust(wide) + _first_sentence(tool.schema.description) for tool in stage.desk.tools))
 
 
 async def why(stage: Stage, _: str) -> None:
@@ -64,3 +64,7 @@ async def copy(stage: Stage, _: str) -> None:
         raise UsageError("There is no answer to copy yet.")
     stage.copy(answer)
     stage.say(f"Copied {len(answer):,} characters.")
+
+
+def _first_sentence(text: str) -> str:
+    return text.split("\n")[0].partition(". ")[0].rstrip(".")

@@ -53,7 +53,7 @@ async def fork(stage: Stage, _: str) -> None:
 
 
 async def quit_(stage: Stage, _: str) -> None:
-    """Leave: /quit"""
+    """Leave; the session is kept: /quit"""
     stage.leave()
 
 

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from agentcli.core.errors import UsageError
+from agentcli.ui import commands
+from agentcli.ui.keys import HELP
+
+PROMISED = [
+    "help",
+    "compress",
+    "uncompress",
+    "prune",
+    "context",
+    "pin",
+    "unpin",
+    "undo",
+    "redo",
+    "rewind",
+    "fork",
+    "resume",
+    "sessions",
+    "rename",
+    "new",
+    "clear",
+    "model",
+    "mode",
+    "permissions",
+    "tools",
+    "todo",
+    "cost",
+    "stats",
+    "budget",
+    "memory",
+    "init",
+    "diff",
+    "copy",
+    "export",
+    "theme",
+    "vim",
+    "editor",
+    "doctor",
+    "quit",
+]
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_every_promised_command_is_there_with_a_line_of_help_and_its_usage(name: str) -> None:
+    help_ = inspect.cleandoc(commands.find(name).__doc__ or "")
+    assert len(commands.summary(name)) > 10
+    assert ": /" in help_.split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("typo", "near"), [("compres", "/compress"), ("modle", "/model"), ("qiut", "/quit"), ("sesions", "/sessions"), ("hlep", "/help")]
+)  # fmt: skip
+def test_a_typo_names_what_was_probably_meant(typo: str, near: str) -> None:
+    with pytest.raises(UsageError, match=near):
+        commands.find(typo)
+
+
+def test_what_is_like_nothing_points_to_the_list() -> None:
+    with pytest.raises(UsageError, match="/help lists them"):
+        commands.find("zzzzzz")
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [("/help", True), ("/model x/y", True), ("/usr/bin is empty", False), ("a /help", False), ("/", True)],
+)
+def test_a_path_is_no_command(line: str, meant: bool) -> None:
+    assert commands.is_command(line) is meant
+
+
+def test_every_key_has_a_line_of_help() -> None:
+    listed = " ".join(key for key, _ in HELP)
+    for key in (
+        "Ctrl-R",
+        "Ctrl-O",
+        "Ctrl-T",
+        "Ctrl-G",
+        "Ctrl-B",
+        "Ctrl-L",
+        "Ctrl-Z",
+        "Ctrl-C",
+        "Ctrl-D",
+        "Ctrl-J",
+        "Alt-Enter",
+        "Shift-Tab",
+        "Tab",
+        "Esc",
+        "Up",
+        "@",
+        "!",
+        "/",
+    ):
+        assert key in listed
