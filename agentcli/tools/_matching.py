@@ -100,7 +100,9 @@ def _other_trailing_blanks(text: str, old: str) -> Iterator[Match]:
     if lines[-1] != lines[-1].rstrip(" \t"):
         pattern += r"[ \t]*(?=[\r\n]|\Z)"
     if not lines[0].strip(" \t"):
-        pattern = r"(?<![ \t])" + pattern  # from the first of many blanks only, or else the time grows with their square
+        pattern = (
+            r"(?<![ \t])" + pattern
+        )  # from the first of many blanks only, or else the time grows with their square
     return _by_pattern(text, pattern) if old.strip() else iter(())
 
 

@@ -6,7 +6,8 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
@@ -19,7 +20,10 @@ from agentcli.tools._text import plural
 from agentcli.tools.jobs import Jobs
 
 Wrap = Callable[[Sequence[str]], Sequence[str]]
-"""Puts a sandbox around an argv."""
+"""Puts a sandbox around an argv: `work.options["bash"]["wrap"]`."""
+
+Escalate = Callable[[str, str], Awaitable[bool]]
+"""Asks whether a command may run again outside the sandbox: (command, reason); `work.options["bash"]["escalate"]`."""
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _QUIET = {
@@ -27,6 +31,7 @@ _QUIET = {
     "GIT_EDITOR": "true",
     "GIT_SEQUENCE_EDITOR": "true",
     "GIT_PAGER": "cat",
+    "GIT_OPTIONAL_LOCKS": "0",
     "EDITOR": "true",
     "VISUAL": "true",
     "PAGER": "cat",
@@ -35,6 +40,12 @@ _QUIET = {
     "DEBIAN_FRONTEND": "noninteractive",
     "PIP_NO_INPUT": "1",
 }
+_GIT = {"core.fsmonitor": "false", "safe.bareRepository": "explicit"}
+"""Settings under which git runs no program that a repository names merely because its state is looked at.
+
+An empty `diff.external` is not among them: git 2.39 tries to run it and fails.
+"""
+
 _NEEDS_TERMINAL = re.compile(
     r"(?:^|[;&|]\s*)(?:sudo\s+)?"
     r"(vim?|nvim|nano|pico|emacs(?!\s+(?:-batch|--batch))|htop|btop|tmux|screen|mc|ranger|lazygit|tig)(?=\s|$)"
@@ -42,6 +53,11 @@ _NEEDS_TERMINAL = re.compile(
 _WANTED_TERMINAL = re.compile(
     rb"not a (?:tty|terminal)|no tty present|inappropriate ioctl|cannot open /dev/tty|/dev/tty: no such device|"
     rb"error opening terminal|terminal (?:unknown|is not fully functional)|EOF when reading a line|a terminal is required",
+    re.IGNORECASE,
+)
+_HELD_BACK = re.compile(
+    r"[^\n]*(?:read-only file system|permission denied|operation not permitted|network is unreachable|could not resolve|"
+    r"name resolution|getaddrinfo|connection refused|no route to host|EROFS|EACCES|EPERM|ENETUNREACH|EAI_AGAIN)[^\n]{0,100}",
     re.IGNORECASE,
 )
 _TICK = 0.1
@@ -58,9 +74,20 @@ async def bash(
     description: Annotated[str, "What it does, in 5 to 10 words"] = "",
     run_in_background: bool = False,
 ) -> Outcome:
-    prepared = _prepared(work, command)
+    wrap: Wrap | None = work.options.get("bash", {}).get("wrap")
+    prepared = _prepared(work, command, wrap)
     if run_in_background:
         return _in_background(work, call_id, command, prepared)
+    outcome = await _run(work, call_id, prepared, timeout)
+    reason = _held_back(outcome) if wrap is not None else ""
+    escalate: Escalate | None = work.options.get("bash", {}).get("escalate")
+    if not reason or escalate is None or not await escalate(command, reason):
+        return outcome
+    again = await _run(work, call_id, _prepared(work, command, None), timeout)
+    return replace(again, output=f"[run again outside the sandbox, as the user allowed: {reason}]\n{again.output}")
+
+
+async def _run(work: Workplace, call_id: str, prepared: Command, timeout: int) -> Outcome:
     seconds = min(timeout / 1000 if timeout > 0 else work.limits.bash_timeout, work.limits.bash_timeout_max)
     capture = Capture(work.limits, lambda: work.keep_output(call_id, ""))
     shown = _Shown(capture, lambda text: work.progress(call_id, text))
@@ -80,10 +107,27 @@ def title(given: Mapping[str, Any]) -> str:
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
     """What a command gets to know of the environment: no secrets, and settings under which nothing asks or pages."""
-    return {name: value for name, value in base.items() if not _SECRET.search(name)} | _QUIET
+    return {name: value for name, value in base.items() if not _SECRET.search(name)} | _QUIET | _git()
 
 
-def _prepared(work: Workplace, command: str) -> Command:
+def _git() -> dict[str, str]:
+    named = {
+        f"GIT_CONFIG_{part}_{n}": text
+        for n, pair in enumerate(_GIT.items())
+        for part, text in zip(("KEY", "VALUE"), pair, strict=True)
+    }
+    return {"GIT_CONFIG_COUNT": str(len(_GIT)), **named}
+
+
+def _held_back(outcome: Outcome) -> str:
+    """What the sandbox seems to have kept a failed command from; nothing if it failed for a reason of its own."""
+    if outcome.status != "error" or not outcome.metadata["exit_code"]:
+        return ""
+    found = _HELD_BACK.search(outcome.output[-4_000:])
+    return f"it says “{found.group().strip()}”" if found else ""
+
+
+def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
     if not command.strip():
         raise ToolError("The command is empty.")
     if "\0" in command:
@@ -94,7 +138,6 @@ def _prepared(work: Workplace, command: str) -> Command:
             f"{interactive.group(1)} needs a terminal, and commands have none. "
             "Use the read and edit tools for files, or a program that does its work without asking."
         )
-    wrap: Wrap | None = work.options.get("bash", {}).get("wrap")
     argv: Sequence[str] = ["bash", "--noprofile", "--norc", "-c", command]
     return Command(wrap(argv) if wrap else argv, work.cwd, environment(os.environ))
 

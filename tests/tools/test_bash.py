@@ -268,3 +268,60 @@ def test_a_gigabyte_of_output_costs_little_memory_and_less_than_twice_the_time_o
     figures = big_output(1_000_000_000)
     assert figures["memory"] < 100
     assert figures["ratio"] < 2
+
+
+def repository(work: Bench) -> None:
+    subprocess.run(["git", "init", "-q", "."], cwd=work.cwd, check=True)
+    (work.cwd / "a").write_text("1\n")
+    subprocess.run(["git", "add", "a"], cwd=work.cwd, check=True)
+    (work.cwd / "a").write_text("2\n")
+
+
+def test_looking_at_a_repository_runs_no_program_that_it_names(call: Call, work: Bench) -> None:
+    repository(work)
+    program = work.cwd / "program"
+    program.write_text("#!/bin/sh\ntouch pwned\n")
+    program.chmod(0o755)
+    for key in ("core.fsmonitor", "core.pager", "core.editor"):
+        subprocess.run(["git", "config", key, "./program"], cwd=work.cwd, check=True)
+    outcome = call("bash", command="git status --short; git diff")
+    assert outcome.status == "success"
+    assert outcome.output.startswith("AM a\n?? program\n")
+    assert outcome.output.endswith("-1\n+2\n")
+    assert not (work.cwd / "pwned").exists()
+
+
+def test_a_repository_hidden_in_a_folder_is_not_used_unasked(call: Call, work: Bench) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", "inner"], cwd=work.cwd, check=True)
+    outcome = call("bash", command="cd inner && git status")
+    assert outcome.status == "error"
+    assert "safe.bareRepository" in outcome.output
+
+
+def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(call: Call, work: Bench) -> None:
+    asked: list[tuple[str, str]] = []
+
+    async def escalate(command: str, reason: str) -> bool:
+        asked.append((command, reason))
+        return "yes" in command
+
+    box = ["env", "BOXED=1"]
+    work.options["bash"] = {"wrap": lambda argv: [*box, *argv], "escalate": escalate}
+    command = "if [ $BOXED ]; then echo x: Read-only file system; exit 1; fi; echo fine # "
+    held = call("bash", command=command + "no")
+    assert held.output == "x: Read-only file system\n[exit code 1]"
+    again = call("bash", command=command + "yes")
+    assert again.output.endswith(
+        "outside the sandbox, as the user allowed: it says “x: Read-only file system”]\nfine\n"
+    )
+    assert again.status == "success"
+    assert call("bash", command="echo ordinary failure; exit 1").status == "error"
+    assert [reason for _, reason in asked] == ["it says “x: Read-only file system”"] * 2
+
+
+def test_without_a_sandbox_nobody_is_asked_to_leave_it(call: Call, work: Bench) -> None:
+    async def escalate(command: str, reason: str) -> bool:
+        raise AssertionError("nobody should be asked")
+
+    work.options["bash"] = {"escalate": escalate}
+    assert call("bash", command="echo Permission denied; exit 1").status == "error"
