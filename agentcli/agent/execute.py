@@ -24,10 +24,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What was decided about one call. `call` is what may run: the user may have edited it."""
+    """What was decided about one call. `call` is what may run: the user may have edited it.
+
+    `event` is None where nothing had to be decided, since the call cannot work.
+    """
 
     call: ToolCall
-    event: PermissionDecided
+    event: PermissionDecided | None
     refused: str = ""
     """Why it does not run, for the model; empty when it may."""
     status: Status = "denied"
@@ -67,7 +70,8 @@ async def execute(calls: Sequence[ToolCall], kit: Kit, interrupt: asyncio.Event)
         permit = await _unless(interrupt, kit.permit(call, tool))
         if permit is None:
             break
-        yield permit.event
+        if permit.event is not None:
+            yield permit.event
         if permit.refused:
             answered.add(call.call_id)
             yield kit.record(refusal(call, permit.refused, permit.status))

@@ -40,14 +40,15 @@ class Gate:
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
         """Decide about one call; ask if need be. What a person edited is decided about again, as it will run."""
-        decision = self._decide(call, tool)
-        if decision.decision != "ask":
-            return _permit(call, decision)
         try:
+            check(tool.schema.parameters, call.input)
+            decision = self._decide(call, tool)
+            if decision.decision != "ask":
+                return _permit(call, decision)
             ask = self._ask(call, tool, decision)
         except ToolError as error:
-            # A person is not asked about an edit that cannot be made; the model is told at once.
-            return Permit(call, _event(call, decision), str(error), "error")
+            # Nobody is asked about a call that cannot work, such as an edit that cannot be made; the model is told at once.
+            return Permit(call, None, str(error), "error")
         answer = await self.approve(ask)
         if answer is None:
             why = f"{decision.why}. {NOBODY}".lstrip(". ")

@@ -63,7 +63,7 @@ class Talk:
 
     def record(self, body: Body) -> Recorded:
         """Save a record. It is durable when this returns; if the disk fails, `news` will say so."""
-        return Recorded(self.journal.append(body))
+        return self.kit.record(body)
 
     def begin(self, prompt: Prompt) -> Iterator[Event]:
         """The user's words go on disk before they go anywhere else."""

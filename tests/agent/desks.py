@@ -1,0 +1,112 @@
+"""An open session in memory with a scripted model, real tools and real permissions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.allowance import Allowance
+from agentcli.agent.desk import OpenDesk, Outfit
+from agentcli.agent.permissions import Place
+from agentcli.agent.permissions.rules import parse_rules
+from agentcli.agent.ports import Answer, Ask, Prompt
+from agentcli.agent.settings import AgentSettings, HookSettings
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens import Counts
+from agentcli.core.event import Event, TurnEnded
+from agentcli.core.message import Message, ToolResult
+from agentcli.core.model import Model, ModelSpec
+from agentcli.core.record import Mode
+from agentcli.core.tool import ToolLimits
+from agentcli.providers.catalog import spec
+from agentcli.providers.scripted import Script, Scripted
+from agentcli.sessions.memory import MemorySession
+from agentcli.tools.previews import preview
+from agentcli.tools.table import run, tools
+
+DEMO = spec("demo")
+
+
+class Person:
+    """Somebody who answers approvals with what was laid down, and remembers what was asked."""
+
+    def __init__(self, *answers: Answer | None) -> None:
+        self.answers = list(answers)
+        self.asked: list[Ask] = []
+
+    async def __call__(self, ask: Ask) -> Answer | None:
+        self.asked.append(ask)
+        return self.answers.pop(0) if self.answers else None
+
+
+def open_desk(
+    folder: Path,
+    script: Script,
+    *,
+    model: ModelSpec = DEMO,
+    mode: Mode = "ask",
+    person: Person | None = None,
+    context: ContextSettings | None = None,
+    allowance: Allowance | None = None,
+    saved: list[str] | None = None,
+    journal: Any = None,
+    **agent: Any,
+) -> OpenDesk:
+    """A desk that works in `folder`."""
+    made: Model = Scripted(model, script)
+
+    async def nobody(_: Any) -> None:
+        return None
+
+    outfit = Outfit(
+        connect=lambda name: Scripted(replace(model, id=name.partition("/")[2]), script),
+        summariser=lambda _: made,
+        estimator=Counts,
+        tools=tools(),
+        run=run,
+        system=("You are a test.",),
+        context=context or ContextSettings(),
+        agent=AgentSettings(**agent),
+        hooks=HookSettings(),
+        limits=ToolLimits(),
+        rules=parse_rules(),
+        place=Place(folder, (folder,), home=folder / "home"),
+        approve=person or nobody,
+        ask=nobody,
+        preview=preview,
+        save_rule=(saved if saved is not None else []).append,
+        allowance=lambda: allowance or Allowance(),
+        today=lambda: date(2026, 11, 20),
+    )
+    return OpenDesk(journal or MemorySession(), outfit, made, mode)
+
+
+def say_to(desk: OpenDesk, text: str, interrupt: asyncio.Event | None = None) -> list[Event]:
+    """All events of one turn."""
+
+    async def collect() -> list[Event]:
+        return [event async for event in desk.turn(Prompt(text), interrupt or asyncio.Event())]
+
+    return asyncio.run(collect())
+
+
+def ended(events: Sequence[Event]) -> TurnEnded:
+    """The one way in which the turn ended."""
+    assert sum(isinstance(event, TurnEnded) for event in events) == 1
+    last = events[-1]
+    assert isinstance(last, TurnEnded)
+    return last
+
+
+def messages(desk: OpenDesk) -> list[Message]:
+    """What was said, in order."""
+    return [entry.body for entry in desk.history.entries if isinstance(entry.body, Message)]
+
+
+def results(desk: OpenDesk) -> list[ToolResult]:
+    """The answers to calls, in order."""
+    return [entry.body for entry in desk.history.entries if isinstance(entry.body, ToolResult)]
