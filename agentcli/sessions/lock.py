@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import time
@@ -12,6 +13,7 @@ from agentcli.core.errors import SessionBusy
 
 _PATIENCE = 0.3  # seconds: whoever only looks whether a session is open holds the lock for a moment
 _PAUSE = 0.01
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
 class Lock:
@@ -63,9 +65,11 @@ def _taken(path: Path, patience: float) -> int:
                 raise SessionBusy(_busy(path)) from None
             time.sleep(_PAUSE)
             continue
-        except OSError:
-            os.close(file)
-            raise
+        except OSError as error:
+            # On a file system without locks a session that nobody guards is better than one that is never saved.
+            if error.errno not in _NO_LOCKS:
+                os.close(file)
+                raise
         if _still_there(file, path):
             _sign(file)
             return file

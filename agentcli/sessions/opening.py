@@ -190,7 +190,7 @@ def _read(folder: Path) -> _Found:
         info, newest, proof = retrace(folder), max(shelf.numbers(), default=0), ""
     reader = Reader(shelf, proof)
     history = fold(tail(reader, newest))
-    losses = [*reader.losses, *_vanished(newest, info)]
+    losses = [*reader.losses, *reader.doubts, *_vanished(newest, info)]
     # Where the folder lies counts, not what a file copied into it says.
     here = replace(_caught_up(info, shelf, newest), id=folder.name, project_id=folder.parent.name, shelf=mark)
     return _Found(here, history, losses, stale)

@@ -32,8 +32,8 @@ def arriving(target: Path, disk: Disk) -> Iterator[Path]:
     try:
         make_folder(disk, aside / "records")
         yield aside
-        sync_folder(disk, aside / "records")
-        sync_folder(disk, aside)
+        for here, _, _ in os.walk(aside):
+            sync_folder(disk, Path(here))
         disk.rename(aside, target)
         sync_folder(disk, target.parent)
     except OSError as error:

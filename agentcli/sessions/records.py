@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Literal
 from agentcli.core.codec import Damaged, decode
 from agentcli.core.record import KINDS, Compaction, Record, Undo
 
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these say nothing about the record
 _KINDS = ("tool_result", "message", *(kind for kind in KINDS.values() if kind not in ("tool_result", "message")))
 
 
@@ -133,7 +135,7 @@ class Reader:
     _next: int = -1
 
     def read(self, seq: int, head: str = "") -> Record | None:
-        """One record, or None with the loss noted."""
+        """One record, or None with the loss noted. Raises OSError when the system is out of files or memory."""
         if seq != self._next:
             self._claim, self._proven = head, bool(head)
         self._next = seq - 1
@@ -156,6 +158,8 @@ class Reader:
         try:
             data = self.shelf.read(seq)
         except OSError as error:
+            if error.errno in _PASSING:
+                raise
             return self._lost(Loss(seq, f"record {seq} cannot be read: {error.strerror}", None, "unreadable"))
         if data is None:
             return self._lost(Loss(seq, f"record {seq} is missing", None, "missing"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -165,7 +166,9 @@ class Session:
         try:
             self._history = evolve(self._history, record)
         except NeedsReplay:
-            self._history = fold(self._tail())
+            # Out of files: the undo stands, and shows once the session is opened again.
+            with contextlib.suppress(OSError):
+                self._history = fold(self._tail())
 
     def _tail(self) -> list[Record]:
         held = (*self._history.entries, *self._history.prunes, *self._waiting().values())

@@ -123,6 +123,10 @@ class Recording(Hasty):
         super().rename(old, new)
         self.acts.append(Act("rename", old, new))
 
+    def link(self, old: Path, new: Path) -> None:
+        super().link(old, new)
+        self.acts.append(Act("link", new, old))
+
     def unlink(self, path: Path) -> None:
         super().unlink(path)
         self.acts.append(Act("unlink", path))
@@ -160,8 +164,12 @@ def after_power_cut(disk: Recording, calls: int, root: Path, target: Path, dice:
                 names.pop(act.path, None)
             case "rename":
                 assert act.to is not None
-                if act.path in names:
-                    names[act.to] = names.pop(act.path)
+                for path in [path for path in names if act.path in (path, *path.parents)]:
+                    names[act.to / path.relative_to(act.path)] = names.pop(path)
+            case "link":
+                assert act.to is not None
+                if act.to in names:
+                    names[act.path] = names[act.to]
     target.mkdir()
     for path, file in names.items():
         there = target / path.relative_to(root)

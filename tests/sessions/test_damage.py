@@ -13,6 +13,7 @@ from agentcli.core.record import Title
 from agentcli.sessions.check import check, repair
 from agentcli.sessions.info import Info
 from agentcli.sessions.store import Store
+from tests.sessions.disks import Hasty
 from tests.sessions.said import compaction, files, reply, result, user
 
 Harm = Callable[[bytes], bytes]
@@ -20,7 +21,7 @@ Harm = Callable[[bytes], bytes]
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "sessions")
+    return Store(tmp_path / "sessions", disk=Hasty())
 
 
 @pytest.fixture
@@ -196,6 +197,7 @@ def test_two_records_that_disagree_are_both_used_where_nothing_proves_either(sto
     path.write_bytes(path.read_bytes().replace(b"two", b"TWO"))
     session = store.open(info.project_id, info.id, read_only=True)
     assert [entry.body.text for entry in session.history.entries if entry.seq > 6] == ["TWO", "done again"]
+    assert session.notes == ("record 7 or record 8 was changed: their chain is broken",)
     assert [problem.kind for problem in check(folder).problems if not problem.notice] == ["chain", "glance"]
     repair(folder)
     assert check(folder).problems == ()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -9,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.errors import StoreError
 from agentcli.core.message import Text
 from agentcli.core.record import Undo
 from agentcli.sessions.check import check
@@ -134,6 +138,29 @@ def test_a_session_that_cannot_be_saved_at_all_still_talks(tmp_path: Path) -> No
     assert texts(session) == TEXTS
     assert "not being saved" in warnings[0]
     session.close()
+
+
+def test_out_of_files_a_session_is_not_opened_with_holes(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s")
+    session = store.create(tmp_path)
+    scripted(session)
+    session.close()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.open("/dev/null", os.O_RDONLY))
+        with pytest.raises(StoreError, match="Too many open files"):
+            store.open(session.info.project_id, session.id, read_only=True)
+    finally:
+        for file in taken:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    again = store.open(session.info.project_id, session.id)
+    assert texts(again) == TEXTS
+    again.close()
 
 
 def test_short_writes_are_finished(tmp_path: Path) -> None:

@@ -87,6 +87,45 @@ def test_after_a_power_cut_at_any_call_all_that_was_acknowledged_is_there(record
                 check_state(recording, tmp_path, calls, luck, seed)
 
 
+def forked(base: Path) -> tuple[Recording, int, int, str]:
+    """The system calls of a session and its fork, after which of them the fork began and stood, and its id."""
+    disk = Recording()
+    store = Store(base / "sessions", disk=disk, interval=0.0)
+    session = store.create(base)
+    for body in (user("one"), reply("looking", "a")):
+        session.append(body)
+    session.keep_output("a", "all of it")
+    session.append(result("a", "cut"))
+    session.close()
+    began = len(disk.acts)
+    fork = store.fork(session.info)
+    return disk, began, len(disk.acts), fork.id
+
+
+@pytest.mark.parametrize("luck", LUCK)
+def test_a_fork_is_there_whole_or_not_at_all_after_a_power_cut(tmp_path: Path, luck: float) -> None:
+    base = tmp_path / "data"
+    base.mkdir()
+    disk, began, stood, fork = forked(base)
+    whole = 0
+    for calls in range(began, stood + 1):
+        state = tmp_path / "after"
+        after_power_cut(disk, calls, base, state, random.Random(calls), luck)
+        store = Store(state / "sessions", disk=Hasty())
+        found = {info.id: info for info in store.list()}
+        assert len(found) >= 1
+        for info in found.values():
+            session = store.open(info.project_id, info.id)
+            assert [entry.seq for entry in session.history.entries] == [1, 2, 3]
+            assert session.output("outputs/a.txt") == "all of it"
+            assert session.notes == ()
+            session.close()
+        whole += fork in found
+        assert fork in found or calls < stood
+        shutil.rmtree(state)
+    assert whole
+
+
 def test_a_store_that_forgets_to_sync_would_be_caught(recording, tmp_path: Path) -> None:
     base, disk, acknowledged = recording
     unsynced = Recording(acts=[act for act in disk.acts if isinstance(act, tuple) or hasattr(act, "what")])
