@@ -128,10 +128,13 @@ def _claimed(match: re.Match[str]) -> str:
 
 
 def _is_wordy(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    return bool(_WORD.fullmatch(character))
 
 
-_WORD = re.compile(r"\w+")
+# Scripts that write without blanks put their words right behind a name: such letters end an identifier.
+_LETTER = r"[^\W\u2e80-\U0010ffff]"
+_START, _END = rf"(?<!{_LETTER})", rf"(?!{_LETTER})"
+_WORD = re.compile(rf"{_LETTER}+")
 _NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)*")
 _INDENT = re.compile(r"^(\s*(?:[-*•]|\d+[.)]|#+)?\s*)(.*)$")
 _STEP_MARK = re.compile(r"\[(?:DONE|IN PROGRESS|TODO)\]")
@@ -141,15 +144,21 @@ _CLAIMS = (
     re.compile(
         r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』|(?<!\w)'([^']{2,})'(?!\w)|(?<!\w)‘([^’]{2,})’(?!\w)"
     ),
-    re.compile(r"(?<![\w/])(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+*-]*|(?<![\w/])/[\w.-]{2,}"),  # paths
-    re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*"),  # options
+    # paths
     re.compile(
-        r"\b[\w-]*\w(?:\.[A-Za-z_]\w*)+\b|\b\w+(?:::\w+)+\b|\.[a-z]{2,5}\b"
-    ),  # file names, dotted names, suffixes
-    re.compile(r"\b[A-Za-z]\w*\(\)"),
-    re.compile(r"\b\w*[A-Za-z0-9]_\w+\b|\b_\w+\b"),  # snake_case
-    re.compile(r"\b[A-Za-z]*[a-z][A-Z]\w*\b|\b[A-Z]{2,}[a-z]+[A-Z]\w*\b"),  # camelCase
-    re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9]+\b"),
+        rf"(?<![/~.]){_START}(?:~|\.{{1,2}})?/?(?:(?:{_LETTER}|[.@+-])+/)+(?:{_LETTER}|[.@+*-])*|(?<!/){_START}/(?:{_LETTER}|[.-]){{2,}}"
+    ),
+    re.compile(rf"(?<!-){_START}--?[A-Za-z](?:{_LETTER}|-)*"),  # options
+    # file names, dotted names, suffixes
+    re.compile(
+        rf"{_START}(?:{_LETTER}|-)*{_LETTER}(?:\.[A-Za-z_]{_LETTER}*)+{_END}|{_START}{_LETTER}+(?:::{_LETTER}+)+{_END}|\.[a-z]{{2,5}}{_END}"
+    ),
+    re.compile(rf"{_START}[A-Za-z]{_LETTER}*\(\)"),
+    re.compile(rf"{_START}{_LETTER}*[A-Za-z0-9]_{_LETTER}+{_END}|{_START}_{_LETTER}+{_END}"),  # snake_case
+    re.compile(
+        rf"{_START}[A-Za-z]*[a-z][A-Z]{_LETTER}*{_END}|{_START}[A-Z]{{2,}}[a-z]+[A-Z]{_LETTER}*{_END}"
+    ),  # camelCase
+    re.compile(rf"{_START}(?={_LETTER}*\d)(?={_LETTER}*[A-Za-z])[A-Za-z0-9]+{_END}"),
     re.compile(r"#\d+\b"),
     _NUMBER,
 )

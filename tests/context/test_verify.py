@@ -62,6 +62,43 @@ def test_what_does_not_occur_is_struck_and_logged(lie: str) -> None:
     assert [item.sentence for item in struck] == [lie]
 
 
+JAPANESE = Evidence(
+    ["src/a.pyを編集してparse_allを直してください。テストは3件失敗、readFileは遅い。設定はport=8080です。"]
+)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "src/a.pyを編集した",
+        "parse_allは再帰的だ",
+        "テストが3件失敗した",
+        "「直してください」と言われた",
+        "readFileが遅い",
+        "8080番を使う",
+        "`src/a.py`を読んだ",
+    ],
+)
+def test_names_are_found_where_words_are_written_without_blanks(sentence: str) -> None:
+    assert verified(Snapshot(knowledge=(sentence,)), JAPANESE)[1] == ()
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "src/b.pyを編集した",
+        "parse_noneは再帰的だ",
+        "テストが4件失敗した",
+        "「消してください」と言われた",
+        "writeFileが遅い",
+        "8081番を使う",
+        "用户批准了发布",
+    ],
+)
+def test_lies_are_found_there_too(lie: str) -> None:
+    assert verified(Snapshot(knowledge=(lie,)), JAPANESE)[0].knowledge == ()
+
+
 def test_only_the_lying_sentence_of_an_item_goes() -> None:
     left, _ = verified(Snapshot(plan=("Look at src/parse.py. Then run evil.sh. Be careful.",)), SAID)
     assert left.plan == ("Look at src/parse.py. Be careful.",)
