@@ -48,8 +48,9 @@ An empty `diff.external` is not among them: git 2.39 tries to run it and fails.
 
 _NEEDS_TERMINAL = re.compile(
     r"(?:^|[;&|]\s*)(?:sudo\s+)?"
-    r"(vim?|nvim|nano|pico|emacs(?!\s+(?:-batch|--batch))|htop|btop|tmux|screen|mc|ranger|lazygit|tig)(?=\s|$)"
+    r"(vim?|nvim|nano|pico|emacs(?!\s+(?:-batch|--batch))|top(?!\s+-\S*b)|watch|htop|btop|tmux|screen|mc|ranger|lazygit|tig)(?=\s|$)"
 )
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _WANTED_TERMINAL = re.compile(
     rb"not a (?:tty|terminal)|no tty present|inappropriate ioctl|cannot open /dev/tty|/dev/tty: no such device|"
     rb"error opening terminal|terminal (?:unknown|is not fully functional)|EOF when reading a line|a terminal is required",
@@ -132,7 +133,7 @@ def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
         raise ToolError("The command is empty.")
     if "\0" in command:
         raise ToolError("The command has a NUL character in it.")
-    interactive = _NEEDS_TERMINAL.search(command)
+    interactive = _NEEDS_TERMINAL.search(_QUOTED.sub("_", command))
     if interactive:
         raise ToolError(
             f"{interactive.group(1)} needs a terminal, and commands have none. "

@@ -72,11 +72,21 @@ def test_standard_input_is_empty_and_there_is_no_terminal(call: Call) -> None:
     assert time.monotonic() - started < 30
 
 
-@pytest.mark.parametrize("command", ["vim a.py", "cd x && nano y", "sudo vi /etc/hosts", "htop", "tmux"])
+@pytest.mark.parametrize(
+    "command", ["vim a.py", "cd x && nano y", "sudo vi /etc/hosts", "htop", "top", "watch ls", "tmux"]
+)
 def test_programs_that_need_a_terminal_fail_at_once_with_a_hint(call: Call, command: str) -> None:
     outcome = call("bash", command=command)
     assert outcome.status == "error"
     assert "needs a terminal" in outcome.output
+
+
+def test_a_program_with_such_a_name_that_needs_no_terminal_runs(call: Call) -> None:
+    assert (
+        call("bash", command="echo vim; type nano 2>/dev/null | cat; echo 'a; vim b' \"x|vim y\" # emacs").status
+        == "success"
+    )
+    assert "load average" in call("bash", command="top -bn1 | head -1").output
 
 
 def test_secrets_are_not_in_the_environment_of_commands() -> None:

@@ -192,6 +192,23 @@ def test_more_matches_than_the_limit_are_counted_and_kept(call: Call, work: Benc
     assert "[100 of 150 files, newest first; 50 more" in call("glob", pattern="*.txt").output
 
 
+@needs_ripgrep
+def test_the_tools_answer_alike_where_ripgrep_is_missing(
+    call: Call, planted: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answers() -> list[str]:
+        return [
+            call("grep", pattern="needle").output,
+            call("grep", pattern="needle", output_mode="content", glob="*.{py,ts}", **{"-C": 2}).output,
+            call("grep", pattern="needle", path="src", output_mode="count").output,
+            call("glob", pattern="**/*.py").output,
+        ]
+
+    with_ripgrep = answers()
+    monkeypatch.setenv("PATH", str(planted.outputs))
+    assert answers() == with_ripgrep
+
+
 def test_a_bad_pattern_is_explained(call: Call, work: Bench) -> None:
     plant(work.cwd, {"a": "x"})
     outcome = call("grep", pattern="(unclosed")
