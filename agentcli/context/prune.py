@@ -139,7 +139,7 @@ class _Layout:
         assert isinstance(block.part, ToolResult)
         marker = cleared_result(block.part.call_id, block.part.name, block.part.status)
         freed = self.counts.block(block) - self.counts.part(marker)
-        return Victim(block.tool_use_id, block.seq, self.starts[number], max(0, freed), rank, carried)
+        return Victim(block.tool_use_id, block.seq, self.starts[number], freed, rank, carried)
 
     def edit(self, removed: int, first: int) -> Edit:
         """What removing so many tokens from some place on means for the cache."""
@@ -149,7 +149,7 @@ class _Layout:
     def prune(self, chosen: Sequence[Victim], why: str) -> Prune:
         ordered = sorted(chosen, key=lambda victim: victim.position)
         drop = max(block.seq for block in self.blocks) + 1 if self.thoughts else 0
-        freed = sum(victim.tokens for victim in ordered) + self.thoughts
+        freed = max(0, sum(victim.tokens for victim in ordered) + self.thoughts)
         return Prune(tuple(victim.call_id for victim in ordered), freed, why, drop)
 
 
