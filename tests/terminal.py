@@ -34,7 +34,10 @@ class Terminal:
         self.env = {name: value for name, value in self.env.items() if value != "\0unset"}
         self.columns, self.rows = columns, rows
         self.raw = b""
-        self._sizes: list[tuple[int, int, int]] = [(0, columns, rows)]
+        self._sizes: list[tuple[int, int, int]] = []
+        self._seen = pyte.HistoryScreen(columns, rows, history=10**5, ratio=0.5)
+        self._stream = pyte.ByteStream(self._seen)
+        self._fed = 0
         self.code: int | None = None
         self._hung_up = False
 
@@ -150,15 +153,17 @@ class Terminal:
         return [_row(screen.buffer[n], screen.columns) for n in range(screen.lines)]
 
     def _replay(self) -> pyte.HistoryScreen:
-        _, columns, rows = self._sizes[0]
-        screen = pyte.HistoryScreen(columns, rows, history=10**5, ratio=0.5)
-        stream = pyte.ByteStream(screen)
-        ends = [place for place, _, _ in self._sizes[1:]] + [len(self.raw)]
-        for (start, columns, rows), end in zip(self._sizes, ends, strict=True):
-            if start:
-                screen.resize(rows, columns)
-            stream.feed(self.raw[start:end])
-        return screen
+        """Give pyte what has come since somebody last looked."""
+        while self._sizes and self._sizes[0][0] <= len(self.raw):
+            place, columns, rows = self._sizes.pop(0)
+            self._feed(place)
+            self._seen.resize(rows, columns)
+        self._feed(len(self.raw))
+        return self._seen
+
+    def _feed(self, end: int) -> None:
+        self._stream.feed(self.raw[self._fed : end])
+        self._fed = end
 
     def _wait(self, ends: float) -> bool:
         left = ends - time.monotonic()
