@@ -13,6 +13,7 @@ from agentcli.context.compaction import Summary, Task, after, body, shrinkage, t
 from agentcli.context.estimators import Calibrated
 from agentcli.context.lab.emulate import Cache
 from agentcli.context.lab.ledgered import summary_of
+from agentcli.context.lab.needed import missed
 from agentcli.context.lab.probes import Fact, Kept, facts, gone_from, kept
 from agentcli.context.limits import Limits, limits_of
 from agentcli.context.policies import plan, policy_named
@@ -37,7 +38,8 @@ class Setup:
     """Under which conditions sessions are replayed.
 
     `head` are the tokens of system and tools where the session does not say them. `summary_prices` are those of the model that would
-    write the summaries (by default the session's own); `scratchpad` the tokens of reasoning that a summary is taken to cost.
+    write the summaries (by default the session's own); `scratchpad` the tokens of reasoning that a summary is taken to cost; `recall_call` those of a call of `recall`, and
+    `recalled` the most that it brings back.
     """
 
     model: ModelSpec
@@ -46,6 +48,8 @@ class Setup:
     rate: float = 0.34
     summary_prices: Prices | None = None
     scratchpad: int = 500
+    recall_call: int = 80
+    recalled: int = 2_000
     summarise: Summarise = summary_of
 
 
@@ -54,7 +58,8 @@ class Played:
     """How a session went under a policy. `sizes` are the tokens of each prompt; `cost` in USD, summaries included.
 
     `overflows` counts prompts that the policy let grow beyond what is usable, each answered by a forced compaction and a second
-    try; `refused` those that did not fit even then. `kept` is the fate of the facts in what is no longer in view, `planted` of those
+    try; `refused` those that did not fit even then; `again` how often a reply quoted what its policy had taken away, and so had to be charged
+    for a recall. `kept` is the fate of the facts in what is no longer in view, `planted` of those
     that the caller asked after. `broken` names violated invariants.
     """
 
@@ -67,6 +72,7 @@ class Played:
     prunes: int = 0
     overflows: int = 0
     refused: int = 0
+    again: int = 0
     kept: Kept = field(default_factory=Kept)
     planted: Kept = field(default_factory=Kept)
     broken: tuple[str, ...] = ()
@@ -113,6 +119,7 @@ class _Player:
         self.broken: set[str] = set()
         self.now = 0.0
         self.futile = 0
+        self.recalled: set[str] = set()
         self._view: tuple[History, View] = (self.history, view(self.history))
         self.edited = True
 
@@ -156,8 +163,19 @@ class _Player:
         cost = self.model.cost(usage) or 0.0
         self.played = replace(self.played, usage=self.played.usage + usage, cost=self.played.cost + cost)
         self.sizes.append(usage.prompt)
+        self.fetch_again(message, size)
         reported = replace(message, usage=usage, cost=cost, provider=self.model.provider, model=self.model.id)
         self.keep(reported, record.time)
+
+    def fetch_again(self, message: Message, size: int) -> None:
+        """A request more for each output that the reply needs and no longer sees, with as much of it as a recall would bring."""
+        for output in missed(message, self.shown, self.records):
+            if output.call_id in self.recalled:
+                continue
+            self.recalled.add(output.call_id)
+            brought = min(self.counts.part(output), self.setup.recalled)
+            cost = self.model.cost(Usage(0, self.setup.recall_call, 0, size, brought)) or 0.0
+            self.played = replace(self.played, again=self.played.again + 1, cost=self.played.cost + cost)
 
     def make_room(self) -> None:
         """As the agent does before each request: prune if that pays, compact at the policy's marks."""
@@ -178,6 +196,7 @@ class _Player:
         if body is not None:
             self.keep(body, self.records[-1].time)
             self.edited = True
+            self.recalled -= set(body.call_ids)
             self.played = replace(self.played, prunes=self.played.prunes + 1)
 
     def compact(self, trigger: Trigger) -> None:

@@ -13,7 +13,7 @@ from agentcli.core.record import Record
 
 COLUMNS = (
     "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "kept", "recallable",
-    "overflows",
+    "again", "overflows",
 )  # fmt: skip
 
 
@@ -96,6 +96,7 @@ def played_json(played: Played) -> dict[str, Any]:
         "recoverability": round(played.kept.recoverability, 4),
         "overflows": played.overflows,
         "refused": played.refused,
+        "again": played.again,
         "broken": list(played.broken),
         "sizes": list(played.sizes),
     }
@@ -112,6 +113,7 @@ def _cells(played: Played) -> tuple[str, ...]:
         *(f"{number:,}" for number in (*numbers, *tokens)),
         f"${played.cost:.2f}",
         *shares,
+        f"{played.again:,}",
         overflows,
     )
 
@@ -127,6 +129,7 @@ def _both(one: Played, other: Played) -> Played:
         one.prunes + other.prunes,
         one.overflows + other.overflows,
         one.refused + other.refused,
+        one.again + other.again,
         one.kept + other.kept,
         one.planted + other.planted,
         tuple(sorted({*one.broken, *other.broken})),

@@ -9,9 +9,9 @@ import pytest
 
 from agentcli.context.lab.replay import Played, Setup, replay
 from agentcli.context.lab.traces import Shape, trace
-from agentcli.context.settings import POLICIES, ContextSettings
+from agentcli.context.settings import POLICIES, ContextSettings, PruneSettings
 from agentcli.core.errors import ConfigError
-from agentcli.core.message import Message, Text, Usage
+from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Record, Settings, Undo
 
@@ -42,7 +42,9 @@ def test_a_short_session_is_left_alone_by_every_policy(policy: str):
 def test_each_prompt_is_paid_for_once(long_runs: dict[str, Played], policy: str):
     played = long_runs[policy]
     assert sum(played.sizes) == played.usage.prompt
-    assert played.cost == pytest.approx(MODEL.prices.cost(played.usage) + played.summary_cost if MODEL.prices else 0)
+    assert MODEL.prices
+    requests = MODEL.prices.cost(played.usage) + played.summary_cost
+    assert played.cost == pytest.approx(requests) if not played.again else played.cost > requests
     assert played.requests == long_runs["auto"].requests
     assert played.broken == ()
 
@@ -126,3 +128,26 @@ def test_the_real_session_goes_through_auto_without_an_overflow():
     assert (auto.overflows, auto.broken) == (0, ())
     assert auto.cost < plain.cost
     assert auto.kept.recoverability > 0.9
+
+
+def test_a_reply_that_quotes_what_is_gone_is_charged_for_fetching_it():
+    def records(pause: str) -> list[Record]:
+        bodies = [
+            Message("user", (Text("go"),), 1),
+            Message("assistant", (ToolCall("c1", "read", {"file_path": "a.py"}),), 1),
+            ToolResult("c1", "read", "success", "needle_line = compute(1)\n" + "filler\n" * 20_000),
+            Message("assistant", (Text("ok"),), 1),
+            *(Message(role, (Text("and on"),), turn) for turn in (2, 3, 4) for role in ("user", "assistant")),
+            Message("user", (Text("edit it"),), 5),
+            Message("assistant", (ToolCall("c2", "edit", {"file_path": "a.py", "old_string": "needle_line = compute(1)", "new_string": "x"}),), 5),
+        ]  # fmt: skip
+        times = ["2026-01-01T00:00:00Z"] * (len(bodies) - 2) + [pause] * 2
+        return [Record(n, "", time, "", body) for n, (time, body) in enumerate(zip(times, bodies, strict=True), 1)]
+
+    rules = ContextSettings(prune=PruneSettings(protect=1_000, minimum=1_000))
+    big = Setup(replace(MODEL, window=2_000_000), settings=rules)
+    cleared, kept = (replay(records("2026-01-01T02:00:00Z"), policy, big) for policy in ("auto", "gemini"))
+    assert (cleared.prunes, cleared.again) == (1, 1)
+    assert (kept.prunes, kept.again) == (0, 0)
+    assert MODEL.prices
+    assert cleared.cost > MODEL.prices.cost(cleared.usage)

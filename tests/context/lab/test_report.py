@@ -17,7 +17,7 @@ from agentcli.core.model import ModelSpec, Prices
 
 
 def played(policy: str, cost: float, *sizes: int) -> Played:
-    return Played(policy, sizes, Usage(1, 2, 0, 3_000_000, 4), cost, 0.0, 5, 6, 0, 0, Kept(10, 5, 9))
+    return Played(policy, sizes, Usage(1, 2, 0, 3_000_000, 4), cost, 0.0, 5, 6, 0, 0, 7, Kept(10, 5, 9))
 
 
 def report() -> Report:
@@ -36,7 +36,7 @@ def test_the_table_says_all_that_was_measured():
     row = dict(zip(heads, lines[2].split(), strict=True))
     assert row == {
         "policy": "auto", "requests": "2", "peak": "20", "compactions": "5", "prunes": "6", "fresh": "1", "written": "4",
-        "read": "3,000,000", "output": "2", "cost": "$1.00", "kept": "50.0%", "recallable": "90.0%", "overflows": "0",
+        "read": "3,000,000", "output": "2", "cost": "$1.00", "kept": "50.0%", "recallable": "90.0%", "again": "7", "overflows": "0",
     }  # fmt: skip
     assert lines[-3].startswith("policy")
     assert "$4.00" in lines[-2]
