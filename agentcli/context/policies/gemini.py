@@ -34,7 +34,9 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
     if not forced and (not settings.autocompact or before < mark):
         return nothing(POLICY, view, whole, f"{before:,} tokens are below {mark:,.0f}, the threshold of this policy.")
     at = split_point(history, 1 - settings.gemini.preserve)
-    trigger: PlanTrigger = "manual" if forced else "hard" if under_pressure(current, before, limit, settings) else "soft"
+    trigger: PlanTrigger = (
+        "manual" if forced else "hard" if under_pressure(current, before, limit, settings) else "soft"
+    )
     if at == 0:
         return nothing(POLICY, view, whole, "There is no message of the user to split before.", trigger=trigger)
     return divided(
