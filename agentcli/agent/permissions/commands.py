@@ -114,7 +114,7 @@ def _git(arguments: list[str], folders: tuple[Path, ...], place: Place) -> Readi
 def _values(found: Found, folders: tuple[Path, ...], place: Place) -> Reading:
     worst = Reading()
     for kind, value in found:
-        if kind in ("path", "rev") and value not in _STREAMS:
+        if kind in ("path", "rev", "archive") and value not in _STREAMS:
             for folder in folders:
                 worst = _first(worst, _value(kind, value, folder, place))
     return worst

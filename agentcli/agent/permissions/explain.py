@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from agentcli.agent.permissions.decide import Decision, decide
 from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.rules import Rules
+from agentcli.core.codec import dumps
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.core.tool import Effect
@@ -47,7 +48,7 @@ def explain_lines(
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        yield json.dumps(_answer(line, number, rules, mode, place, effects), ensure_ascii=False)
+        yield dumps(_answer(line, number, rules, mode, place, effects))
 
 
 def show(rules: Rules) -> list[str]:

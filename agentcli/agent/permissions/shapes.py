@@ -4,6 +4,7 @@ The notation of `options`, separated by blanks:
     -abc            flags that may be bundled       -NUM             a number as an option (`head -5`)
     -n:number       takes a value, joined or next   --lines=number   the same for a long option, `=` or next
     --color[=word]  takes a value after `=` only    --all            takes none
+    --arg=pair      takes a name and a value
 `operands` are kinds in order; `*` after the last repeats it any number of times, `?` makes it optional.
 Kinds: `path` obeys the path policy, `text` is anything, `number`, `word`, `size`, and the others in `_KINDS`; `=a|b` is one of these words.
 An abbreviated long option is not in the table and therefore asks.
@@ -38,16 +39,19 @@ _KINDS: dict[str, Kind] = {
     "number": _like(r"[+-]?\d+"),
     "size": _like(r"[+-]?\d+[a-z]{0,3}"),
     "word": _like(r"[a-z0-9_,.:+/@%-]*"),
-    "format": _like(r"(?!.*%[-+ ]?g[?gksfp t])(?!.*signature).*"),
+    "format": _like(r"(?!.*(?-i:%[-+ ]?G))(?!.*signature).*"),
     "key": _like(r"(?!.*(token|secret|password|header|credential|url))[a-z][a-z0-9.-]*"),
     "date": _like(r"\+.*"),
     "printf": _like(r"(?!-)(?:[^%]|%%|%-?\d*[sbq])*"),
+    "numbers": _like(r"(?!-)(?:[^%]|%%|%[-+0 ]?[\d.]*[sbqdiuxofc])*"),
+    "plain": _like(r"[a-z0-9_. -]*"),
     "variable": _like(r"PATH|HOME|USER|SHELL|LANG|LC_[A-Z]+|PWD|TERM|VIRTUAL_ENV|EDITOR|HOSTNAME|TZ|NODE_ENV|CI"),
     "psfields": _like(
         r"(?:(?:pid|ppid|pgid|sid|user|uid|comm|args|cmd|command|etime|time|stat|state|pcpu|pmem|%cpu|%mem|rss|vsz|nice|tty|lstart|start)=?,?)+"
     ),
     "ps": _like(r"a?u?x|aux|axu"),
     "glob": _like(r".*"),
+    "pair": _like(r".*"),
     "pattern": _like(r"[a-z0-9_./*-]+"),
     "archive": _like(r"[^:-][^:]*"),
     "sed": sed_only_prints,
@@ -126,9 +130,12 @@ def _long(table: _Options, word: str, waiting: list[str], found: Found) -> str:
     if equals and name in table.long_optional:
         return _value(table.long_optional[name], value, name, found)
     if name in table.long_valued:
-        if not equals and not waiting:
+        kind = table.long_valued[name]
+        if (kind == "pair" and equals) or (not equals and len(waiting) < 1 + (kind == "pair")):
             return f"{name} lacks its value"
-        return _value(table.long_valued[name], value if equals else waiting.pop(), name, found)
+        if kind == "pair":
+            waiting.pop()
+        return _value(kind, value if equals else waiting.pop(), name, found)
     return f"the option {name} is not known to only read"
 
 

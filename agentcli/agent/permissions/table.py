@@ -78,7 +78,7 @@ _SED_2 = """
 """
 _JQ = """
 -rceSsnRMCaj --raw-output --compact-output --exit-status --sort-keys --slurp --null-input --raw-input --monochrome-output
---color-output --ascii-output --join-output --tab --indent=number --stream --version
+--color-output --ascii-output --join-output --arg=pair --argjson=pair --tab --indent=number --stream --version
 """
 _PS = """
 -eAfFlj -p:text -u:word -C:text -o:psfields --forest --no-headers --sort=text --ppid=number --pid=number
@@ -122,6 +122,10 @@ READERS: dict[str, tuple[Shape, ...]] = {
         ("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"), (Shape(_SUM, "path*"),)
     ),
     "shasum": (Shape("-bt -a:number --algorithm=number", "path*"),),
+    "tar": (
+        Shape("-tvzjJ -f:archive --list --verbose --gzip --file=archive", needs="-t --list"),
+        Shape("", "=tf|tvf|tzf|tvzf|tjf archive"),
+    ),
     "unzip": (Shape("-lvZ1", "path", needs="-l -v -Z"),),
     # Searching and cutting text
     **dict.fromkeys(("grep", "egrep", "fgrep"), _GREP_SHAPES),
@@ -156,7 +160,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     # The shell and the machine
     "cd": (Shape("", "path"),),
     "echo": (Shape(ANYTHING),),
-    "printf": (Shape("", "printf text*"),),
+    "printf": (Shape("", "printf text*"), Shape("", "numbers plain*")),
     "true": (Shape(ANYTHING),),
     "false": (Shape(ANYTHING),),
     "test": (Shape("-fdersxLhw", "path"), Shape("-nz", "text"), Shape("", "text ==|==|!= text")),
@@ -172,6 +176,12 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "uname": (Shape("-asnrvmpio --all"),),
     "arch": (Shape(),),
     "nproc": (Shape("--all"),),
+    "sleep": (Shape("", "number"),),
+    "ss": (Shape("-tulnpas46"),),
+    "netstat": (Shape("-tulnpar46"),),
+    "lsblk": (Shape("-af"),),
+    "lsb_release": (Shape("-acdirs"),),
+    "sw_vers": (Shape(),),
     "uptime": (Shape("-ps"),),
     "free": (Shape("-bkmghtwl --human --mega --giga --total"),),
     "lscpu": (Shape(),),

@@ -79,8 +79,7 @@ def _protected(root: Path, limit: int) -> Iterator[Path]:
         for entry in _entries(waiting.pop(0)):
             seen += 1
             if not entry.is_symlink() and names_protected(entry.name, write=True):
-                if not entry.name.casefold().startswith(".env"):
-                    yield Path(entry.path)
+                yield Path(entry.path)
             elif entry.is_dir(follow_symlinks=False) and entry.name != "node_modules":
                 waiting.append(Path(entry.path))
 

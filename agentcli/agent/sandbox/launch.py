@@ -44,6 +44,9 @@ _AARCH64 = {
 _MACHINES = {"x86_64": (0xC000003E, _X86_64, 41, 280), "aarch64": (0xC00000B7, _AARCH64, 198, 88)}
 """For each machine: its audit number, the calls to refuse, and the numbers of `socket` and `utimensat`."""
 
+_NEVER = (1, 17, 40)
+"""Families of sockets that stay closed even with the network: local ones, behind which agents and engines sit, raw and virtual ones."""
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -127,13 +130,26 @@ def _restrict_calls(network: bool) -> None:
         _op(0x06, 0x7FFF0000),
         _op(0x06, 0x00050001),
     ]
-    if not network:
-        program += [_jump(0x15, socket, 0, 1), _op(0x06, 0x0005000D)]
+    program += _no_sockets(socket, _NEVER if network else ())
     program.append(_op(0x06, 0x7FFF0000))
     code = b"".join(program)
     buffer = ctypes.create_string_buffer(code, len(code))
     filters = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(buffer))
     _check(_libc.prctl(_SECCOMP, 2, filters, 0, 0), "seccomp")
+
+
+def _no_sockets(number: int, families: tuple[int, ...]) -> list[bytes]:
+    """Refuse sockets of these families, or of all when none is named."""
+    if not families:
+        return [_jump(0x15, number, 0, 1), _op(0x06, 0x0005000D)]
+    tests = [_jump(0x15, family, len(families) - place, 0) for place, family in enumerate(families)]
+    return [
+        _jump(0x15, number, 0, len(families) + 3),
+        _op(0x20, 16),
+        *tests,
+        _op(0x06, 0x7FFF0000),
+        _op(0x06, 0x0005000D),
+    ]
 
 
 def _op(code: int, value: int) -> bytes:

@@ -61,7 +61,13 @@ def test_the_box_protects_what_the_policy_protects_and_hides_what_is_private(tmp
     for file in (work / "AGENTS.md", work / ".env", work / "src/.envrc", home / ".netrc"):
         file.write_text("")
     box = box_for(Place(work, (work,), home, own=(home / ".local/share/agentcli",)))
-    assert set(box.readonly) == {work / ".git", work / "sub/.git", work / "AGENTS.md"}
+    assert set(box.readonly) == {
+        work / ".git",
+        work / "sub/.git",
+        work / "AGENTS.md",
+        work / ".env",
+        work / "src/.envrc",
+    }
     assert set(box.hidden) == {home / ".ssh", home / ".netrc", home / ".local/share/agentcli"}
     assert box.writable == (work,)
     assert not box.network

@@ -224,6 +224,16 @@ def test_the_network_is_there_only_when_asked_for(scene: Scene, sandbox: Sandbox
     assert _knocked(scene.servers[0])
 
 
+def test_local_sockets_stay_closed_even_with_the_network(scene: Scene, sandbox: Sandbox) -> None:
+    before = scene.state()
+    scene.run(sandbox, ATTEMPTS["a socket in the file system"], network=True)
+    if sandbox.kind == "landlock":  # bubblewrap shares the names of abstract sockets along with the network
+        scene.run(sandbox, ATTEMPTS["a socket without a file"], network=True)
+    assert scene.state() == before
+    resolve = """python3 -c 'import socket; socket.getaddrinfo("localhost", 80); socket.socket(socket.AF_INET, socket.SOCK_DGRAM)'"""
+    assert scene.run(sandbox, resolve, network=True).returncode == 0
+
+
 def test_a_further_root_is_writable_and_its_repository_is_not(scene: Scene, sandbox: Sandbox) -> None:
     other = scene.top / "other"
     (other / ".git").mkdir(parents=True)
