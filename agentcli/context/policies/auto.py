@@ -61,7 +61,7 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
         return nothing(POLICY, view, before, _infeasible(floor, before, counts.head, carried), trigger=trigger)
     summary = _expected(sum(sizes[:at])) if at else 0
     reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use.", *_what(messages, at, clipped, queued))
-    made = divided(POLICY, trigger, view, counts, at, summary + carried, *reasons)
+    made = divided(POLICY, trigger, view, counts, before, at, summary + carried, *reasons)
     return replace(
         made,
         cleared=queued.call_ids,

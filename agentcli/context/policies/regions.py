@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from agentcli.context.limits import Limits
 from agentcli.context.plan import Plan, PlanTrigger
-from agentcli.context.policies.stretch import nothing, pinned, seqs, stretch
+from agentcli.context.policies.stretch import nothing, seqs, stretch
 from agentcli.context.settings import ContextSettings, RegionSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import Block, View, ViewMessage
@@ -55,13 +55,13 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
         *([] if after <= aim else [f"That leaves about {after:,}: more than the aim."]),
         trigger=trigger,
     )
-    gone = tuple(sorted(block.seq for region in chosen for block in region.blocks))
+    gone = {block.seq for region in chosen for block in region.blocks}
     messages = stretch(view)
     return replace(
         made,
-        summarised=gone,
-        kept=tuple(seq for seq in seqs(messages) if seq not in set(gone)),
-        pinned=tuple(sorted({*pinned(messages), *seqs(messages[_recent(messages, counts, rules) :])})),
+        summarised=tuple(sorted(gone)),
+        kept=tuple(seq for seq in made.kept if seq not in gone),
+        pinned=tuple(sorted({*made.pinned, *seqs(messages[_recent(messages, counts, rules) :])})),
         regions=tuple(region.calls for region in chosen),
         tokens_after_estimate=after,
     )
@@ -123,9 +123,11 @@ def _compactable(block: Block) -> bool:
 
 def _region(blocks: Sequence[Block], counts: Counts) -> Region:
     outputs = (block.part.output for block in blocks if isinstance(block.part, ToolResult))
-    return Region(
-        tuple(blocks), sum(map(counts.block, blocks)), sum(len(output.encode("utf-8", "replace")) for output in outputs)
-    )
+    return Region(tuple(blocks), sum(map(counts.block, blocks)), sum(map(_bytes, outputs)))
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def _rank(region: Region, rules: RegionSettings) -> int:

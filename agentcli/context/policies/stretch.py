@@ -69,18 +69,18 @@ def divided(
     trigger: PlanTrigger,
     view: View,
     counts: Counts,
+    before: int,
     at: int,
     summary: int,
     *reasons: str,
     primers: int = 0,
 ) -> Plan:
-    """The plan to summarise `stretch(view)[primers:at]` in about `summary` tokens and keep the rest."""
+    """The plan to summarise `stretch(view)[primers:at]` in about `summary` tokens and keep the rest of `before` tokens."""
     messages = stretch(view)
     gone, kept = messages[primers:at], (*messages[:primers], *messages[at:])
-    before = counts.prompt(view)
-    freed = (
-        sum(map(counts.message, gone)) + sum(map(counts.message, view.messages)) - sum(map(counts.message, messages))
-    )
+    freed = sum(map(counts.message, gone))
+    if view.compaction:
+        freed += sum(counts.block(block) for block in view.blocks if block.seq == view.compaction.seq)
     return Plan(
         policy,
         trigger,
