@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from agentcli.core.codec import dumps, part_to_json
-from agentcli.core.message import Part, ToolResult, Usage
-from agentcli.core.model import Request
+from agentcli.core.message import Message, Part, ToolResult, Usage
+from agentcli.core.model import ModelSpec, Prices, Request
+from agentcli.core.record import Compaction, Prune, Record, Settings, Undo
 
 THRASH = 3
 """So many misses in a row are thrashing."""
@@ -27,7 +29,8 @@ class Health:
     """What the requests of a session say of its cache, folded one by one with `after`.
 
     Tokens by kind over all requests. `misses` counts requests that could have read from the cache and did not, `in_a_row` the
-    newest of them. `changed` names the first segment that differed at the newest miss, empty if none did.
+    newest of them. `changed` names the first segment that differed at the newest miss, empty if none did, None if unknown. `recalls` are the
+    cleared outputs that the model asked to see again.
     """
 
     requests: int = 0
@@ -37,7 +40,10 @@ class Health:
     output: int = 0
     misses: int = 0
     in_a_row: int = 0
-    changed: str = ""
+    changed: str | None = ""
+    compactions: int = 0
+    prunes: int = 0
+    recalls: int = 0
     last: Request | None = None
     expected: int = 0
 
@@ -58,7 +64,14 @@ class Health:
         A miss is a request that read less than half of what the former one left in the cache. None is counted where nothing could
         be read: at first, below the model's minimum, after the cache's lifetime; nor where an edit of ours explains it.
         """
-        could = self.expected >= max(1, request.model.cache_minimum) and idle <= request.model.cache_lifetime
+        counted = self.counting(request.model, usage, edited=edited, idle=idle)
+        missed = counted.misses > self.misses
+        changed = changed_between(self.last, request) if missed and self.last else counted.changed
+        return replace(counted, changed=changed, last=request)
+
+    def counting(self, model: ModelSpec, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> Health:
+        """The same where only the usage is known, not the request: which segment changed cannot be told then."""
+        could = self.expected >= max(1, model.cache_minimum) and idle <= model.cache_lifetime
         missed = could and not edited and usage.cache_read * 2 < self.expected
         return replace(
             self,
@@ -69,19 +82,52 @@ class Health:
             output=self.output + usage.output,
             misses=self.misses + missed,
             in_a_row=self.in_a_row + 1 if missed else 0,
-            changed=changed_between(self.last, request) if missed and self.last else self.changed,
-            last=request,
-            expected=_left_in_cache(request, usage),
+            changed=None if missed else self.changed,
+            expected=usage.cache_read + usage.cache_write if model.cache_explicit else usage.prompt,
         )
+
+    def costs(self, prices: Prices) -> Mapping[str, float]:
+        """USD by kind of token, at the prices for prompts of ordinary length."""
+        kinds = {
+            "fresh": Usage(input=self.fresh),
+            "cache write": Usage(cache_write=self.written),
+            "cache read": Usage(cache_read=self.read),
+            "output": Usage(output=self.output),
+        }
+        ordinary = replace(prices, over=0)
+        return {kind: ordinary.cost(usage) for kind, usage in kinds.items()}
 
     def words(self) -> str:
         """A line for people about the newest misses, or an empty text while all is well."""
         if not self.in_a_row:
             return ""
         times = "once" if self.in_a_row == 1 else f"{self.in_a_row} times in a row"
+        if self.changed is None:
+            return f"The provider's cache was missed {times}."
         if not self.changed:
             return f"The provider's cache was missed {times}, although nothing in the request had changed."
         return f"The provider's cache was missed {times}: {self.changed} changed since the request before."
+
+
+def health_of(records: Iterable[Record], model: ModelSpec) -> Health:
+    """What the records of a session say of its cache: where a resumed session goes on counting from."""
+    health, edited, last = Health(), True, ""
+    for record in records:
+        match record.body:
+            case Message(role="assistant", usage=usage) as reply if usage and usage.prompt:
+                edited = edited or reply.model != model.id
+                health = health.counting(model, usage, edited=edited, idle=_seconds_between(last, record.time))
+                recalled = sum(call.name == "recall" for call in reply.calls)
+                health, edited, last = replace(health, recalls=health.recalls + recalled), False, record.time
+            case Compaction(status="compressed"):
+                health, edited = replace(health, compactions=health.compactions + 1), True
+            case Prune():
+                health, edited = replace(health, prunes=health.prunes + 1), True
+            case Undo() | Settings():
+                edited = True
+            case _:
+                pass
+    return health
 
 
 def changed_between(former: Request, now: Request) -> str:
@@ -122,8 +168,8 @@ def _digest(value: object) -> str:
     return hashlib.sha256(dumps(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _left_in_cache(request: Request, usage: Usage) -> int:
-    """Tokens that the next request may read; a provider that caches by itself keeps what it saw."""
-    if request.model.cache_explicit:
-        return usage.cache_read + usage.cache_write
-    return usage.prompt
+def _seconds_between(earlier: str, later: str) -> float:
+    try:
+        return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0

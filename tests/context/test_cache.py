@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from agentcli.context.assemble import assemble
-from agentcli.context.cache import Health, changed_between
+from agentcli.context.cache import Health, changed_between, health_of
 from agentcli.context.view import view
 from agentcli.core.message import Usage
-from agentcli.core.model import Request, ToolSchema
-from agentcli.core.record import Body
-from tests.context.made import call, history, prompt, reply, result
+from agentcli.core.model import Prices, Request, ToolSchema
+from agentcli.core.record import Body, Prune
+from tests.context.made import call, history, prompt, records, reply, result
 from tests.context.transcripts import MODEL
 
 TOOL = ToolSchema("read", "Reads.", {"type": "object"})
@@ -68,3 +68,29 @@ def test_what_could_not_be_read_or_was_edited_by_us_is_no_miss() -> None:
     assert first.after(request(*TALK), nothing, idle=301).misses == 0
     small = Health().after(request(*TALK), Usage(0, 1, 0, 0, 100))
     assert small.after(request(*TALK), Usage(100, 1)).misses == 0
+
+
+def test_a_resumed_session_goes_on_counting_from_its_records() -> None:
+    bodies = (
+        prompt("hi"),
+        reply(call("a"), usage=Usage(10, 5, 0, 0, 9_000)),
+        result("a"),
+        reply(call("b", "recall", id="a"), usage=Usage(20, 5, 0, 9_000, 500)),
+        result("b", name="recall"),
+        Prune(("a",), 9, "test"),
+        reply("ok", usage=Usage(0, 5, 0, 0, 9_100)),
+        prompt("more", 2),
+        reply("ok", turn=2, usage=Usage(9_200, 5)),
+    )
+    health = health_of(records(*bodies), MODEL)
+    assert (health.requests, health.fresh, health.written, health.read, health.output) == (4, 9_230, 18_600, 9_000, 20)
+    assert (health.prunes, health.recalls, health.compactions) == (1, 1, 0)
+    assert (health.misses, health.in_a_row) == (1, 1)
+    assert health.words() == "The provider's cache was missed once."
+    assert health.after(request(*TALK), Usage(0, 1, 0, 0, 9_000)).requests == 5
+
+
+def test_cost_is_told_by_kind() -> None:
+    health = Health(fresh=1_000_000, written=1_000_000, read=2_000_000, output=100_000)
+    costs = health.costs(Prices(5, 25, 0.5, 6.25, over=1, over_input=99))
+    assert costs == {"fresh": 5.0, "cache write": 6.25, "cache read": 1.0, "output": 2.5}
