@@ -39,7 +39,7 @@ class EarlyTerminal:
         self._keyboard, self.screen = keyboard, screen
         self._before: list[Any] = termios.tcgetattr(keyboard)
         self._wide_enough = _columns(screen) - len(PROMPT) - 1
-        self._held = False
+        self._held, self._standing = False, True
         self.typed = b""
         self.shown = ""
         self.status = status[: self._wide_enough]
@@ -77,9 +77,16 @@ class EarlyTerminal:
         """Put the terminal back as it was found; nothing typed is thrown away. Does no harm twice."""
         termios.tcsetattr(self._keyboard, termios.TCSADRAIN, self._before)
 
+    def hand_over(self) -> bytes:
+        """Leave the screen to an editor; returns what was typed so far."""
+        self._standing = False
+        return self.typed
+
     def leave(self) -> None:
-        """Take the prompt off the screen and restore, when it turns out that nobody will read it."""
-        _write(self.screen, "\r\x1b[A\x1b[J" + PLAIN_PASTE)
+        """Take the prompt off the screen, if it still stands, and restore: nobody will read it."""
+        if self._standing:
+            _write(self.screen, "\r\x1b[A\x1b[J" + PLAIN_PASTE)
+            self._standing = False
         self.restore()
 
     def _take(self, data: bytes) -> None:

@@ -50,7 +50,7 @@ class Lobby:
     def arrive(self) -> None:
         """Take over what stands on the screen, and the keys that were pressed so far."""
         self.painter.assume(self.early.lines, (1, len(self.early.lines[1])))
-        self.editor.type_ahead(self.early.typed)
+        self.editor.type_ahead(self.early.hand_over())
 
     async def run(self, open_: Open, prompts: Sequence[str]) -> int:
         """Read keys until the person leaves."""
