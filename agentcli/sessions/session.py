@@ -38,6 +38,7 @@ class Session:
         self._folder, self._info, self._writer = folder, info, writer
         self._history = history or History()
         self._notes = list(notes)
+        self._closed = False
         self._shelf = Shelf(folder / "records")
         self._outputs = writer.outputs if writer else Outputs(folder / "outputs", disk)
         self._partial = Partial(folder / "partial.json", disk, interval)
@@ -132,7 +133,7 @@ class Session:
         return waiting or Reader(self._shelf).read(seq)
 
     def trouble(self) -> str:
-        """Why the session is not being saved right now, or an empty text. Said once each time the reason changes."""
+        """Why the session is not being saved right now; or, once, that a write had to be made again; or an empty text."""
         return self._writer.trouble() if self._writer else ""
 
     def save_glance(self, durable: bool = False) -> None:
@@ -141,19 +142,24 @@ class Session:
         self._writing().replace(self._folder / "session.json", encode_info(self._info), durable=durable)
 
     def close(self) -> None:
-        """Save what still waits and let others write. Harmless when called twice."""
+        """Save what still waits and let others write; `trouble` and `unsaved` tell what the disk refused to the end.
+
+        Harmless when called twice.
+        """
         writer = self._writer
-        if writer is None:
+        if writer is None or self._closed:
             return
         if writer.made or any(not isinstance(record.body, Settings) for record in writer.waiting):
             self._partial.flush()
             self._save(writer, durable=True)
         writer.release()
-        self._writer = None
+        self._closed = True
 
     def _writing(self) -> Writer:
         if self._writer is None:
             raise StoreError(f"Session {self.id} is open read-only: nothing can be added to it. Fork it to go on.")
+        if self._closed:
+            raise StoreError(f"Session {self.id} is closed: nothing can be added to it. Open it again to go on.")
         return self._writer
 
     def _save(self, writer: Writer, durable: bool = False) -> bool:

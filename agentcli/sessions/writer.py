@@ -25,7 +25,6 @@ class Writer:
         self._waiting: deque[tuple[Record, bytes]] = deque()
         self._trouble = ""
         self._news = ""
-        self._said = ""
 
     @property
     def waiting(self) -> tuple[Record, ...]:
@@ -55,14 +54,13 @@ class Writer:
             except (OSError, SessionBusy) as again:
                 self._trouble = _why(again)
                 return False
-            self._say_once(f"Writing to the session failed ({reason(error)}) and was made again: everything is saved.")
+            self._news = f"Writing to the session failed ({reason(error)}) and was made again: everything is saved."
+            self._trouble = ""
             return True
         except SessionBusy as error:
             self._trouble = str(error)
             return False
-        if self._trouble:
-            self._trouble = ""
-            self._say_once("The session is being saved again: nothing was lost.")
+        self._trouble = ""
         return True
 
     def replace(self, path: Path, data: bytes, *, durable: bool = False) -> None:
@@ -71,22 +69,15 @@ class Writer:
             write_file(self._disk, path, data, durable=durable)
 
     def trouble(self) -> str:
-        """Why records are only in memory, or that this is over: each reason once."""
-        message = self._trouble or self._news
-        self._news = ""
-        if message == self._said:
-            return ""
-        self._said = message
-        return message
+        """Why records are only in memory; or, once, that a write had to be made again; or an empty text."""
+        news, self._news = self._news, ""
+        return self._trouble or news
 
     def release(self) -> None:
         """Let others write."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
-
-    def _say_once(self, message: str) -> None:
-        self._news, self._said = message, ""
 
     def _save_all(self) -> None:
         if not self._made:
