@@ -29,8 +29,8 @@ class Health:
     """What the requests of a session say of its cache, folded one by one with `after`.
 
     Tokens by kind over all requests. `misses` counts requests that could have read from the cache and did not, `in_a_row` the
-    newest of them. `changed` names the first segment that differed at the newest miss, empty if none did, None if unknown. `recalls` are the
-    cleared outputs that the model asked to see again.
+    newest of them. `changed` names the first segment that differed at the newest miss, empty if none did, None if unknown.
+    `recalls` are the outputs that the model asked to see again.
     """
 
     requests: int = 0
