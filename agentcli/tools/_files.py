@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import stat
 import threading
 from collections.abc import Iterator
@@ -84,7 +83,7 @@ def replace(spot: Spot, data: bytes) -> None:
 
     Mode bits and, where permitted, the owner survive. Raises ToolError; then nothing has changed.
     """
-    temporary = f".{spot.name[:80]}.{secrets.token_hex(6)}.tmp"
+    temporary = f".{spot.name[:80]}.{os.urandom(6).hex()}.tmp"
     old = _stat(spot)
     try:
         fd = os.open(

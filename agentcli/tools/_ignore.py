@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_TOKEN = re.compile(r"(?:(?<=/)|^)\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^]]*\]|\\.|.", re.DOTALL)
+_TOKEN = r"(?s)(?:(?<=/)|^)\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^]]*\]|\\.|."
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,9 @@ def _rule(line: str) -> _Rule | None:
         return None
     anywhere = "" if "/" in pattern else "(?:.*/)?"
     try:
-        names = re.compile(anywhere + "".join(map(_translated, _TOKEN.findall(pattern.removeprefix("/")))), re.DOTALL)
+        names = re.compile(
+            anywhere + "".join(map(_translated, re.findall(_TOKEN, pattern.removeprefix("/")))), re.DOTALL
+        )
     except re.error:
         return None
     return _Rule(names, folders_only, takes_back)

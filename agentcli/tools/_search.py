@@ -19,7 +19,6 @@ _BATCH = 60_000
 """Bytes of file names given to one run of ripgrep: well below what every system takes."""
 _LONGEST = 1 << 20
 """Bytes of one line that are searched and kept by the Python search; what a line has beyond is skipped."""
-_SECRETS = re.compile(r"\.env(?!\.example$)(\..*)?|\.envrc")
 _LISTING = ["--no-config", "--files", "--hidden", "--null", "--no-messages", "--no-ignore-global", "--no-ignore-dot"]
 _SEARCHING = [
     "--no-config",
@@ -66,7 +65,7 @@ def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
     found = _files_by_ripgrep(base, rg) if rg else _ignore.walk(base)
     matches = glob_regex(pattern).match if pattern else None
     return sorted(
-        path for path in found if (matches is None or matches(path)) and not _SECRETS.fullmatch(path.rpartition("/")[2])
+        path for path in found if (matches is None or matches(path)) and not _is_secret(path.rpartition("/")[2])
     )
 
 
@@ -109,6 +108,10 @@ def regex_is_plain(rg: str, wanted: Wanted) -> bool:
             f"{wanted.pattern!r} is not a regular expression: {done.stderr.decode(errors='replace').strip()[-300:]}"
         )
     return done.returncode != 2
+
+
+def _is_secret(name: str) -> bool:
+    return name in (".env", ".envrc") or (name.startswith(".env.") and name != ".env.example")
 
 
 def glob_regex(pattern: str) -> re.Pattern[str]:

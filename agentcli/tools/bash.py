@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from agentcli.core.message import Status
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
 from agentcli.tools import _process
 from agentcli.tools._capture import Capture
+from agentcli.tools._clues import held_back, needs_terminal, wanted_terminal
 from agentcli.tools._process import Command, Ended
 from agentcli.tools._text import plural
 from agentcli.tools.jobs import Jobs
@@ -25,7 +25,7 @@ Wrap = Callable[[Sequence[str]], Sequence[str]]
 Escalate = Callable[[str, str], Awaitable[bool]]
 """Asks whether a command may run again outside the sandbox: (command, reason); `work.options["bash"]["escalate"]`."""
 
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+_SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 _QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": "true",
@@ -46,21 +46,6 @@ _GIT = {"core.fsmonitor": "false", "safe.bareRepository": "explicit"}
 An empty `diff.external` is not among them: git 2.39 tries to run it and fails.
 """
 
-_NEEDS_TERMINAL = re.compile(
-    r"(?:^|[;&|]\s*)(?:sudo\s+)?"
-    r"(vim?|nvim|nano|pico|emacs(?!\s+(?:-batch|--batch))|top(?!\s+-\S*b)|watch|htop|btop|tmux|screen|mc|ranger|lazygit|tig)(?=\s|$)"
-)
-_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-_WANTED_TERMINAL = re.compile(
-    rb"not a (?:tty|terminal)|no tty present|inappropriate ioctl|cannot open /dev/tty|/dev/tty: no such device|"
-    rb"error opening terminal|terminal (?:unknown|is not fully functional)|EOF when reading a line|a terminal is required",
-    re.IGNORECASE,
-)
-_HELD_BACK = re.compile(
-    r"[^\n]*(?:read-only file system|permission denied|operation not permitted|network is unreachable|could not resolve|"
-    r"name resolution|getaddrinfo|connection refused|no route to host|EROFS|EACCES|EPERM|ENETUNREACH|EAI_AGAIN)[^\n]{0,100}",
-    re.IGNORECASE,
-)
 _TICK = 0.1
 """Seconds between two pieces of progress."""
 _SHOWN = 8_000
@@ -108,7 +93,11 @@ def title(given: Mapping[str, Any]) -> str:
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
     """What a command gets to know of the environment: no secrets, and settings under which nothing asks or pages."""
-    return {name: value for name, value in base.items() if not _SECRET.search(name)} | _QUIET | _git()
+    return {name: value for name, value in base.items() if not _is_secret(name)} | _QUIET | _git()
+
+
+def _is_secret(name: str) -> bool:
+    return any(word in name.upper() for word in _SECRET)
 
 
 def _git() -> dict[str, str]:
@@ -124,8 +113,8 @@ def _held_back(outcome: Outcome) -> str:
     """What the sandbox seems to have kept a failed command from; nothing if it failed for a reason of its own."""
     if outcome.status != "error" or not outcome.metadata["exit_code"]:
         return ""
-    found = _HELD_BACK.search(outcome.output[-4_000:])
-    return f"it says “{found.group().strip()}”" if found else ""
+    line = held_back(outcome.output)
+    return f"it says “{line}”" if line else ""
 
 
 def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
@@ -133,10 +122,10 @@ def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
         raise ToolError("The command is empty.")
     if "\0" in command:
         raise ToolError("The command has a NUL character in it.")
-    interactive = _NEEDS_TERMINAL.search(_QUOTED.sub("_", command))
+    interactive = needs_terminal(command)
     if interactive:
         raise ToolError(
-            f"{interactive.group(1)} needs a terminal, and commands have none. "
+            f"{interactive} needs a terminal, and commands have none. "
             "Use the read and edit tools for files, or a program that does its work without asking."
         )
     argv: Sequence[str] = ["bash", "--noprofile", "--norc", "-c", command]
@@ -156,7 +145,7 @@ def _in_background(work: Workplace, call_id: str, command: str, prepared: Comman
 
 def _outcome(capture: Capture, ended: Ended, seconds: float, limits: ToolLimits) -> Outcome:
     text = capture.text()
-    notes = _notes(capture, ended, seconds, limits)
+    notes = _notes(text, ended, seconds, limits)
     status: Status = "interrupted" if ended.why == "interrupted" else "success" if ended.exit_code == 0 else "error"
     if ended.why in ("timeout", "idle"):
         status = "error"
@@ -170,7 +159,7 @@ def _outcome(capture: Capture, ended: Ended, seconds: float, limits: ToolLimits)
     )
 
 
-def _notes(capture: Capture, ended: Ended, seconds: float, limits: ToolLimits) -> list[str]:
+def _notes(text: str, ended: Ended, seconds: float, limits: ToolLimits) -> list[str]:
     notes = []
     match ended.why:
         case "timeout":
@@ -188,7 +177,7 @@ def _notes(capture: Capture, ended: Ended, seconds: float, limits: ToolLimits) -
         notes.append(
             f"[stopped what it left running ({plural(ended.left, 'process')}); use run_in_background for what should go on]"
         )
-    if ended.exit_code != 0 and _WANTED_TERMINAL.search(capture.text().encode()[-4_000:]):
+    if ended.exit_code != 0 and wanted_terminal(text):
         notes.append("[it seems to want a terminal or input, and there is none: use options such as -y or --batch]")
     return notes
 

@@ -25,10 +25,8 @@ _REDIRECTS = 5
 _CONVERTED = 400_000
 """Characters of HTML that are turned into Markdown; the library needs seconds for a million."""
 _UNSEEN = ("script", "style", "noscript", "svg", "template", "iframe")
-_TEXTUAL = re.compile(
-    r"text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|toml)|application/x-(?:sh|yaml)", re.IGNORECASE
-)
-_HTML = re.compile(r"text/html|application/xhtml", re.IGNORECASE)
+_TEXTUAL = r"(?i)text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|toml)|application/x-(?:sh|yaml)"
+_HTML = r"(?i)text/html|application/xhtml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ async def _ask(client: httpx2.AsyncClient, goal: Target, limits: ToolLimits) -> 
         if reply.status_code in (301, 302, 303, 307, 308) and where:
             return urljoin(goal.url, where)
         kind = reply.headers.get("content-type", "")
-        if kind and not _TEXTUAL.match(kind):
+        if kind and not re.match(_TEXTUAL, kind):
             raise ToolError(f"{goal.url} is {kind}, not text. Download it with bash if you need it.")
         if int(reply.headers.get("content-length") or 0) > limits.fetch_bytes:
             raise _too_large(limits)
@@ -135,7 +133,7 @@ def _readable(page: _Page) -> str:
     text = page.body.decode(_charset(page), "replace")
     if "\0" in text[:8_000]:
         raise ToolError(f"{page.url} is not text. Download it with bash if you need it.")
-    if _HTML.match(page.kind) or (not page.kind and text.lstrip()[:1] == "<"):
+    if re.match(_HTML, page.kind) or (not page.kind and text.lstrip()[:1] == "<"):
         return _markdown(text)
     return text
 
