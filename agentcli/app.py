@@ -191,6 +191,7 @@ class Program:
             run=run,
             system=self._system(files),
             context=config.context,
+            budget=config.budget,
             agent=config.agent,
             hooks=config.hooks,
             limits=config.tools,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from agentcli.agent.settings import AgentSettings, HookSettings, PermissionSettings
-from agentcli.context.settings import ContextSettings
+from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
@@ -60,6 +60,7 @@ class Config:
     general: General = General()
     agent: AgentSettings = field(default_factory=AgentSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
     tools: ToolLimits = ToolLimits()
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
@@ -87,7 +88,7 @@ class Config:
                     yield f"{table}.{name}.{inner}", value
 
 
-SECTIONS = ("general", "agent", "context", "tools", "retry", "permissions", "hooks", "ui")
+SECTIONS = ("general", "agent", "context", "budget", "tools", "retry", "permissions", "hooks", "ui")
 TABLES = ("providers", "models")
 SHORT = {"prune": "context.prune"}
 """Tables that may be written without the name of the section they belong to."""

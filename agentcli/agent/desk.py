@@ -17,19 +17,21 @@ from agentcli.agent.hooks import Hooks
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permit import Gate, Repeats
 from agentcli.agent.ports import Approve, AskUser, Prompt, Window
+from agentcli.agent.purse import Purse
 from agentcli.agent.reports import changes, cost_lines, window_lines
 from agentcli.agent.room import Room
 from agentcli.agent.settings import AgentSettings, HookSettings
 from agentcli.agent.talk import Manner, Talk
 from agentcli.agent.workplace import SessionWorkplace
 from agentcli.context.limits import limits_of
-from agentcli.context.settings import POLICIES, ContextSettings, PolicyName
+from agentcli.context.oversize import is_oversize, reference, size_of
+from agentcli.context.settings import POLICIES, BudgetSettings, ContextSettings, PolicyName
 from agentcli.context.tokens import Counts
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Recorded
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.message import File, Message, Part, Text, ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Tool, ToolLimits, Workplace
@@ -46,6 +48,7 @@ class Outfit:
     run: RunTool
     system: tuple[str, ...]
     context: ContextSettings
+    budget: BudgetSettings
     agent: AgentSettings
     hooks: HookSettings
     limits: ToolLimits
@@ -131,7 +134,7 @@ class OpenDesk:
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
         self._talk.allowance = self._outfit.allowance()
         self._announce()
-        async for event in loop.turn(self._talk, prompt, interrupt):
+        async for event in loop.turn(self._talk, self._small_enough(prompt), interrupt):
             yield event
 
     def steer(self, prompt: Prompt) -> None:
@@ -261,7 +264,8 @@ class OpenDesk:
         policy = cast(PolicyName, history.policy or outfit.context.policy)
         hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)
         room = Room(replace(outfit.context, policy=policy), outfit.summariser, hooks)
-        return Talk(self._journal, model, manner, kit, self._counts, room, outfit.allowance())
+        purse = Purse(outfit.budget, outfit.approve)
+        return Talk(self._journal, model, manner, kit, self._counts, room, purse, outfit.allowance())
 
     def _workplace(self) -> SessionWorkplace:
         place = self._outfit.place
@@ -284,6 +288,19 @@ class OpenDesk:
             case _:
                 pass
         return Recorded(self._journal.append(body))
+
+    def _small_enough(self, prompt: Prompt) -> Prompt:
+        """The prompt; what is too large for the window is kept in a file, and a reference to it stands in its place."""
+        settings, usable = self._talk.room.settings, limits_of(self.model, self._talk.room.settings).usable
+
+        def shown(part: Part) -> Part:
+            if not (isinstance(part, Text | File) and is_oversize(part.text, self._counts, settings, usable)):
+                return part
+            path = self._journal.keep_output(f"input-{self.history.last_seq + 1}", part.text)
+            words = reference(part.text, path, size_of(part.text, self._counts), settings)
+            return replace(part, text=words)
+
+        return replace(prompt, parts=tuple(map(shown, prompt.parts or (Text(prompt.text),))))
 
     def _announce(self) -> None:
         """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes."""

@@ -133,8 +133,8 @@ async def _together(group: Sequence[tuple[ToolCall, Tool]], kit: Kit, interrupt:
             ):  # a task cancelled before its first step has none: answered by the caller
                 yield kit.record(result)
     finally:
-        for task in (*waiting, stop):
-            task.cancel()
+        for left in (*waiting, stop):
+            left.cancel()
         await asyncio.gather(*waiting, stop, return_exceptions=True)
 
 

@@ -107,12 +107,6 @@ class Room:
             shares["pinned" if block.pinned else block.source] += counts.block(block)
         return shares
 
-    async def hold_back(self, talk: Talk, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """Wait a moment where a budget runs low."""
-        waits: tuple[Event, ...] = ()
-        for event in waits:
-            yield event
-
     def _prune(self, talk: Talk, limits: Limits) -> Iterator[Event]:
         view = talk.view()
         free = free_because(view, talk.model.spec.id, datetime.now(UTC), limits.cache_lifetime)

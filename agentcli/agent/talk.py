@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,11 @@ from agentcli.agent.allowance import Allowance
 from agentcli.agent.draft import Draft
 from agentcli.agent.execute import NOT_RUN, Kit, refusal
 from agentcli.agent.ports import Prompt
+from agentcli.agent.purse import Purse
 from agentcli.agent.room import Room
 from agentcli.context.assemble import assemble
+from agentcli.context.budget import Spent
+from agentcli.context.cache import THRASH, Health
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import AgentError, LimitReached, ModelError
@@ -39,7 +43,15 @@ class Talk:
     """The session that a turn works on. Everything that lasts goes through `record`; everything sent through `request`."""
 
     def __init__(
-        self, journal: Journal, model: Model, manner: Manner, kit: Kit, counts: Counts, room: Room, allowance: Allowance
+        self,
+        journal: Journal,
+        model: Model,
+        manner: Manner,
+        kit: Kit,
+        counts: Counts,
+        room: Room,
+        purse: Purse,
+        allowance: Allowance,
     ) -> None:
         self.journal = journal
         self.model = model
@@ -47,9 +59,14 @@ class Talk:
         self.kit = kit
         self.counts = counts
         self.room = room
+        self.purse = purse
         self.allowance = allowance
         self.steps = 0
         self.pending: list[Part] = []
+        self.health = Health()
+        self._sent: tuple[Request, float] | None = None
+        self._heard = 0.0
+        self._edits = 0
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
         self._trouble = ""
@@ -69,6 +86,7 @@ class Talk:
         """The user's words go on disk before they go anywhere else."""
         self.steps = 0
         self.room.new_turn()
+        self.purse.new_task()
         history = self.journal.history
         self._spent_before = (history.usage, history.cost or 0.0)
         yield from self.answer_open_calls()
@@ -120,7 +138,7 @@ class Talk:
     def request(self) -> Request:
         """The next request. The same records give the same bytes."""
         manner = self.manner
-        return assemble(
+        request = assemble(
             self.view(),
             manner.system,
             manner.tools,
@@ -129,6 +147,8 @@ class Talk:
             max_output=manner.max_output,
             counts=self.counts,
         )
+        self._sent = request, time.time()
+        return request
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -149,8 +169,16 @@ class Talk:
             yield event
 
     async def hold_back(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """Backpressure: wait a moment where a budget runs low."""
-        async for event in self.room.hold_back(self, interrupt):
+        """Ask the budgets for the next request, and wait where one runs low. Raises LimitReached when it may not be made."""
+        usage, cost = self.spent()
+        now = self.journal.history
+        session, task = Spent(now.usage.total, now.cost), Spent(usage.total, cost)
+        words = self.purse.words(session, task)
+        if words:
+            yield self.remind(words)
+        size = self.size()
+        price = self.model.spec.cost(Usage(input=size)) or 0.0
+        async for event in self.purse.pay(session, task, size, price, interrupt):
             yield event
 
     def drop_thinking(self, why: str) -> Event:
@@ -168,7 +196,10 @@ class Talk:
             yield self.record(Failure(why, spec.name, draft.usage, spec.cost(draft.usage)))
         if draft.usage is not None:
             self._recount()
+            self._note_health(draft.usage)
             yield UsageReported(draft.usage, spec.cost(draft.usage), draft.usage.total)
+            if self.health.in_a_row == THRASH:
+                yield Warned(self.health.words())
         yield from self.news()
 
     def failed(self, error: AgentError) -> Event:
@@ -197,6 +228,17 @@ class Talk:
         parts = prompt.parts or (Text(prompt.text),)
         injected, self.pending = tuple(self.pending), []
         return self.record(Message("user", (*injected, *parts), turn))
+
+    def _note_health(self, usage: Usage) -> None:
+        """What the last request tells of the provider's cache."""
+        if self._sent is None:
+            return
+        request, sent = self._sent
+        history = self.journal.history
+        edits = len(history.prunes) + (history.compaction.seq if history.compaction else 0)
+        idle = sent - self._heard if self._heard else 0.0
+        self.health = self.health.after(request, usage, edited=edits != self._edits, idle=idle)
+        self._edits, self._heard = edits, sent
 
     def _recount(self) -> None:
         self.counts.for_request(self.model.spec.id, self.manner.system, self.manner.tools)

@@ -15,7 +15,7 @@ from agentcli.agent.permissions import Place
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Answer, Ask, Prompt
 from agentcli.agent.settings import AgentSettings, HookSettings
-from agentcli.context.settings import ContextSettings
+from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.core.event import Event, TurnEnded
 from agentcli.core.message import Message, ToolResult
@@ -51,6 +51,7 @@ def open_desk(
     mode: Mode = "ask",
     person: Person | None = None,
     context: ContextSettings | None = None,
+    budget: BudgetSettings | None = None,
     allowance: Allowance | None = None,
     saved: list[str] | None = None,
     journal: Any = None,
@@ -70,6 +71,7 @@ def open_desk(
         run=run,
         system=("You are a test.",),
         context=context or ContextSettings(),
+        budget=budget or BudgetSettings(),
         agent=AgentSettings(**agent),
         hooks=HookSettings(),
         limits=ToolLimits(),

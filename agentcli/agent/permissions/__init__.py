@@ -1,8 +1,9 @@
 """Whether a call may run: rules, modes, paths and commands, decided without running anything."""
 
-from agentcli.agent.permissions.decide import SUBJECTS, Decision, decide, standing_check
+from agentcli.agent.permissions.decide import Decision, decide, standing_check
 from agentcli.agent.permissions.explain import EFFECTS, explain, explain_lines, show
 from agentcli.agent.permissions.git import GitFacts, git_facts
+from agentcli.agent.permissions.nature import SUBJECTS
 from agentcli.agent.permissions.paths import PathVerdict, judge_path
 from agentcli.agent.permissions.place import CommandLimits, Place
 from agentcli.agent.permissions.rules import Rule, Rules, parse_rule, parse_rules

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -87,18 +86,6 @@ def command_pattern(pattern: str) -> re.Pattern[str]:
     return wildcard(text)
 
 
-@lru_cache(maxsize=1024)
-def path_pattern(pattern: str) -> re.Pattern[str]:
-    """A .gitignore-like path pattern: `*` and `?` stay within a folder, `**` crosses, a trailing slash means all below."""
-    text = pattern.removeprefix("./")
-    if text.endswith("/"):
-        text += "**"
-    if "/" not in text:
-        text = f"**/{text}"
-    parts = re.findall(r"\*\*/|\*\*|\*|\?|\[[^\]/]+\]|.", text, re.DOTALL)
-    return re.compile("".join(map(_path_piece, parts)), re.DOTALL)
-
-
 def url_matches(pattern: str, url: str) -> bool:
     """Whether a URL fits a `web_fetch` pattern. Host and path are compared apart, so that no host hides in a path."""
     try:
@@ -118,35 +105,9 @@ def url_matches(pattern: str, url: str) -> bool:
     return bool(wildcard(wanted.path or "*").fullmatch(there.path or "/"))
 
 
-def anchored(pattern: str, home: str) -> str:
-    """A path pattern with the home folder filled in."""
-    return os.path.join(home, pattern[2:]) if pattern.startswith("~/") else pattern
-
-
 def _nonsense(origin: Origin) -> type[AgentError]:
     return UsageError if origin == "flag" else ConfigError
 
 
 def _unescaped(part: str) -> str:
     return part[1:] if len(part) == 2 and part.startswith("\\") else part
-
-
-def _path_piece(part: str) -> str:
-    match part:
-        case "**/":
-            return "(?:[^/]+/)*"
-        case "**":
-            return ".*"
-        case "*":
-            return "[^/]*"
-        case "?":
-            return "[^/]"
-        case _:
-            return _path_class(part) if len(part) > 1 else re.escape(part)
-
-
-def _path_class(part: str) -> str:
-    inside = part[1:-1]
-    negated = len(inside) > 1 and inside[0] in "!^"
-    listed = re.sub(r"([\\\[&~|])", r"\\\1", inside[1:] if negated else inside)
-    return f"[{'^' if negated else ''}{listed}]" if listed != "^" else re.escape("^")

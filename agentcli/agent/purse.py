@@ -1,0 +1,67 @@
+"""Budgets while a session is worked on: asked before each request, so that nothing is spent that was not allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+from agentcli.agent.ports import Approve, Ask
+from agentcli.context.budget import Budget, Scope, Spent, budgets_of, check_budgets, words_for_model
+from agentcli.context.settings import BudgetSettings
+from agentcli.core.errors import LimitReached
+from agentcli.core.event import Event, Waiting, Warned
+from agentcli.core.message import ToolCall
+
+
+class Purse:
+    """The budgets of one session. `agent` is whether the session is a subagent's."""
+
+    def __init__(self, settings: BudgetSettings, approve: Approve, *, agent: bool = False) -> None:
+        self.budgets = budgets_of(settings)
+        self._approve = approve
+        self._agent = agent
+        self._warned: frozenset[str] = frozenset()
+        self._approved: frozenset[Scope] = frozenset()
+        self._told: set[str] = set()
+
+    def new_task(self) -> None:
+        """The user has said something: what was approved or warned of for the former task no longer counts."""
+        self._approved -= {"task"}
+        self._warned -= {"task", "task over"}
+
+    def state(self, session: Spent, task: Spent) -> Sequence[tuple[Budget, Spent]]:
+        """Each budget that is set, with what has been spent of it."""
+        spent: dict[Scope, Spent] = {"session": session, "task": task, "agent": session if self._agent else Spent()}
+        return [(budget, spent[scope]) for scope, budget in self.budgets.items() if budget.is_set]
+
+    async def pay(
+        self, session: Spent, task: Spent, tokens: int, cost: float, interrupt: asyncio.Event
+    ) -> AsyncIterator[Event]:
+        """Ask for a request of about so many tokens and USD. Raises LimitReached when it may not be made."""
+        state = self.state(session, task)
+        verdict = check_budgets(state, next_tokens=tokens, next_cost=cost, warned=self._warned, approved=self._approved)
+        self._warned = verdict.warned
+        if verdict.warning:
+            yield Warned(verdict.warning)
+        if verdict.action == "refuse" or (verdict.action == "ask" and not await self._allowed(verdict.reason)):
+            raise LimitReached(f"{verdict.reason} Raise it (budget.* in config, /budget) or start a new task.")
+        if verdict.delay:
+            yield Waiting(verdict.delay, "a budget runs low")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(interrupt.wait(), verdict.delay)
+
+    def words(self, session: Spent, task: Spent) -> str:
+        """What the model is to be told of a budget that runs low; each budget once."""
+        words = words_for_model([each for each in self.state(session, task) if each[0].scope not in self._told])
+        if words:
+            self._told |= {budget.scope for budget, _ in self.state(session, task)}
+        return words
+
+    async def _allowed(self, reason: str) -> bool:
+        ask = Ask(ToolCall("budget", "budget", {}), "Go on beyond the budget?", reason, reason)
+        answer = await self._approve(ask)
+        if answer is None or answer.choice == "no":
+            return False
+        self._approved |= {"session", "task", "agent"}
+        return True

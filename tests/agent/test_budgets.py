@@ -1,0 +1,68 @@
+"""Budgets are asked before a request, large input goes to a file, and a failing cache is named."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from agentcli.agent.ports import Answer
+from agentcli.context.settings import BudgetLimit, BudgetSettings, ContextSettings
+from agentcli.core.errors import LimitReached
+from agentcli.core.event import Waiting, Warned
+from agentcli.core.message import Text, Usage
+from agentcli.providers.scripted import Reply, call, say
+from tests.agent.desks import Person, ended, messages, open_desk, say_to
+
+
+def costly(text: str, tokens: int, *calls: object) -> Reply:
+    return Reply((Text(text), *calls), usage=Usage(input=tokens, output=10))  # type: ignore[arg-type]
+
+
+def test_a_hard_budget_refuses_the_request_that_would_exceed_it(tmp_path: Path) -> None:
+    budget = BudgetSettings(session=BudgetLimit(tokens=3_000))
+    desk = open_desk(tmp_path, [costly("one", 2_900, call("list")), say("two")], budget=budget)
+    last = ended(say_to(desk, "go"))
+    assert isinstance(last.error, LimitReached)
+    assert "session budget of 3,000 tokens" in str(last.error)
+    assert [m.text for m in messages(desk) if m.role == "assistant"] == ["one"]
+
+
+def test_a_soft_budget_warns_once_slows_down_and_tells_the_model(tmp_path: Path) -> None:
+    budget = BudgetSettings(task=BudgetLimit(tokens=10_000, mode="soft"))
+    script = [costly(f"{n}", 4_500, call("list")) for n in range(2)] + [say("done")]
+    desk = open_desk(tmp_path, script, budget=budget)
+    events = say_to(desk, "go")
+    assert ended(events).ending == "done"
+    assert any(isinstance(event, Waiting) for event in events)
+    assert sum(isinstance(event, Warned) for event in events) == 1
+    told = [p.text for m in messages(desk) for p in m.parts if isinstance(p, Text) and p.synthetic]
+    assert sum("of the task budget left" in text for text in told) == 1
+
+
+def test_an_approval_budget_asks_and_goes_on_when_allowed(tmp_path: Path) -> None:
+    budget = BudgetSettings(session=BudgetLimit(tokens=3_000, mode="approval"))
+    script = [costly("one", 2_900, call("list")), say("two")]
+    person = Person(Answer("once"))
+    assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=person), "go")).text == "two"
+    assert ended(say_to(open_desk(tmp_path, script, budget=budget), "go")).ending == "limit"
+
+
+def test_a_message_too_large_for_the_window_becomes_a_file(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path, [say("I read on.")], context=ContextSettings(large_input_tokens=1_000))
+    text = "\n".join(f"line {n} of a very long paste" for n in range(2_000))
+    say_to(desk, text)
+    said = messages(desk)[0].text
+    assert "Large input saved to" in said
+    assert "line 0 of" in said
+    assert "line 1999 of" in said
+    assert len(said) < 5_000
+    [path] = re.findall(r"saved to (.+?): [\d,]+ lines", said)
+    assert desk.journal.output(path) == text
+
+
+def test_three_misses_in_a_row_name_the_segment_that_changed(tmp_path: Path) -> None:
+    script = [Reply((Text(f"{n}"), call("list")), usage=Usage(cache_write=9_000, output=5)) for n in range(6)]
+    desk = open_desk(tmp_path, [*script, say("done")], repeat_limit=0)
+    warned = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
+    assert len(warned) == 1
+    assert "missed 3 times in a row" in warned[0]
