@@ -273,3 +273,52 @@ def test_tools_without_effect_need_no_permission(place: Place) -> None:
         assert explain(ToolCall("c", tool, {}), Rules(), "plan", place).decision == "allow"
     assert explain(ToolCall("c", "mcp__x__y", {}), Rules(), "ask", place).decision == "ask"
     assert explain(ToolCall("c", "mcp__x__y", {}), parse_rules(deny=["mcp__*"]), "yolo", place).decision == "deny"
+
+
+def test_the_rule_saved_for_a_file_fits_no_other(place: Place) -> None:
+    for path in ("a.py", "src/a.py", "src/[a]*.py", "/somewhere/else.py"):
+        rules = parse_rules(allow=[ask("edit", path, place).always])
+        assert ask("edit", path, place, rules=rules).decision == "allow"
+        for other in (
+            "src/deep/a.py",
+            "b.py",
+            "src/b.py",
+            "src/ab.py",
+            "deep/src/a.py",
+            f"{path}x",
+            f"x/{path.lstrip('/')}",
+        ):
+            assert ask("edit", other, place, rules=rules).decision == "ask", (path, other)
+
+
+def test_path_rules_read_like_gitignore(place: Place) -> None:
+    fits = {
+        "*.lock": ("a.lock", "src/deep/a.lock"),
+        "src/*.py": ("src/a.py",),
+        "src/**/*.py": ("src/a.py", "src/deep/er/a.py"),
+        "build/": ("build/a", "src/build/a"),
+        "./top": ("top",),
+        "Secrets/**": ("secrets/a", "SECRETS/b"),
+        "[ab].py": ("a.py", "src/b.py"),
+        "a?.py": ("ab.py",),
+    }
+    fits_not = {
+        "*.lock": ("a.lock2", "lock"),
+        "src/*.py": ("src/deep/a.py", "other/src/a.py"),
+        "build/": ("builder", "build.py"),
+        "./top": ("src/top",),
+        "[ab].py": ("c.py",),
+        "a?.py": ("a.py", "a/.py"),
+    }
+    for pattern, paths in fits.items():
+        for path in paths:
+            assert ask("edit", path, place, "yolo", parse_rules(deny=[f"edit({pattern})"])).decision == "deny", (
+                pattern,
+                path,
+            )
+    for pattern, paths in fits_not.items():
+        for path in paths:
+            assert ask("edit", path, place, "yolo", parse_rules(deny=[f"edit({pattern})"])).decision == "allow", (
+                pattern,
+                path,
+            )

@@ -1,0 +1,167 @@
+"""What a call is before the mode speaks: what it would touch, and which rules speak of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentcli.agent.permissions import bash
+from agentcli.agent.permissions.path_rules import exact_path, path_rule
+from agentcli.agent.permissions.paths import FREE, PathVerdict, could_name_protected, judge_path
+from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.rules import Rule, Rules, url_matches, wildcard
+from agentcli.core.message import ToolCall
+from agentcli.core.tool import Effect
+
+SUBJECTS: Mapping[str, str] = {
+    "read": "file_path",
+    "write": "file_path",
+    "edit": "file_path",
+    "multi_edit": "file_path",
+    "list": "path",
+    "glob": "path",
+    "grep": "path",
+    "bash": "command",
+    "web_fetch": "url",
+}
+"""The input field of each tool that rules match."""
+
+_WRITERS = frozenset({"write", "edit", "multi_edit"})
+_SEARCHERS = frozenset({"list", "glob", "grep"})
+_OBSCURE = "a deny rule may apply and the command hides what it runs"
+
+
+@dataclass(frozen=True, slots=True)
+class Nature:
+    """What a call is before rules and mode speak. The texts are reasons and empty where they do not apply."""
+
+    refused: str = ""
+    denied: Rule | None = None
+    protected: str = ""
+    asked: Rule | None = None
+    allowed: Rule | None = None
+    harmless: str = ""
+    edits_inside: bool = False
+    ordinary: bool = False
+    obscure: str = ""
+    changes: bool = True
+    why: str = ""
+    always: str = ""
+
+
+def nature_of(call: ToolCall, effect: Effect, rules: Rules, place: Place) -> Nature:
+    """Everything that can be said of a call without knowing the mode."""
+    subject = call.input.get(SUBJECTS.get(call.name, ""), None)
+    if call.name == "bash":
+        return (
+            _bash_nature(subject, rules, place) if isinstance(subject, str) else Nature(refused="no command is given")
+        )
+    if call.name in _WRITERS or call.name == "read":
+        if not isinstance(subject, str) or not subject:
+            return Nature(refused="no file is named")
+        return _file_nature(call, subject, rules, place)
+    if call.name in _SEARCHERS:
+        return _file_nature(call, subject if isinstance(subject, str) and subject else ".", rules, place)
+    if call.name == "web_fetch":
+        return _fetch_nature(str(subject or ""), rules)
+    return _other_nature(call, effect, rules)
+
+
+def _bash_nature(command: str, rules: Rules, place: Place) -> Nature:
+    line = bash.look_at(command, place)
+    if line.refused:
+        return Nature(refused=line.refused)
+    paths = [rule for rule in rules.deny if rule.tool in (_WRITERS | {"read"}) and rule.pattern]
+    denied = bash.forbidding(line, rules.deny) or _path_rule_in(line, paths, place)
+    forbids = any(rule.is_for("bash") for rule in rules.deny)
+    return Nature(
+        denied=denied,
+        protected=line.protected,
+        asked=bash.forbidding(line, rules.ask),
+        allowed=bash.allowing(line, rules.allow),
+        harmless="every command only reads inside the workspace" if line.harmless else "",
+        ordinary=bash.ordinary(line),
+        obscure=_OBSCURE if forbids and not line.contents.whole else "",
+        why=line.why,
+        always=bash.always_rule(line),
+    )
+
+
+def _path_rule_in(line: bash.Line, rules: list[Rule], place: Place) -> Rule | None:
+    """The path rule that a word of the line runs into; rules about writing do not speak of a line that only reads."""
+    rules = [rule for rule in rules if rule.tool == "read" or not line.harmless]
+    if not rules:
+        return None
+    return next((rule for word in bash.words_of(line) if (rule := path_rule(rules, word, place, strict=False))), None)
+
+
+def _file_nature(call: ToolCall, path: str, rules: Rules, place: Place) -> Nature:
+    write = call.name in _WRITERS
+    verdict = judge_path(path, place, write=write)
+    if verdict.verdict == "refused":
+        return Nature(refused=verdict.why)
+    if verdict.verdict == "free" and call.name in _SEARCHERS:
+        verdict = _search_verdict(call, path, place)
+    covering = _WRITERS if write else frozenset({"read", call.name})
+    deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
+    names = {call.name, "edit"} if call.name == "multi_edit" else {call.name}
+    allow = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
+    return Nature(
+        denied=path_rule(deny, path, place, strict=False),
+        protected=verdict.why if verdict.verdict == "protected" else "",
+        asked=path_rule(ask, path, place, strict=False),
+        allowed=path_rule(allow, path, place, strict=True),
+        harmless="reading inside the workspace is free" if verdict.verdict == "free" and not write else "",
+        edits_inside=write and verdict.verdict == "free",
+        changes=write,
+        why=verdict.why or "it changes a file",
+        always=f"{call.name}({exact_path(path, place)})",
+    )
+
+
+def _covers(rule: Rule, tool: str, covering: Iterable[str]) -> bool:
+    return rule.is_for(tool) or (bool(rule.pattern) and rule.tool in covering)
+
+
+def _search_verdict(call: ToolCall, path: str, place: Place) -> PathVerdict:
+    """What the policy says of what a search would pick out: `../*` leaves the workspace, `.env*` names what is protected."""
+    pattern = call.input.get("pattern") if call.name == "glob" else call.input.get("glob")
+    if not isinstance(pattern, str) or not pattern or pattern.startswith("!"):
+        return FREE
+    if call.name == "grep" and could_name_protected(pattern):
+        return PathVerdict("protected", f"{pattern} is protected")
+    return judge_path(os.path.join(path, pattern), place, write=False)
+
+
+def _fetch_nature(url: str, rules: Rules) -> Nature:
+    def speaking(kind: Iterable[Rule]) -> Rule | None:
+        ours = (rule for rule in kind if rule.is_for("web_fetch"))
+        return next((rule for rule in ours if not rule.pattern or url_matches(rule.pattern, url)), None)
+
+    denied, asked, allowed = map(speaking, (rules.deny, rules.ask, rules.allow))
+    return Nature(denied=denied, asked=asked, allowed=allowed, changes=False, why="it uses the network")
+
+
+def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> Nature:
+    denied, asked, allowed = (
+        next((rule for rule in kind if rule.is_for(call.name) and _speaks_of(rule, call.input)), None)
+        for kind in (rules.deny, rules.ask, rules.allow)
+    )
+    free = effect in ("none", "read", "ask")
+    return Nature(
+        denied=denied,
+        asked=asked,
+        allowed=allowed,
+        harmless="the tool changes nothing" if free else "",
+        changes=effect in ("write", "run"),
+        why="this tool may change something" if effect != "network" else "it uses the network",
+        always=call.name if effect != "network" else "",
+    )
+
+
+def _speaks_of(rule: Rule, values: Mapping[str, Any]) -> bool:
+    if not rule.pattern:
+        return True
+    return any(isinstance(value, str) and wildcard(rule.pattern).fullmatch(value) for value in values.values())
