@@ -1,0 +1,88 @@
+"""A session's changes to files: noted as they are made, taken back with `/undo` and `/rewind`, made again with `/redo`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from agentcli.core.errors import InputError
+from agentcli.core.record import Body, Record
+from agentcli.sessions.checkpoints import Checkpoints, Pending, Restored
+from agentcli.sessions.rewinding import Batch, Taking, batches, to_redo, to_rewind, to_undo
+
+
+class Noted(Protocol):
+    """The part of a session that changes are noted in: `Session` and `MemorySession` both have it."""
+
+    def append(self, body: Body) -> Record: ...
+    def records_of(self, kind: str) -> Iterator[Record]: ...
+
+
+class Changes:
+    """What the agent and its commands changed in one session, and the way back.
+
+    `append` writes a checkpoint record, by default straight into the session; an agent that announces its records passes its own.
+    """
+
+    def __init__(
+        self, session: Noted, checkpoints: Checkpoints, append: Callable[[Body], object] | None = None
+    ) -> None:
+        self._session, self._checkpoints = session, checkpoints
+        self._append = append or session.append
+
+    @contextmanager
+    def edits(self, paths: Iterable[Path], calls: Sequence[str] = ()) -> Iterator[None]:
+        """Around a batch of edits to these files, whether or not it goes well."""
+        with self._around(self._checkpoints.before_edits(paths, calls)):
+            yield
+
+    @contextmanager
+    def command(self, calls: Sequence[str] = ()) -> Iterator[None]:
+        """Around a command that may write anywhere in the workspace."""
+        with self._around(self._checkpoints.before_command(calls)):
+            yield
+
+    def recover(self) -> None:
+        """Note what a change did whose process died in the middle of it. For a session that was just opened for writing."""
+        checkpoint = self._checkpoints.recover([batch.id for batch in self.batches()])
+        if checkpoint:
+            self._append(checkpoint)
+
+    def undo(self, *, force: bool = False) -> Restored:
+        """Put files back as they were before the newest batch. Raises InputError when there is nothing to undo."""
+        return self._take_back(to_undo(self.batches()), "There is no change to files left to undo.", force)
+
+    def redo(self, *, force: bool = False) -> Restored:
+        """Take the newest undo or rewind back. Raises InputError when there is none, or files were changed since."""
+        return self._take_back(to_redo(self.batches()), "There is nothing to redo.", force)
+
+    def rewind(self, seq: int, *, force: bool = False) -> Restored:
+        """Put files back as they were at record `seq`. Raises InputError when nothing was changed since."""
+        return self._take_back(to_rewind(self.batches(), seq), "No file was changed since then.", force)
+
+    def uncovered(self, seq: int = 0) -> Mapping[str, str]:
+        """Files that changes after record `seq` may have touched without a way back, and why there is none."""
+        return {path: why for batch in self.batches() if batch.seq > seq for path, why in batch.uncovered.items()}
+
+    def batches(self) -> list[Batch]:
+        """Everything that was changed, undone and redone, oldest first."""
+        return batches(self._session.records_of("checkpoint"))
+
+    @contextmanager
+    def _around(self, pending: Pending) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            checkpoint = self._checkpoints.after(pending)
+            if checkpoint:
+                self._append(checkpoint)
+
+    def _take_back(self, taking: Taking, nothing: str, force: bool) -> Restored:
+        if not taking.targets:
+            raise InputError(nothing)
+        restored = self._checkpoints.restore(taking.targets, taking.batches, force=force)
+        if restored.changed:
+            self._append(restored.record)
+        return restored
