@@ -20,7 +20,7 @@ STOPS = {"pause": "pause_turn", "context_exceeded": "model_context_window_exceed
 
 def line(event: Mapping[str, Any]) -> bytes:
     """One server-sent event."""
-    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+    return f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
 
 
 def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:

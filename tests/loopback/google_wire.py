@@ -28,7 +28,7 @@ FINISH = {
 
 def line(chunk: Mapping[str, Any]) -> bytes:
     """One server-sent event."""
-    return f"data: {json.dumps(chunk)}\r\n\r\n".encode()
+    return f"data: {json.dumps(chunk, ensure_ascii=False)}\r\n\r\n".encode("utf-8", "surrogatepass")
 
 
 def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:

@@ -62,7 +62,16 @@ class Raw:
     events: Sequence[Mapping[str, Any]]
 
 
-Answer = Reply | Refuse | Cut | Fail | Idle | Raw
+@dataclass(frozen=True)
+class Dribble:
+    """A reply in pieces of `size` bytes, wherever that cuts a character or a line; `line_end` replaces the line ends."""
+
+    reply: Reply | Raw
+    size: int = 1
+    line_end: bytes = b"\n"
+
+
+Answer = Reply | Refuse | Cut | Fail | Idle | Raw | Dribble
 
 
 @dataclass

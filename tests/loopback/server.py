@@ -14,7 +14,7 @@ from agentcli.providers.prefix_cache import PrefixCache
 from agentcli.providers.scripted import Reply, say
 from agentcli.providers.scripts import state_snapshot
 from tests.loopback import anthropic_rules, anthropic_wire, google_rules, google_wire
-from tests.loopback.plan import Answer, Asked, Cut, Fail, Idle, Plan, Raw, Refuse, Wire
+from tests.loopback.plan import Answer, Asked, Cut, Dribble, Fail, Idle, Plan, Raw, Refuse, Wire
 from tests.loopback.refusal import Refused, anthropic_error, body_of, google_error
 from tests.loopback.seals import Seals
 
@@ -193,11 +193,11 @@ class Loopback:
     async def _stream(
         self,
         asked: Asked,
-        answer: Reply | Raw | Cut | Fail | Idle,
+        answer: Reply | Raw | Cut | Fail | Idle | Dribble,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> bytes | None:
-        inner = answer.reply if isinstance(answer, Cut | Fail | Idle) else answer
+        inner = answer.reply if isinstance(answer, Cut | Fail | Idle | Dribble) else answer
         events = self.events(asked, inner)
         writer.write(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n"
@@ -231,6 +231,10 @@ def _paced(events: list[bytes], answer: Any, inner: Any, wire: Wire) -> Iterator
     if isinstance(answer, Cut):
         whole = b"".join(events)[: answer.at]
         yield from ((0, whole[start : start + 4096]) for start in range(0, len(whole), 4096))
+        return
+    if isinstance(answer, Dribble):
+        whole = b"".join(events).replace(b"\r\n", b"\n").replace(b"\n", answer.line_end)
+        yield from ((0, whole[start : start + answer.size]) for start in range(0, len(whole), answer.size))
         return
     for number, data in enumerate(events):
         if isinstance(answer, Fail) and number == answer.after:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from dataclasses import replace
 
@@ -14,7 +15,8 @@ from agentcli.core.message import Image, Text, Thinking, ToolCall, ToolResult, U
 from agentcli.core.model import Breakpoint, PartDone, Stopped, Turn
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted import call, say
-from tests.loopback import Asked, Idle, Loopback, Raw
+from tests.loopback import Asked, Dribble, Idle, Loopback, Raw
+from tests.loopback.plan import Answer
 from tests.providers.hearing import BOTH, ask, connected, converse, hear, reply_turn, request
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -88,6 +90,17 @@ def test_system_tools_images_and_results_reach_the_server(name: str) -> None:
     assert "Be brief." in body
     assert "Read a file." in body
     assert "no such file" in body
+
+
+@both
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+def test_it_does_not_matter_how_the_bytes_fall(name: str, size: int, line_end: bytes) -> None:
+    reply = say("日本語 and 🎉\u2028 in lines\r\n\n", call("read", file_path="ä\n.py"), thinking="дом")
+    heard, _ = ask(name, [Dribble(reply, size, line_end)])
+    assert heard.error is None
+    assert [part.text for part in heard.parts[:2]] == ["дом", reply.parts[1].text]  # type: ignore[union-attr]
+    assert heard.calls[0].input == {"file_path": "ä\n.py"}
 
 
 @both
@@ -364,13 +377,21 @@ def test_ids_that_were_used_before_are_replaced() -> None:
 def test_two_replies_at_once_do_not_disturb_each_other() -> None:
     long = say("one two three four five six " * 20, rate=2000)
     for name in BOTH:
-        with Loopback(lambda asked: Idle(long, 2, 30) if asked.last_text == "second" else long) as server:
+        seen = threading.Event()
 
-            async def run(server: Loopback = server, name: str = name) -> None:
+        def plan(asked: Asked, seen: threading.Event = seen) -> Answer:
+            if asked.last_text == "first":
+                return long
+            seen.set()
+            return Idle(long, 2, 30)
+
+        with Loopback(plan) as server:
+
+            async def run(server: Loopback = server, name: str = name, seen: threading.Event = seen) -> None:
                 model = connected(server, name)
                 first = asyncio.create_task(hear(model, request(model.spec, "first")))
                 second = asyncio.create_task(hear(model, request(model.spec, "second")))
-                await asyncio.sleep(0.2)
+                assert await asyncio.to_thread(seen.wait, 10)
                 second.cancel()
                 assert (await first).text == long.parts[0].text  # type: ignore[union-attr]
                 await asyncio.gather(second, return_exceptions=True)
@@ -422,7 +443,7 @@ def test_a_retired_model_is_no_python_warning() -> None:
 
 
 def test_a_plan_may_be_a_function_of_the_request() -> None:
-    def plan(asked: Asked) -> object:
+    def plan(asked: Asked) -> Answer:
         return say(f"{asked.results} results") if asked.results else say("", call("read", file_path=asked.last_text))
 
     for name in BOTH:
