@@ -6,17 +6,18 @@ import pytest
 
 from agentcli.agent.compact import preview, uncompress
 from agentcli.agent.summaries.brief import ORDER
+from agentcli.context.estimators import Chars4
 from agentcli.context.ledger import from_json
 from agentcli.context.limits import limits_of
 from agentcli.context.settings import ContextSettings
-from agentcli.context.snapshot import TRUNCATED, parse
+from agentcli.context.snapshot import TRUNCATED, SnapshotSettings, parse
 from agentcli.context.tokens import Counts
 from agentcli.core.codec import encode
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionStarted, Recorded, UsageReported, Warned
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, Thinking
-from agentcli.core.model import Prices
+from agentcli.core.model import Prices, Request
 from agentcli.core.reading import decode
 from agentcli.core.record import Pin, Todo, TodoItem
 from tests.agent.compacting import (
@@ -371,16 +372,42 @@ def test_outputs_that_waited_for_a_prune_are_cleared_in_the_same_step_and_come_b
 
 def test_when_even_the_ledger_is_too_long_the_rest_is_dropped_with_a_note() -> None:
     story = Story()
-    story.user("Please go on with the work, it is not done.")
+    story.user("Please go on with the work, it is not done. Never push.")
     for n in range(120):
-        story.runs(f"make target_{n} " + " ".join(f"--option-{n}-{k}" for k in range(12)))
+        story.runs(f"make target_{n} " + " ".join(f"--option-{n}-{k}" for k in range(12)), "built\n" * 20)
     story.says("Done.")
     journal = session(story)
-    events = compress(
-        journal, Answers(ModelError("down", "network")), main=replace(MAIN, window=8_000, max_output=2_000)
-    )
+    wide = SnapshotSettings(share=100.0, commands=1_000)
+    small = replace(MAIN, window=8_000, max_output=2_000)
+    events = compress(journal, Answers(ModelError("down", "network")), main=small, form=wide)
     assert ended(events).status == "compressed"
-    assert Counts().view(shown(journal)) < 6_000
+    assert "[Earlier turns truncated due to compactor error]" in newest(journal).snapshot
+    assert TRUNCATED in newest(journal).note
+    assert "Never push." in newest(journal).snapshot
+    assert Counts().view(shown(journal)) < small.usable
+
+
+def test_tokens_that_cannot_be_counted_stop_it() -> None:
+    journal = session(long_story(turns=4))
+    before = shown(journal)
+    events = compress(journal, Answers(GOOD), counts=Counts(Chars4(rate=0.0)), policy="gemini")
+    assert ended(events).status == "failed_token_count"
+    assert shown(journal) == before
+
+
+def test_an_interrupt_while_the_summary_arrives_leaves_the_session_as_it_was() -> None:
+    journal = session(long_story())
+    before = shown(journal)
+    interrupt = asyncio.Event()
+
+    def slow(request: Request) -> str:
+        asyncio.get_running_loop().call_later(0.02, interrupt.set)
+        return GOOD + "x" * 2_000_000
+
+    events = compress(journal, Answers(slow), interrupt=interrupt)
+    assert ended(events).status == "failed_summary"
+    assert "Interrupted" in ended(events).why
+    assert shown(journal) == before
 
 
 def test_secrets_do_not_get_into_the_snapshot() -> None:
@@ -418,7 +445,3 @@ def test_the_preview_says_what_the_run_then_does() -> None:
     assert f"(records {first} to {last})" in "\n".join(lines)
     assert any(line.startswith("Price now: $") for line in lines)
     assert any("It pays after" in line for line in lines)
-
-
-def test_truncation_is_marked_in_so_many_words() -> None:
-    assert TRUNCATED == "[Earlier turns truncated due to compactor error]"
