@@ -63,8 +63,10 @@ def locate(work: Workplace, path: str) -> Place:
     for root in work.roots:
         base = Path(os.path.realpath(root))
         if real.is_relative_to(base):
+            _refuse_kernel_files(real, base, path)
             return Place(real, base, _shown(real, work.cwd))
     if _allowed_outside(work, real):
+        _refuse_kernel_files(real, Path(real.anchor), path)
         return Place(real, Path(real.anchor), _shown(real, work.cwd))
     roots = ", ".join(str(root) for root in work.roots)
     raise ToolError(f"{path} is outside the workspace ({roots}). The user can add its folder with --add-dir.")
@@ -106,8 +108,6 @@ def held(work: Workplace, path: str, make: bool = False) -> Iterator[Spot]:
 
 def open_regular(spot: Spot) -> int:
     """A descriptor that reads a regular file. Raises ToolError for anything else, at once, without waiting for a writer."""
-    if any(spot.path.is_relative_to(folder) for folder in _KERNEL):
-        raise ToolError(f"{spot.shown} belongs to the kernel and is no regular file. Use bash if you really need it.")
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
         _require_regular(spot, os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False))
@@ -168,6 +168,12 @@ def _enter(folder: int, part: str, make: bool) -> int:
     with suppress(FileExistsError):
         os.mkdir(part, dir_fd=folder)
     return os.open(part, _WALK, dir_fd=folder)
+
+
+def _refuse_kernel_files(real: Path, root: Path, path: str) -> None:
+    """What looks like files there are doors into the kernel, and some never end; a workspace that lies there is another matter."""
+    if any(real.is_relative_to(folder) and not root.is_relative_to(folder) for folder in _KERNEL):
+        raise ToolError(f"{path} belongs to the kernel and is no regular file. Use bash if you really need it.")
 
 
 def _allowed_outside(work: Workplace, real: Path) -> bool:

@@ -8,13 +8,11 @@ sockets close and everything is ended too.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -67,6 +65,8 @@ def receive(server: socket.socket) -> tuple[dict[str, Any], tuple[int, int]] | N
 def _prepare() -> int:
     """Adopt orphans, and be woken when a child ends: the descriptor that then has something to read."""
     if sys.platform == "linux":
+        import ctypes
+
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     read, write = os.pipe()
     os.set_blocking(read, False)
@@ -228,6 +228,8 @@ def _descendants(spared: frozenset[int] = frozenset()) -> set[int]:
 def _processes() -> list[tuple[int, int]]:
     """Every living process with its parent."""
     if sys.platform != "linux":
+        import subprocess
+
         listed = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
         pairs = [line.split() for line in listed.splitlines()]
         return [(int(pid), int(parent)) for pid, parent in pairs]
