@@ -1,6 +1,7 @@
 """Nothing gets out of the box, neither as root nor as an ordinary user."""
 
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -175,6 +176,16 @@ def test_forty_and_more_ways_out_are_tried() -> None:
     assert len(ATTEMPTS) >= 60
 
 
+def test_all_attempts_together_do_not_get_out(scene: Scene, sandbox: Sandbox) -> None:
+    before = scene.state()
+    script = "\n".join(f"timeout 10 bash -c {shlex.quote(attempt)}" for attempt in ATTEMPTS.values())
+    done = scene.run(sandbox, script)
+    assert SECRET not in done.stdout + done.stderr
+    assert "ESCAPED" not in done.stdout, done.stdout
+    assert scene.state() == before
+
+
+@pytest.mark.slow
 def test_no_attempt_gets_out(scene: Scene, sandbox: Sandbox) -> None:
     before = scene.state()
     for name, script in ATTEMPTS.items():
