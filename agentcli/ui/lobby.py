@@ -8,8 +8,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from agentcli.core.sanitise import safe
+from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import theme
+from agentcli.ui.cells import clip
 from agentcli.ui.complete import Menu
 from agentcli.ui.draw import Size, input_lines
 from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
@@ -127,7 +128,8 @@ class Lobby:
         """Show what is typed, under the status that stands there already."""
         size = self.size
         lines, (row, column) = input_lines(self.editor.edit, size, self._colours)
-        waiting = [f"\x1b[2m  queued: {len(self.waiting)}\x1b[0m"] if self.waiting else []
+        queued = [f"  queued: {safe_line(text)}" for text in self.waiting]
+        waiting = [self._colours.paint("dim", clip(text, size.columns - 1)) for text in queued[-size.rows // 2 :]]
         above = [*waiting, self.early.lines[0]]
         self.painter.paint([], [*above, *lines], (len(above) + row, column))
 

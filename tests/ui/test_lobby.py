@@ -21,6 +21,7 @@ def test_the_whole_editor_works_while_the_program_is_loaded(tmp_path: Path) -> N
         assert "demo/demo" not in "\n".join(t.screen())
         t.send("\x05!\rnext draft")
         t.until("> next draft")
+        t.until("queued: hello world!")
         t.until("You said: hello world!")
         t.settle()
         assert "\n".join(t.history()).count("> next draft") == 1
