@@ -73,7 +73,7 @@ def escape(tag: str, text: str) -> str:
     return re.sub(rf"<(?=\s*/\s*{re.escape(tag)}\b)", "&lt;", text, flags=re.IGNORECASE)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def _wrapped(text: str, source: Source, path: str = "") -> Text:
     # Remembered so that the same injection is the same object in every request, and is measured once.
     return Text(wrap(TAGS[source], text, path=path) if path else wrap(TAGS[source], text), True, source)

@@ -30,6 +30,7 @@ class Counts:
         self.calibration: Calibration = from_json({})
         self._remember = remember
         self._sizes: dict[int, tuple[Part | ToolResult, float]] = {}
+        self._compaction: Record | None = None
 
     def for_request(self, model: str, system: Sequence[str], tools: Sequence[ToolSchema]) -> None:
         """From now on count for this model with this system text and these tools in front."""
@@ -39,6 +40,10 @@ class Counts:
 
     def learn(self, history: History) -> None:
         """Take what the replies of this history teach; estimators other than `calibrated` are not to be taught."""
+        if history.compaction is not self._compaction:
+            # What left the view must not be held in memory by its count.
+            self._compaction = history.compaction
+            self._sizes.clear()
         if isinstance(self.rule, Calibrated):
             self.calibration = calibrate(history, self._added)
             self._use_rate()

@@ -1,8 +1,10 @@
 """Counting: exact rules of each estimator, and the calibrated one held to the usage of a real session."""
 
+import gc
 import hashlib
 import math
 import statistics
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,6 +102,25 @@ def test_what_cannot_be_right_teaches_nothing() -> None:
     assert calibration.learn("m", -5, 1_000, 1) is calibration
     assert calibration.learn("m", 20, 50, 1) is calibration
     assert from_json({"m": [1, 2, 3], "n": "nonsense"}).rates == {"m": Rate(1, 2, 3)}
+
+
+def test_what_a_compaction_removed_is_not_held_in_memory_by_its_count() -> None:
+    class Watched(str):
+        __slots__ = ("__weakref__",)
+
+    def counted(counts: Counts) -> tuple[weakref.ref[str], History]:
+        text = Watched("gone")
+        history = session(Message("user", (Text(text),)), Message("user", (Text("stays"),)))
+        counts.view(view(history))
+        compaction = Compaction("auto", "compressed", "auto", (1, 1), 2, "s")
+        return weakref.ref(text), evolve(history, Record(3, "r3", "", "", compaction))
+
+    counts = Counts()
+    text, history = counted(counts)
+    assert text() is not None
+    counts.learn(history)
+    gc.collect()
+    assert text() is None
 
 
 def test_counts_of_parts_add_up_to_the_count_of_the_view() -> None:
