@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from agentcli.context.breakpoints import MOST
 from agentcli.context.inject import escape
-from agentcli.context.repair import can_be_sent
+from agentcli.context.repair import can_be_sent, repair
 from agentcli.context.view import Block, View
 from agentcli.core.message import Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Request, Turn
@@ -63,6 +63,22 @@ def ensure(
     if violations:
         raise Broken("; ".join(map(str, violations)))
     return request
+
+
+def mended(request: Request, violations: Sequence[Violation]) -> Request:
+    """The request made sendable in spite of these violations, for a user's session: calls and roles are repaired, thoughts that
+    are in doubt left out, breakpoints given up. What is missing cannot be made up; that remains to be reported.
+    """
+    if not violations:
+        return request
+    turns = request.turns
+    if any(violation.invariant == "thinking" for violation in violations):
+        turns = tuple(_thoughtless(turn) for turn in turns)
+    return replace(request, turns=repair(turns, request.model), breakpoints=())
+
+
+def _thoughtless(turn: Turn) -> Turn:
+    return replace(turn, parts=tuple(part for part in turn.parts if not isinstance(part, Thinking)))
 
 
 def _pairing(turns: Sequence[Turn]) -> Iterator[Violation]:

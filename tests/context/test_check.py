@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from agentcli.context.assemble import assemble
-from agentcli.context.check import Broken, check, ensure
+from agentcli.context.check import Broken, check, ensure, mended
 from agentcli.context.view import View, view
-from agentcli.core.message import Text, ToolCall, ToolResult
+from agentcli.core.message import Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, Request, ToolSchema, Turn
 from agentcli.core.record import Compaction, Words
 from tests.context.made import call, history, prompt, reply, result, thought
@@ -91,3 +91,22 @@ def test_no_more_than_four_breakpoints_all_of_them_somewhere() -> None:
 
 def test_a_request_must_fit() -> None:
     assert broken(GOOD, tokens=11, usable=10) == {"size"}
+
+
+def test_in_a_users_session_a_broken_request_is_mended_and_sent() -> None:
+    a, b, words = GOOD.turns[2].parts
+    for wrong in (
+        with_turn(2, b, a, words),
+        with_turn(2, words),
+        with_turn(0),
+        replace(GOOD, turns=GOOD.turns[1:]),
+        replace(GOOD, turns=(*GOOD.turns, GOOD.turns[2])),
+        replace(GOOD, breakpoints=(Breakpoint(9),) * 5),
+    ):
+        violations = check(wrong, SEEN)
+        assert violations
+        assert broken(mended(wrong, violations)) == set()
+    forged = with_turn(1, thought("forged"), *GOOD.turns[1].parts[1:])
+    sent = mended(forged, check(forged, SEEN))
+    assert not any(isinstance(part, Thinking) for turn in sent.turns for part in turn.parts)
+    assert mended(GOOD, ()) is GOOD
