@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from agentcli.context.assemble import assemble
 from agentcli.context.calibration import calibrate
+from agentcli.context.check import check
 from agentcli.context.limits import limits_of
 from agentcli.context.prune import plan_prune
 from agentcli.context.settings import ContextSettings, PruneSettings
@@ -58,6 +59,7 @@ def figures(messages: int = 1_001) -> dict[str, float]:
     seen = view(history)
     counts = Counts(model="bench")
     limits = limits_of(MODEL, ContextSettings())
+    request = assemble(seen, ["system"], [], MODEL, counts=counts)
     texts = [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)]
 
     def step() -> object:
@@ -74,6 +76,7 @@ def figures(messages: int = 1_001) -> dict[str, float]:
         "view": measure(lambda: view(history)),
         "calibrate": measure(lambda: calibrate(history, counts._added)),
         "assemble": measure(lambda: assemble(seen, ["system"], [], MODEL, counts=counts)),
+        "check": measure(lambda: check(request, seen)),
         "plan a prune": measure(lambda: plan_prune(seen, counts, limits, PruneSettings())),
         "all of a step": measure(step),
     }
