@@ -24,9 +24,10 @@ from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Warned
+from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec, ToolSchema
-from agentcli.core.record import Compaction, CompactionStatus, Trigger, Undo
+from agentcli.core.record import Compaction, CompactionStatus, Record, Trigger, Undo
 
 FULL = 0.97
 """A view beyond this share of what is usable does not count as fitting: tokens are estimated."""
@@ -69,7 +70,7 @@ async def compact(
         return
     async for warning in _warnings(run, plan, hooks):
         yield warning
-    work = task(plan, policy_named(name), journal.history, counts, run.limits, settings, cwd)
+    work = task(plan, policy_named(name), journal.history, counts, run.limits, settings, cwd, run.unledgered())
     if heavy := pins_report(work.pins, counts, int(run.limits.usable * settings.pins_share)):
         yield Warned(heavy)
     brief = Brief(
@@ -152,6 +153,14 @@ class _Run:
         plan = policy_named(self.policy).plan(shown, self.limits, self.counts, self.settings, forced=forced)
         return replace(plan, trigger="overflow") if self.trigger == "overflow" and plan.trigger else plan
 
+    def unledgered(self) -> Sequence[Record]:
+        """The records before the view, where the compaction that it begins with knows nothing of them (an imported session)."""
+        newest = self.journal.history.compaction
+        if newest is None or (isinstance(newest.body, Compaction) and newest.body.ledger):
+            return ()
+        first = min((entry.seq for entry in self.journal.history.entries), default=newest.seq)
+        return [record for record in in_force(list(self.journal.records())) if record.seq < first]
+
     def apply(self, work: Task, brief: Brief, made: Made, secretary: Secretary, trouble: str) -> Iterator[Event]:
         """Record the first form of the result that is small enough; if none is, the session stays as it is."""
         yield from secretary.events
@@ -205,7 +214,7 @@ class _Run:
         if work.policy.form == "regions" or not work.plan.summarised:
             return record, shrunk
         others = [] if fallen_back else [without_model(work, brief, "the summary was too long")]
-        for other in (*others, truncated(work)):
+        for other in (*others, truncated(work, brief)):
             if shrunk is None or (self._worth_it(work, shrunk) and self._fits(record)):
                 break
             record, shrunk = self._measured(work, replace(other, replaced=made.summary.replaced))

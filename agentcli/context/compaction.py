@@ -82,8 +82,12 @@ def task(
     limits: Limits,
     settings: ContextSettings,
     cwd: str = "",
+    earlier: Sequence[Record] = (),
 ) -> Task:
-    """Everything about a plan that can be known without a model."""
+    """Everything about a plan that can be known without a model.
+
+    `earlier` are records from before the view, for a session whose former compaction left no ledger.
+    """
     shown = view(history)
     going = set(plan.summarised)
     gone = tuple(message for message in (_reduced(each, going) for each in stretch(shown)) if message.blocks)
@@ -92,7 +96,7 @@ def task(
     through = max(plan.summarised, default=0)
     known = fold_ledger(
         replace(ledger, cwd=cwd or ledger.cwd),
-        [entry for entry in history.entries if entry.seq <= through],
+        [*earlier, *(entry for entry in history.entries if entry.seq <= through)],
         history.todo,
     )
     words = former.user_words if former else ()

@@ -121,8 +121,8 @@ def fold_ledger(start: Ledger, records: Iterable[Record], todo: tuple[TodoItem, 
                 pass
     return replace(
         ledger,
-        files=tuple(files.values()),
-        commands=tuple(commands.values()),
+        files=tuple(files.values())[-FILES:],
+        commands=tuple(commands.values())[-COMMANDS:],
         todo=ledger.todo if todo is None else todo,
         rules=standing_rules(new, start.rules),
         reports=(*start.reports, *_reports(new))[-REPORTS:],
@@ -169,6 +169,10 @@ def _reports(records: Iterable[Record]) -> Iterator[Words]:
             yield Words(record.seq, body.turn, said if len(said) <= REPORT else said[: REPORT - 1] + "…")
 
 
+FILES = COMMANDS = 5_000
+"""Most files and commands remembered, the newest; the transcript has them all."""
+COMMAND = 2_000
+"""Characters kept of one command."""
 REPORTS = 40
 REPORT = 400
 """Characters kept of one report."""
@@ -273,6 +277,7 @@ def _note_command(
     code = result.metadata.get("exit_code")
     code = code if isinstance(code, int) else None
     failed = result.failed or bool(code)
+    command = command[:COMMAND]
     former = commands.pop(command, CommandFact(command, runs=0))
     said = outcome(result.output, failed)
     commands[command] = CommandFact(command, result.status, code, former.runs + 1, said, seq)

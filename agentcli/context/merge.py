@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from agentcli.context.ledger import CommandFact, FileFact, Ledger
 from agentcli.context.snapshot import WITHOUT_MODEL, Snapshot, SnapshotSettings
-from agentcli.context.verify import Evidence, unsupported
+from agentcli.context.verify import Evidence, claims, unsupported
 from agentcli.core.record import TodoItem
 
 _MARKS = {"pending": "[TODO]", "in_progress": "[IN PROGRESS]", "completed": "[DONE]"}
@@ -68,8 +68,16 @@ def _names(gone: str, item: str) -> bool:
     )
 
 
-def _alike(one: str, other: str) -> bool:
-    return _bare(one) == _bare(other)
+def _alike(item: str, old: str) -> bool:
+    """Whether an item says nothing that an old one does not say: the same words, or nearly, about the same names and numbers."""
+    new_words, old_words = set(_bare(item).split()), set(_bare(old).split())
+    if new_words <= old_words:
+        return True
+    common = len(new_words & old_words) / len(new_words | old_words)
+    return common >= _SAME_FACT and set(claims(item)) == set(claims(old))
+
+
+_SAME_FACT = 0.8
 
 
 def _bare(text: str) -> str:

@@ -27,12 +27,13 @@ def standing_rules(records: Iterable[Record], known: Iterable[Words] = ()) -> tu
 def rule_sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text that tell what always or never holds, exactly as they stand there.
 
-    Quoted lines, code blocks and lines longer than a person would type are material, not orders.
+    Quoted lines, code blocks and lines longer than a person would type are material, not orders; a text with more than a hundred
+    is a document, of which the first hundred count.
     """
     found = []
     for line in _without_material(text):
         found += [sentence for sentence in sentences(line) if _sets_rule(sentence)]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found))[:_MOST]
 
 
 def sentences(line: str) -> tuple[str, ...]:
@@ -47,6 +48,7 @@ def _sets_rule(sentence: str) -> bool:
 
 
 _LONGEST = 1_000
+_MOST = 100
 _REQUEST = re.compile(r"(?:please|can you|could you|would you|will you)\b", re.IGNORECASE)
 
 _ENDS = re.compile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,12 +26,14 @@ OBSOLETE = "[OBSOLETE]"
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSettings:
-    """`context.snapshot.*`: the most items of each kind in a snapshot, and the share of the usable window it may fill.
+    """`context.snapshot.*`: the most items of each kind in a snapshot, and the shares of the usable window that it and the
+    user's rules may fill.
 
     What is left out stays on disk, and `recall` reaches it.
     """
 
     share: float = 0.15
+    rules_share: float = 0.2
     files_read: int = 120
     files_changed: int = 200
     commands: int = 120
@@ -95,9 +97,7 @@ def render(snapshot: Snapshot) -> str:
         lines.append(f"  <!-- {snapshot.note} -->")
     lines.append(f"  <overall_goal>{_escape(snapshot.goal)}</overall_goal>")
     if snapshot.rules:
-        lines += _section(
-            "active_constraints", [f"- (turn {rule.turn}) {_escape(rule.text)}" for rule in snapshot.rules]
-        )
+        lines += _section("active_constraints", [f"- {_escape(line)}" for line in rule_lines(snapshot.rules)])
     for name, section in (
         ("key_knowledge", snapshot.knowledge),
         ("file_system_state", snapshot.files),
@@ -106,6 +106,24 @@ def render(snapshot: Snapshot) -> str:
         lines += _section(name, [f"- {_escape(item)}" for item in section])
     lines += _section("current_plan", [f"{n}. {_escape(step)}" for n, step in enumerate(snapshot.plan, 1)])
     return "\n".join([*lines, f"</{ROOT}>"])
+
+
+def rule_lines(rules: Iterable[Words]) -> Iterator[str]:
+    """The user's rules as a model reads them, each with the turn in which it was given."""
+    return (f"(turn {rule.turn}) {rule.text}" if rule.turn else rule.text for rule in rules)
+
+
+def fitting_rules(rules: Sequence[Words], characters: int) -> tuple[Words, ...]:
+    """The newest rules that fit, oldest first; where some do not, a line in front says how many."""
+    kept: list[Words] = []
+    for rule in reversed(rules):
+        characters -= len(rule.text) + 15
+        if characters < 0:
+            break
+        kept.insert(0, rule)
+    left_out = len(rules) - len(kept)
+    notice = (Words(0, 0, f"({left_out} older rules do not fit; the session's records hold them)"),) if left_out else ()
+    return (*notice, *kept)
 
 
 def items(section: str) -> tuple[str, ...]:
@@ -124,12 +142,12 @@ def items(section: str) -> tuple[str, ...]:
 
 
 def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
-    """The snapshot in at most so many characters: the least needed goes first, knowledge last; goal and rules always stay.
+    """The snapshot in at most so many characters beside the rules: the least needed goes first, knowledge last; goal and rules stay.
 
     Each cut leaves a line that says how much is gone, so that nothing seems complete that is not.
     """
     for name in ("files", "actions", "plan", "knowledge"):
-        excess = len(render(snapshot)) - characters
+        excess = len(render(replace(snapshot, rules=()))) - characters
         if excess <= 0:
             return snapshot
         section: tuple[str, ...] = getattr(snapshot, name)

@@ -19,7 +19,7 @@ from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, Thinking
 from agentcli.core.model import Prices, Request
 from agentcli.core.reading import decode
-from agentcli.core.record import Pin, Todo, TodoItem
+from agentcli.core.record import Compaction, Pin, Todo, TodoItem
 from tests.agent.compacting import (
     CHEAP,
     MAIN,
@@ -445,3 +445,18 @@ def test_the_preview_says_what_the_run_then_does() -> None:
     assert f"(records {first} to {last})" in "\n".join(lines)
     assert any(line.startswith("Price now: $") for line in lines)
     assert any("It pays after" in line for line in lines)
+
+
+def test_an_imported_session_gets_its_ledger_from_the_beginning() -> None:
+    story = long_story(steps=8)
+    journal = session(story)
+    journal.append(
+        Compaction(
+            "auto", "compressed", "auto", (1, 17), 18, snapshot="What happened before.", carry=journal.history.carry
+        )
+    )
+    goes_on(journal, story, steps=40)
+    compress(journal, Answers(GOOD))
+    assert "MODIFIED: `/w/src/mod2.py`" in newest(journal).snapshot
+    assert "What happened before." in parse(newest(journal).snapshot).knowledge
+    assert "- (turn 1) Never touch vendor0/." in newest(journal).snapshot

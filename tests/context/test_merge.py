@@ -60,6 +60,14 @@ def test_knowledge_stays_unless_the_new_reply_names_it_obsolete() -> None:
     assert whole.knowledge == ("The port is in the settings file", "Tabs are used", "New fact")
 
 
+def test_knowledge_told_again_in_nearly_the_same_words_is_kept_once() -> None:
+    old = "The build of the parser with `npm run build` takes about 40 seconds on this machine"
+    former = Snapshot("goal", knowledge=(old,))
+    same = "the build of the parser takes about 40 seconds"
+    other = "The build of the parser with `npm run build` takes about 90 seconds on this machine"
+    assert merged(Snapshot("goal", knowledge=(same, other)), former, Ledger(), SETTINGS).knowledge == (old, other)
+
+
 def test_an_empty_reply_loses_nothing_of_the_former_snapshot() -> None:
     former = Snapshot(
         "goal", knowledge=("a fact",), plan=("[TODO] step",), files=("READ: `/w/src/a.py` - the heart of it",)

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.context.snapshot import Snapshot, flaws, items, parse, render, trimmed
+from agentcli.context.snapshot import Snapshot, fitting_rules, flaws, items, parse, render, trimmed
 from agentcli.core.record import Words
 
 REPLY = """<scratchpad>
@@ -119,12 +121,23 @@ def test_a_snapshot_too_long_loses_old_items_but_never_goal_or_rules() -> None:
         tuple(f"READ: `{n}.py`" for n in range(200)),
     )
     short = trimmed(full, 2_000)
-    assert len(render(short)) <= 2_000
+    assert len(render(replace(short, rules=()))) <= 2_000
     assert short.knowledge == full.knowledge
     assert "older items left out; recall reaches them" in short.files[-1]
     tiny = trimmed(full, 300)
     assert (tiny.goal, tiny.rules) == (full.goal, full.rules)
     assert trimmed(full, 1_000_000) == full
+
+
+def test_rules_that_would_fill_the_window_give_way_from_the_oldest_on() -> None:
+    rules = tuple(Words(n, n, f"Never touch file {n}.") for n in range(1, 101))
+    assert fitting_rules(rules, 10_000) == rules
+    few = fitting_rules(rules, 400)
+    assert few[-1] == rules[-1]
+    assert len(few) < 20
+    assert f"- ({100 - len(few) + 1} older rules do not fit; the session's records hold them)" in render(
+        Snapshot("g", few)
+    )
 
 
 def test_a_notice_of_what_was_left_out_is_not_taken_for_an_item() -> None:

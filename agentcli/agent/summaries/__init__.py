@@ -35,9 +35,9 @@ def without_model(task: Task, brief: Brief, why: str = "") -> Summary:
     return Summary(finished(made, brief), note="; ".join(filter(None, (made.note, why))))
 
 
-def truncated(task: Task) -> Summary:
+def truncated(task: Task, brief: Brief) -> Summary:
     """The least that can be said where even the ledger's snapshot does not fit: goal, rules, and that the rest is gone."""
-    bare = Snapshot(redact(task.goal), task.ledger.rules, note="", actions=(TRUNCATED,))
+    bare = Snapshot(redact(task.goal), brief.rules(task.ledger.rules), note="", actions=(TRUNCATED,))
     return Summary(render(bare), note=TRUNCATED)
 
 

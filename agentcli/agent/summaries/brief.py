@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +10,11 @@ from agentcli.agent.summaries.secretary import Secretary
 from agentcli.context.compaction import Summary, Task
 from agentcli.context.material import material
 from agentcli.context.settings import ContextSettings
-from agentcli.context.snapshot import SnapshotSettings
+from agentcli.context.snapshot import SnapshotSettings, fitting_rules
 from agentcli.context.tokens import Counts
 from agentcli.context.verify import Struck
 from agentcli.core.model import ModelSpec, ToolSchema
+from agentcli.core.record import Words
 from agentcli.resources import prompt
 
 ORDER = "First, reason in your scratchpad. Then, generate the <state_snapshot>."
@@ -43,6 +44,10 @@ class Brief:
         """About how long a text of so many tokens is."""
         sample = "a fact in plain words, some_name and src/path.py; " * 20
         return tokens * len(sample) // max(1, self.counts.text(sample))
+
+    def rules(self, rules: Sequence[Words]) -> tuple[Words, ...]:
+        """The user's rules, all of them unless they would fill the window."""
+        return fitting_rules(rules, self.characters(int(self.usable * self.form.rules_share)))
 
     def known(self, secretary: Secretary) -> int:
         """Characters of the former snapshot that the summariser is shown; what it is not shown stays all the same."""

@@ -8,6 +8,7 @@ from agentcli.context.compaction import Summary, Task
 from agentcli.context.inject import wrap
 from agentcli.context.material import TAG, spoken
 from agentcli.context.redact import redact
+from agentcli.context.snapshot import rule_lines
 from agentcli.context.verify import Struck, speaks_another_language, verified_text
 from agentcli.resources import prompt
 
@@ -36,5 +37,5 @@ async def prose(task: Task, brief: Brief, secretary: Secretary) -> Made:
 def _prose_text(text: str, task: Task, brief: Brief) -> str:
     text = redact(text)[: brief.longest]
     head = "Previous context summary:\n" if task.plan.policy == "sliding" else ""
-    rules = "\n".join(f"- (turn {rule.turn}) {rule.text}" for rule in task.ledger.rules)
+    rules = "\n".join(f"- {line}" for line in rule_lines(brief.rules(task.ledger.rules)))
     return head + text + (f"\n\n<active_constraints>\n{rules}\n</active_constraints>" if rules else "")

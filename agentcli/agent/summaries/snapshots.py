@@ -59,10 +59,11 @@ def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
 
 
 def finished(snapshot: Snapshot, brief: Brief) -> str:
-    """The snapshot without secrets and at a length that fits, as text. The user's rules are not touched."""
+    """The snapshot without secrets and at a length that fits, as text. The user's rules stay byte for byte."""
     clean = replace(
         snapshot,
         goal=redact(snapshot.goal),
+        rules=brief.rules(snapshot.rules),
         knowledge=_clean(snapshot.knowledge, brief),
         files=_clean(snapshot.files, brief),
         actions=_clean(snapshot.actions, brief),
@@ -73,7 +74,8 @@ def finished(snapshot: Snapshot, brief: Brief) -> str:
 
 def _clean(section: Sequence[str], brief: Brief) -> tuple[str, ...]:
     longest = brief.form.item_characters
-    return tuple(item if len(item) <= longest else item[: longest - 1] + "…" for item in map(redact, section))
+    items = dict.fromkeys(map(redact, section))
+    return tuple(item if len(item) <= longest else item[: longest - 1] + "…" for item in items)
 
 
 async def _well_formed(secretary: Secretary, request: Request, task: Task, again: bool) -> str:
