@@ -157,8 +157,9 @@ class Checkpoints:
             path.name == ".gitignore" and pending.before.states.get(path) != state for path, state in states.items()
         )
         for path in [path for path in now.states if path not in pending.before.states]:
-            short = any(root in path.parents for root in pending.before.uncovered)
-            if rules_changed or short or not _made_since(path, pending.started):
+            if any(root in path.parents for root in pending.before.uncovered):
+                del states[path]  # it lay beyond the limit before, which is said of the root
+            elif rules_changed or not _made_since(path, pending.started):
                 del states[path]
                 uncovered[path] = "may have been there before"
                 marks[path] = ()

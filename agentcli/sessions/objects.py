@@ -16,6 +16,7 @@ class Objects:
     def __init__(self, folder: Path, disk: Disk, pool: Path | None = None) -> None:
         self._folder, self._disk, self._pool = folder, disk, pool
         self._size: int | None = None
+        self._made: set[Path] = set()
 
     @property
     def size(self) -> int:
@@ -31,12 +32,15 @@ class Objects:
         """
         key = hashlib.sha256(data).hexdigest()
         path = self._path(self._folder, key)
-        if path.exists():
+        if _size(path) == len(data):
             return key
         size = self.size
-        make_folder(self._disk, path.parent)
+        self._make(path.parent)
         if not self._from_pool(key, path, len(data)):
-            write_file(self._disk, path, data, durable=durable)
+            if durable:
+                write_file(self._disk, path, data)
+            else:
+                _write_plainly(self._disk, path, data)
             self._to_pool(key, path)
         self._size = size + len(data)
         return key
@@ -56,8 +60,8 @@ class Objects:
         if self._pool is None:
             return False
         shared = self._path(self._pool, key)
-        with contextlib.suppress(OSError):
-            if shared.stat().st_size == size:
+        if _size(shared) == size:
+            with contextlib.suppress(OSError):
                 self._disk.link(shared, path)
                 return True
         return False
@@ -67,8 +71,14 @@ class Objects:
             return
         shared = self._path(self._pool, key)
         with contextlib.suppress(OSError):  # sharing saves space; without it each session has its own
-            make_folder(self._disk, shared.parent)
+            self._make(shared.parent)
             self._disk.link(path, shared)
+
+    def _make(self, folder: Path) -> None:
+        if folder not in self._made:
+            make_folder(self._disk, folder.parent)
+            self._disk.mkdir(folder)
+            self._made.add(folder)
 
 
 def sweep_pool(pool: Path) -> int:
@@ -81,3 +91,23 @@ def sweep_pool(pool: Path) -> int:
                 os.unlink(path)
                 freed += status.st_size
     return freed
+
+
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
+
+
+def _write_plainly(disk: Disk, path: Path, data: bytes) -> None:
+    """Without the care that records get: what a crash cuts off has another size, and is written again."""
+    with contextlib.suppress(FileNotFoundError):
+        disk.unlink(path)
+    file = disk.create(path)
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[disk.write(file, left) :]
+    finally:
+        disk.close(file)

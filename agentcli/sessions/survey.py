@@ -55,6 +55,8 @@ class State:
     mode: int
 
 
+Mark = tuple[int, ...]
+"""What tells whether a file changed without looking into it."""
 States = Mapping[Path, State | None]
 """What stood at each path; None where there was nothing."""
 
@@ -65,7 +67,7 @@ class Survey:
 
     states: States
     uncovered: Mapping[Path, str]
-    marks: Mapping[Path, tuple[int, ...]]
+    marks: Mapping[Path, Mark]
 
 
 @dataclass
@@ -74,73 +76,74 @@ class Surveyor:
 
     objects: Objects
     limits: CheckpointLimits = LIMITS
-    _known: dict[Path, tuple[tuple[int, ...], State]] = field(default_factory=dict)
+    _known: dict[str, tuple[Mark, Path, State]] = field(default_factory=dict)
 
     def look(self, paths: Iterable[Path], durable: bool = False) -> Survey:
         """The states of these paths."""
         states: dict[Path, State | None] = {}
         uncovered: dict[Path, str] = {}
         for path in paths:
-            try:
-                states[path] = self._state(path, durable)
-            except _NotCovered as why:
-                uncovered[path] = str(why)
-            except OSError as error:
-                uncovered[path] = reason(error)
+            self._look_at(str(path), states, uncovered, durable)
         return Survey(states, uncovered, {path: _mark_at(path) for path in uncovered})
 
     def look_around(self, roots: Iterable[Path], listing: Listing) -> Survey:
         """The states of all files that the listing names, as far as the limits go."""
         states: dict[Path, State | None] = {}
         uncovered: dict[Path, str] = {}
-        marks: dict[Path, tuple[int, ...]] = {}
         until = time.monotonic() + self.limits.seconds
         for root in roots:
             for name in listing(root):
-                path = root / name
                 if len(states) >= self.limits.files or time.monotonic() > until:
                     uncovered[root] = f"too large to be covered whole: {len(states):,} files were"
                     break
-                one = self.look([path])
-                states |= {there: state for there, state in one.states.items() if state is not None}
-                uncovered |= one.uncovered
-                marks |= one.marks
-        return Survey(states, uncovered, marks)
+                self._look_at(os.path.join(root, name), states, uncovered, False)
+        there = {path: state for path, state in states.items() if state is not None}
+        return Survey(there, uncovered, {path: () if path in roots else _mark_at(path) for path in uncovered})
 
-    def _state(self, path: Path, durable: bool) -> State | None:
+    def _look_at(self, name: str, states: dict[Path, State | None], uncovered: dict[Path, str], durable: bool) -> None:
         try:
-            status = path.lstat()
+            status = os.lstat(name)
+            known = self._known.get(name)
+            if known and known[0] == _mark(status):
+                states[known[1]] = known[2]
+                return
+            path = Path(name)
+            states[path] = self._state(path, status, durable)
         except (FileNotFoundError, NotADirectoryError):
-            return None
+            states[Path(name)] = None
+        except _NotCovered as why:
+            uncovered[Path(name)] = str(why)
+        except OSError as error:
+            uncovered[Path(name)] = reason(error)
+
+    def _state(self, path: Path, status: os.stat_result, durable: bool) -> State:
         if not stat.S_ISREG(status.st_mode):
             raise _NotCovered("is not a regular file")
         if status.st_size > self.limits.file_bytes:
             raise _NotCovered(f"is larger than {self.limits.file_bytes:,} bytes")
-        mark = _mark(status)
-        known = self._known.get(path)
-        if known and known[0] == mark:
-            return known[1]
         if self.objects.size + status.st_size > self.limits.total_bytes:
             raise _NotCovered(f"the checkpoints of this session hold {self.limits.total_bytes:,} bytes already")
         state = State(self.objects.keep(_content(path), durable), stat.S_IMODE(status.st_mode))
         if status.st_mtime_ns < time.time_ns() - _FRESH:
-            self._known[path] = (mark, state)
+            self._known[str(path)] = (_mark(status), path, state)
         return state
 
 
 def plain_listing(root: Path) -> Iterator[str]:
     """All regular files but those in folders that a command makes again. For want of a listing that reads .gitignore."""
-    for folder, folders, names in os.walk(root):
+    base = os.path.join(root, "")
+    for folder, folders, names in os.walk(base):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        inside = os.path.join(folder, "")[len(base) :]
         for name in sorted(names):
-            yield os.path.relpath(os.path.join(folder, name), root)
+            yield inside + name
 
 
-def _mark(status: os.stat_result) -> tuple[int, ...]:
+def _mark(status: os.stat_result) -> Mark:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode
 
 
-def _mark_at(path: Path) -> tuple[int, ...]:
+def _mark_at(path: Path) -> Mark:
     try:
         return _mark(path.lstat())
     except OSError:

@@ -80,9 +80,14 @@ def test_with_nothing_to_take_back_it_says_so(store: Store, session: Session, co
 
 def test_a_batch_that_fails_is_noted_all_the_same(store: Store, session: Session, code: Path) -> None:
     changes = changes_of(store, session, code)
-    with pytest.raises(ZeroDivisionError), changes.edits([code / "a.py"]):
-        (code / "a.py").write_text("half\n")
-        raise ZeroDivisionError
+
+    def broken_edit() -> None:
+        with changes.edits([code / "a.py"]):
+            (code / "a.py").write_text("half\n")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        broken_edit()
     changes.undo()
     assert (code / "a.py").read_text() == "a = 1\n"
 
