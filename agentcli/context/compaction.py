@@ -129,7 +129,7 @@ def body(task: Task, summary: Summary, trigger: Trigger, preserved_thinking: boo
         user_words=task.words,
         kept=kept,
         replaced=replaced | dict(summary.replaced),
-        cleared=plan.cleared,
+        cleared=tuple(call for call in plan.cleared if call not in plan.clipped),
         drop_thinking_before=history.last_seq + 1 if preserved_thinking else _thinking_gone(task),
         continues=trigger != "manual" and _in_the_middle(task.view),
         note=summary.note,

@@ -29,7 +29,7 @@ class Plan:
     regions: tuple[tuple[str, ...], ...] = ()
     """For `regions`: groups of call ids, each to be replaced by one summary."""
     clipped: tuple[str, ...] = ()
-    """Call ids whose outputs stay, but are cut to their two ends because they alone are too large."""
+    """Those of `cleared` whose outputs keep their two ends, because they are new and only too large."""
     primers: tuple[int, ...] = field(default=())
     """For `sliding`: seqs from before `split` that stay verbatim in front of the summary."""
 

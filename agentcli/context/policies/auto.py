@@ -64,7 +64,7 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
     made = divided(POLICY, trigger, view, counts, before, at, summary + carried, *reasons)
     return replace(
         made,
-        cleared=queued.call_ids,
+        cleared=(*queued.call_ids, *clipped),
         clipped=tuple(clipped),
         tokens_after_estimate=max(0, made.tokens_after_estimate - sum(clipped.values()) - queued.tokens),
     )
