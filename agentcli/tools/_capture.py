@@ -11,9 +11,13 @@ from agentcli.tools._text import tail_of
 
 
 class Capture:
-    """An output as it comes. `keep` makes the file for the whole and returns its path; it is called only when the output is too long."""
+    """An output as it comes. `keep` makes the file for the whole and returns its path; it is called only when the output is too long.
 
-    def __init__(self, limits: ToolLimits, keep: Callable[[], str]) -> None:
+    `call_id` is named in the cut notice where `recall` can find the whole by it.
+    """
+
+    def __init__(self, limits: ToolLimits, keep: Callable[[], str], call_id: str = "") -> None:
+        self._call_id = call_id
         self.size = 0
         self.file = ""
         self._limits = limits
@@ -75,7 +79,8 @@ class Capture:
             if self.size <= self._limits.output_file
             else f"its first {self._limits.output_file:,} bytes"
         )
-        return f"{lost}; {whole}: {self.file}"
+        recall = f', or recall(id="{self._call_id}")' if self._call_id else ""
+        return f"{lost}; {whole}: {self.file}{recall}"
 
     def _spill(self, piece: bytes | memoryview) -> None:
         """Write to the file; on the first time, all that came before as well."""

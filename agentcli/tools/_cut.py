@@ -17,7 +17,7 @@ def kept(
         return whole_or_cut(work, call_id, "\n".join(part), metadata)
     file = work.keep_output(call_id, shown("\n".join(whole)))
     text = cut_middle("\n".join(part), work.limits.read_bytes, "cut")
-    return Outcome(f"{text}\n[{notice}{_where(file)}]", truncated=True, output_file=file, metadata=metadata)
+    return Outcome(f"{text}\n[{notice}{_where(file, call_id)}]", truncated=True, output_file=file, metadata=metadata)
 
 
 def whole_or_cut(work: Workplace, call_id: str, text: str, metadata: Mapping[str, Any]) -> Outcome:
@@ -26,10 +26,10 @@ def whole_or_cut(work: Workplace, call_id: str, text: str, metadata: Mapping[str
     if size <= work.limits.read_bytes:
         return Outcome(text, metadata=metadata)
     file = work.keep_output(call_id, shown(text))
-    notice = f"{size - work.limits.read_bytes:,} of {size:,} bytes left out here{_where(file)}"
+    notice = f"{size - work.limits.read_bytes:,} of {size:,} bytes left out here{_where(file, call_id)}"
     cut = cut_middle(text, work.limits.read_bytes, notice)
     return Outcome(cut, truncated=True, output_file=file, metadata=metadata)
 
 
-def _where(file: str) -> str:
-    return f"; the whole output: {file}" if file else ""
+def _where(file: str, call_id: str) -> str:
+    return f'; the whole output: {file}, or recall(id="{call_id}")' if file else ""

@@ -75,7 +75,7 @@ async def bash(
 
 async def _run(work: Workplace, call_id: str, prepared: Command, timeout: int) -> Outcome:
     seconds = min(timeout / 1000 if timeout > 0 else work.limits.bash_timeout, work.limits.bash_timeout_max)
-    capture = Capture(work.limits, lambda: work.keep_output(call_id, ""))
+    capture = Capture(work.limits, lambda: work.keep_output(call_id, ""), call_id)
     shown = _Shown(capture, lambda text: work.progress(call_id, text))
     try:
         ended = await _process.run(prepared, shown, seconds, work.limits.bash_idle)
