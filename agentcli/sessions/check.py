@@ -118,6 +118,7 @@ class _Findings:
     """A reading of the whole session, newest record first."""
 
     records: int = 0
+    newest: int = 0
     problems: list[Problem] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     orphans: list[Path] = field(default_factory=list)
@@ -132,6 +133,7 @@ def _look(folder: Path) -> _Findings:
     numbers = shelf.numbers()
     newest = numbers[-1] if numbers else 0
     info = read_info(folder)
+    found.newest = max(newest, info.records if info else 0)
     reader = Reader(shelf, info.head if info and info.records == newest else "")
     for record in reader.down(newest):
         found.records += 1
@@ -247,12 +249,15 @@ def _tidy(folder: Path, disk: Disk) -> Sequence[str]:
 def _close_open_ends(folder: Path, findings: _Findings, disk: Disk) -> Sequence[str]:
     """Opening for writing ends what a dead process left open; what was lost is said in a record of its own."""
     session = open_session(folder, disk)
-    before = session.info.records
     try:
+        done = list(session.notes)
+        ended = session.info.records - findings.newest
+        if ended > 0:
+            done.append(f"what was left open was ended in {ended} new record{'s' * (ended > 1)}")
         lost = [loss.why for loss in findings.losses if loss.cause != "unreadable"]
         if lost:
-            session.append(Failure("; ".join(lost), "sessions check"))
-        ended = session.info.records - before
+            record = session.append(Failure("; ".join(lost), "sessions check"))
+            done.append(f"what was lost is said in record {record.seq}")
     finally:
         session.close()
-    return [*session.notes, *(["what was lost is said in a record of its own"] if ended else [])]
+    return done

@@ -41,7 +41,7 @@ class CheckpointLimits:
     file_bytes: int = 5_000_000
     total_bytes: int = 500_000_000
     files: int = 20_000
-    seconds: float = 5.0
+    seconds: float = 3.0
 
 
 LIMITS = CheckpointLimits()
