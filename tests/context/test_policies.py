@@ -143,7 +143,7 @@ def test_gemini_does_nothing_below_half_of_the_limit_unless_forced() -> None:
     tokens = Counts().view(seen(story))
     half = ContextSettings(gemini=GeminiSettings(limit=2 * tokens))
     more = ContextSettings(gemini=GeminiSettings(limit=2 * tokens + 2))
-    assert planned("gemini", story, half, forced=False).trigger == "soft"
+    assert planned("gemini", story, half, forced=False).trigger == "hard"
     assert planned("gemini", story, more, forced=False).trigger is None
     assert planned("gemini", story, more, forced=True).trigger == "manual"
     assert SETTINGS.gemini.limit == 1_048_576
@@ -281,7 +281,7 @@ def test_sliding_keeps_the_first_three_and_the_newest_twenty() -> None:
 def test_sliding_begins_at_three_quarters_of_the_budget() -> None:
     story = talk(*[400] * 60)
     tokens = Counts().view(seen(story))
-    for budget, trigger in ((int(tokens / 0.75), "soft"), (int(tokens / 0.75) + 2, None)):
+    for budget, trigger in ((int(tokens / 0.75), "hard"), (int(tokens / 0.75) + 2, None)):
         settings = ContextSettings(sliding=SlidingSettings(budget=budget))
         assert (
             planned("sliding", story, settings, model=replace(MODEL, window=200_000), forced=False).trigger == trigger
@@ -292,7 +292,7 @@ def test_sliding_begins_when_the_window_of_messages_is_full() -> None:
     settings = ContextSettings(sliding=SlidingSettings(window=30, primers=2, recents=10))
     assert planned("sliding", talk(*[5] * 30), settings, forced=False).trigger is None
     made = planned("sliding", talk(*[5] * 31), settings, forced=False)
-    assert made.trigger == "soft"
+    assert made.trigger == "hard"
     assert len(made.kept) == 12
 
 

@@ -34,9 +34,8 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
     if not forced and (not settings.autocompact or before < mark):
         return nothing(POLICY, view, whole, f"{before:,} tokens are below {mark:,.0f}, the threshold of this policy.")
     at = split_point(history, 1 - settings.gemini.preserve)
-    trigger: PlanTrigger = (
-        "manual" if forced else "hard" if under_pressure(current, before, limit, settings) else "soft"
-    )
+    # It is tried before every send, also between two steps.
+    trigger: PlanTrigger = "manual" if forced else "hard"
     if at == 0:
         return nothing(POLICY, view, whole, "There is no message of the user to split before.", trigger=trigger)
     return divided(
@@ -47,9 +46,15 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
         whole,
         at,
         SUMMARY,
-        f"{before:,} of {limit:,} tokens are in use.",
+        f"{before:,} of {limit:,} tokens are in use{_pressed(current, before, limit, settings)}.",
         f"Will summarise the first {at} of {len(history)} messages: at least {1 - settings.gemini.preserve:.0%} of the characters.",
     )
+
+
+def _pressed(new: int, last: int, limit: int, settings: ContextSettings) -> str:
+    if not under_pressure(new, last, limit, settings):
+        return ""
+    return f", and the new message takes more than {settings.gemini.pressure:.0%} of what is left"
 
 
 def under_pressure(new: int, last: int, limit: int, settings: ContextSettings) -> bool:

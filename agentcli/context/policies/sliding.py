@@ -33,7 +33,8 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
         )
     first = primers(messages, rules.primers)
     at = recents(messages, rules, counts, int(budget * rules.aim) - counts.head - _size(messages[:first], counts))
-    trigger: PlanTrigger = "manual" if forced else "hard" if before >= limits.hard else "soft"
+    # A budget does not wait for the end of a turn.
+    trigger: PlanTrigger = "manual" if forced else "hard"
     if at <= first:
         why = f"All {len(messages)} messages are among the first {rules.primers} or the newest {rules.recents}."
         return nothing(POLICY, view, before, why, trigger=trigger)
