@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from agentcli.core.errors import CredentialsError
+from agentcli.core.errors import CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers.retrying import Retrying, RetryPolicy
 from agentcli.providers.settings import (
@@ -35,9 +35,11 @@ def connect(
     """A Model for `spec` that retries. No SDK is imported before its first request.
 
     `settings` None means the built-in provider of that name. `built_in` makes the models of kind "demo", by id. Raises CredentialsError where
-    a key is needed and none is set, InputError for a script that does not exist.
+    a key is needed and none is set, InputError for a provider or script that does not exist.
     """
-    settings = settings or BUILT_IN[spec.provider]
+    settings = settings or BUILT_IN.get(spec.provider)
+    if settings is None:
+        raise InputError(f"The provider {spec.provider!r} is not configured. Add a [providers.{spec.provider}] table.")
     if spec.kind in ("demo", "scripted"):
         return Retrying(_scripted(spec, built_in), retry)
     key = credentials(settings, env)

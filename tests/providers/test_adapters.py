@@ -402,6 +402,21 @@ def test_two_replies_at_once_do_not_disturb_each_other() -> None:
             asyncio.run(run())
 
 
+@both
+def test_a_provider_may_want_more_in_every_request(name: str) -> None:
+    field, value = ("metadata", {"user_id": "u"}) if name == "haiku" else ("safetySettings", [])
+    with Loopback([say("x")]) as server:
+
+        async def run() -> None:
+            model = connected(server, name, extra_body={field: value}, headers={"x-team": "blue"})
+            assert (await hear(model, request(model.spec, "hello"))).error is None
+            await model.close()
+
+        asyncio.run(run())
+        assert server.asked[0].json[field] == value
+        assert server.asked[0].headers["x-team"] == "blue"
+
+
 def test_an_address_may_end_in_v1() -> None:
     with Loopback([say("x")]) as server:
 

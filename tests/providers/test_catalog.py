@@ -146,6 +146,12 @@ def test_without_a_key_one_is_told_what_to_set() -> None:
         connect(spec("opus"), None, {"ANTHROPIC_API_KEY": "ключ"})
 
 
+def test_a_provider_that_was_taken_out_of_the_config_is_named() -> None:
+    gone = spec("gone/m", {}, {"gone": ProviderSettings("gone", base_url="http://localhost:1")})
+    with pytest.raises(InputError, match=r"\[providers\.gone\]"):
+        connect(gone, None, {})
+
+
 def test_the_demo_comes_from_whoever_builds_it() -> None:
     made = connect(spec("demo"), None, {}, built_in={"demo": lambda found: Scripted(found, [say("demo!")])})
     assert asyncio.run(hear(made, request(made.spec, "x"))).text == "demo!"

@@ -317,10 +317,10 @@ def test_a_silent_reply_counts_as_dropped(name: str) -> None:
 
 @both
 def test_a_slow_reply_is_not_a_silent_one(name: str) -> None:
-    with Loopback([say("word " * 40, rate=400)]) as server:
+    with Loopback([say("word " * 50, rate=100)]) as server:
 
         async def run() -> Heard:
-            model = connected(server, name, idle_timeout=0.4)
+            model = connected(server, name, idle_timeout=1.0)
             heard = await hear(model, request(model.spec, "hello"))
             await model.close()
             return heard
