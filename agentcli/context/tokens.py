@@ -23,11 +23,14 @@ class Counts:
     `head` are the tokens of system and tools, `model` the id of the model in use: both set by `for_request`.
     """
 
-    def __init__(self, rule: Estimator | None = None, *, model: str = "", remember: int = 200_000) -> None:
+    def __init__(
+        self, rule: Estimator | None = None, *, model: str = "", remember: int = 200_000, doubt: float = 2.0
+    ) -> None:
         self.rule: Estimator = rule or Calibrated()
         self.model = model
         self.head = 0
         self.calibration: Calibration = from_json({})
+        self.doubt = doubt
         self._remember = remember
         self._sizes: dict[int, tuple[Part | ToolResult, float]] = {}
         self._compaction: Record | None = None
@@ -76,14 +79,14 @@ class Counts:
         """Tokens that the next prompt will hold, system and tools included.
 
         With the calibrated estimator: what the provider reported with the last reply, and an estimate of only what was
-        added or cleared since. A report that is far below what the characters say was made on another view (an undone
-        edit), so then the characters decide.
+        added or cleared since. Where the characters say `doubt` times as much as the report, they decide: some servers report
+        only what they did not have in their own cache.
         """
         whole = max(self.head, round(self.calibration.head(self.model))) + self.view(view)
         if not isinstance(self.rule, Calibrated):
             return whole
         reported = self._from_last_reply(view)
-        if reported is None or whole - reported > max(2_000, 0.15 * reported):
+        if reported is None or whole > max(2_000, self.doubt * reported):
             return whole
         return reported
 
@@ -106,7 +109,8 @@ class Counts:
         added = 0.0
         for message in reversed(view.messages):
             usage = message.usage
-            if message.role == "assistant" and usage and usage.prompt:
+            elsewhere = any(start < message.seq < end for start, end in view.undone)
+            if message.role == "assistant" and usage and usage.prompt and not elsewhere:
                 if message.seq < edited:
                     return None
                 total = usage.prompt + self.message(message) if message.cut else usage.total

@@ -17,7 +17,7 @@ from agentcli.context.view import View, view
 from agentcli.core.history import History, evolve, fold
 from agentcli.core.message import Image, Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ToolSchema
-from agentcli.core.record import Body, Carry, Compaction, Prune, Record
+from agentcli.core.record import Body, Carry, Compaction, Prune, Record, Undo
 from tests.context import realsession
 from tests.context.transcripts import PIXEL
 
@@ -73,7 +73,16 @@ def test_a_report_from_before_a_compaction_says_nothing_about_the_new_view() -> 
     assert counts.prompt(view(history)) < 1_000
 
 
-def test_a_report_made_on_a_view_that_was_taken_back_is_not_believed() -> None:
+def test_a_report_made_on_a_view_that_was_taken_back_is_passed_over() -> None:
+    talk = (Message("user", (Text("x" * 90_000),)), reply(30_000, 100), Message("user", (Text("go"),)))
+    summary = Compaction("manual", "compressed", "auto", (1, 2), 3, "<state_snapshot>s</state_snapshot>")
+    history = session(*talk, summary, reply(3_000, 100), Message("user", (Text("on"),)), Undo(4))
+    counts = Counts(model="m")
+    counts.learn(history)
+    assert 30_100 < counts.prompt(view(history)) < 30_150
+
+
+def test_a_report_far_below_what_the_characters_say_is_not_believed() -> None:
     history = session(Message("user", (Text("x" * 300_000),)), reply(10_000))
     counts = Counts(model="m")
     counts.learn(history)
