@@ -155,11 +155,14 @@ class Program:
 
     def counts_for(self, history: History) -> Counts:
         """Counts that know what this session's replies have taught."""
-        tools = tuple(ToolSchema(t["name"], t["description"], t["parameters"]) for t in history.tools)
         counts = self._counts()
-        counts.for_request(self.spec_for(history).id, history.system, tools)
+        counts.for_request(self.spec_for(history).id, history.system, self.tools_of(history))
         counts.learn(history)
         return counts
+
+    def tools_of(self, history: History) -> Sequence[ToolSchema]:
+        """The tools that a session's requests begin with."""
+        return [ToolSchema(tool["name"], tool["description"], tool["parameters"]) for tool in history.tools]
 
     def spec(self, name: str) -> ModelSpec:
         """What is known about a model. Raises InputError, naming the near ones, when nothing is."""

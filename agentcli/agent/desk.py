@@ -18,13 +18,15 @@ from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permit import Gate, Repeats
 from agentcli.agent.ports import Approve, AskUser, Prompt, Window
 from agentcli.agent.purse import Purse
-from agentcli.agent.reports import changes, cost_lines, window_lines
+from agentcli.agent.reports import changes, cost_lines
 from agentcli.agent.room import Room
 from agentcli.agent.settings import AgentSettings, HookSettings
 from agentcli.agent.talk import Manner, Talk
 from agentcli.agent.workplace import SessionWorkplace
+from agentcli.context.lab.shown import show
 from agentcli.context.limits import limits_of
 from agentcli.context.oversize import is_oversize, reference, size_of
+from agentcli.context.policies import plan
 from agentcli.context.settings import POLICIES, BudgetSettings, ContextSettings, PolicyName
 from agentcli.context.tokens import Counts
 from agentcli.core.errors import InputError
@@ -221,8 +223,13 @@ class OpenDesk:
 
     def context_report(self) -> Sequence[str]:
         """The window drawn and the messages listed, as plain lines."""
-        talk = self._talk
-        return window_lines(talk.view(), talk.counts, self.window())
+        talk, settings = self._talk, self._talk.room.settings
+        limits = limits_of(self.model, settings)
+        made = plan(settings.policy, talk.view(), limits, talk.counts, settings)
+        tools = talk.counts.overhead((), talk.manner.tools)
+        lines = show(talk.view(), talk.counts, limits, made, tools=tools).lines()
+        health = f"Cache: {talk.health.hit_rate:.1%} of all input read from it. {talk.health.words()}".rstrip()
+        return [*lines, "", f"Counted by {talk.counts.rule.name}. {talk.counts.rule.note}".rstrip(), health]
 
     def cost_report(self) -> Sequence[str]:
         """Tokens and USD per model."""

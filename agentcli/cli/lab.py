@@ -2,32 +2,61 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agentcli.app import Program
 from agentcli.cli.tables import say, say_json
+from agentcli.context.lab.shown import plan_json
+from agentcli.context.lab.shown import show as shown
 from agentcli.context.limits import limits_of
+from agentcli.context.plan import Plan
 from agentcli.context.policies import plan as plan_by
+from agentcli.context.settings import POLICIES
 from agentcli.context.view import view
+from agentcli.core.history import History
+from agentcli.core.record import Record
 from agentcli.options import LAST, Options
+
+ALL_POLICIES = ",".join(POLICIES)
 
 app = typer.Typer(help="The context lab.", no_args_is_help=True, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Selector = Annotated[
+Session = Annotated[
     str, typer.Argument(metavar="[SESSION]", help="full id, unique prefix, or name; default: the newest")
 ]
+Sessions = Annotated[list[str], typer.Argument(metavar="SESSION…", help="full ids, unique prefixes, or names")]
 Model = Annotated[str, typer.Option("-m", "--model", help="as if this model were in use")]
+Policy = Annotated[str, typer.Option("-p", "--policy", help="auto, gemini, opencode, regions or sliding")]
+Policies = Annotated[str, typer.Option("--policies", help="their names, with commas between")]
 Cwd = Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="key=value: a setting for this run; repeatable")]
 
 
 @app.command()
+def show(session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: Cwd = "") -> None:
+    """What fills a session's window, and its messages with tokens, trust and fate."""
+    program = _program(cwd, model, settings)
+    history = program.history(session or LAST)
+    counts, context = program.counts_for(history), program.config.context
+    limits = limits_of(program.spec_for(history), context)
+    tools = counts.overhead((), program.tools_of(history))
+    seen = shown(view(history), counts, limits, _plan(program, history, "", False), tools=tools)
+    if json:
+        say_json(seen.to_json())
+    else:
+        say("\n".join(seen.lines(shutil.get_terminal_size((100, 24)).columns)))
+
+
+@app.command()
 def plan(
-    selector: Selector = "",
-    policy: Annotated[str, typer.Option("-p", "--policy", help="auto, gemini, opencode, regions or sliding")] = "",
+    session: Session = "",
+    policy: Policy = "",
     force: Annotated[bool, typer.Option("--force", help="as if asked for with /compress")] = False,
     json: Json = False,
     model: Model = "",
@@ -35,16 +64,63 @@ def plan(
     cwd: Cwd = "",
 ) -> None:
     """What a policy would do with a session now, calling no model."""
-    program = Program(Options(cwd=cwd, model=model, settings=tuple(settings or ())))
-    history = program.history(selector or LAST)
-    context = program.config.context
-    counts = program.counts_for(history)
-    limits = limits_of(program.spec_for(history), context)
-    made = plan_by(policy or context.policy, view(history), limits, counts, context, forced=force)
-    from agentcli.context.lab.shown import plan_json
-
+    program = _program(cwd, model, settings)
+    made = plan_json(_plan(program, program.history(session or LAST), policy, force))
     if json:
-        say_json(plan_json(made))
+        say_json(made)
         return
-    for key, value in plan_json(made).items():
-        say(f"{key:22} {value}")
+    for key, value in made.items():
+        say(f"{key:22} {f'{len(value)}: {_short(value)}' if isinstance(value, list) and key != 'reasons' else value}")
+
+
+@app.command()
+def compare(
+    sessions: Sessions,
+    policies: Policies = ALL_POLICIES,
+    json: Json = False,
+    svg: Annotated[str, typer.Option("--svg", help="write the plot of the first session to this file")] = "",
+    html: Annotated[str, typer.Option("--html", help="write a page with tables and plots to this file")] = "",
+    model: Model = "",
+    settings: Set = None,
+    cwd: Cwd = "",
+) -> None:
+    """Replay recorded sessions under several policies with the provider's cache emulated; needs no key."""
+    from agentcli.context.lab import plot, report
+    from agentcli.context.lab.replay import Setup
+
+    program = _program(cwd, model, settings)
+    recorded = {name: _records(program, name) for name in sessions}
+    spec = program.spec_for(program.history(sessions[0]))
+    context = program.config.context
+    found = report.compare(recorded, [name.strip() for name in policies.split(",")], Setup(spec, context))
+    limits = limits_of(spec, context)
+    first = next(iter(found.played))
+    series = {name: played.sizes for name, played in found.played[first].items()}
+    if svg:
+        Path(svg).write_text(plot.svg(series, first, limits.soft, limits.hard), encoding="utf-8")
+    if html:
+        Path(html).write_text(plot.html(found, limits.soft, limits.hard), encoding="utf-8")
+    if json:
+        say_json(found.to_json())
+    else:
+        say("\n".join([*found.lines(), "", *plot.text_plot(series)]))
+
+
+def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
+    return Program(Options(cwd=cwd, model=model, settings=tuple(settings or ())))
+
+
+def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
+    context = program.config.context
+    limits = limits_of(program.spec_for(history), context)
+    name = policy or history.policy or context.policy
+    return plan_by(name, view(history), limits, program.counts_for(history), context, forced=force)
+
+
+def _records(program: Program, name: str) -> Sequence[Record]:
+    info = program.chosen(name)
+    return list(program.store.open(info.project_id, info.id, read_only=True).records())
+
+
+def _short(values: list[object]) -> str:
+    return f"{values[0]} … {values[-1]}" if len(values) > 6 else ", ".join(map(str, values))

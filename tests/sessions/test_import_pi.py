@@ -65,7 +65,7 @@ def test_words_thoughts_and_real_usage_are_taken_over():
     assert (session.title, session.cwd, session.time) == ("Fix the login", "/src/app", "2025-12-03T14:00:01.000Z")
     asked, answered = of(session, Message)
     assert asked == Message("user", (Text("Fix the login"),), turn=1)
-    assert answered.parts == (Thinking("hm", "sig"), Text("Done."))
+    assert answered.parts == (Thinking("hm", ""), Text("Done."))
     assert (answered.usage, answered.cost, answered.stop) == (Usage(3, 5, 0, 70, 11), 0.25, "end_turn")
     assert (answered.turn, answered.provider, answered.model) == (1, "anthropic", "opus")
 

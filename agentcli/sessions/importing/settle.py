@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agentcli.core.history import History, evolve
-from agentcli.core.message import Message, Text, ToolResult
+from agentcli.core.message import Message, Text, Thinking, ToolResult
 from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, Timed
 from agentcli.sessions.importing.tools import todo_list
@@ -106,6 +106,12 @@ def _speaks(message: Message) -> bool:
     return any(not (isinstance(part, Text) and part.synthetic) for part in message.parts)
 
 
+def _unsigned(message: Message) -> Message:
+    """Thoughts without their signatures: these hold for what the other program sent before them, not for what we send."""
+    parts = (Thinking(part.text) if isinstance(part, Thinking) else part for part in message.parts)
+    return message.with_parts(tuple(part for part in parts if part != Thinking("")))
+
+
 class _Numbering:
     """Gives each item its place, and follows the session's state for what a compaction must carry."""
 
@@ -132,6 +138,7 @@ class _Numbering:
         if isinstance(said, Summary):
             return self._compaction(said, seq)
         if isinstance(said, Message):
+            said = _unsigned(said)
             begins = said.role == "user" and _speaks(said)
             return replace(said, turn=self.state.turn + begins)
         return said
