@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentcli.context.breakpoints import breakpoints
+from agentcli.context.breakpoints import MILESTONE, breakpoints
 from agentcli.context.inject import is_injection, shown, shown_without_images
 from agentcli.context.repair import repair
 from agentcli.context.tokens import Counts
@@ -28,6 +28,7 @@ def assemble(
     options: Mapping[str, Any] | None = None,
     max_output: int = REPLY_RESERVE,
     counts: Counts | None = None,
+    milestone: int = MILESTONE,
 ) -> Request:
     """The request that shows this view to this model.
 
@@ -36,7 +37,7 @@ def assemble(
     """
     counts = counts or Counts()
     turns = repair(with_pending(turns_of(view, model), pending), model)
-    places = breakpoints(turns, counts.overhead(system, tools), model, counts.part)
+    places = breakpoints(turns, counts.overhead(system, tools), model, counts.part, milestone)
     # What a small window keeps free for the reply is at most half of it (see limits_of).
     reply = min(max_output, model.max_output, model.window // 2)
     return Request(model, tuple(system), tuple(tools), turns, places, reply, dict(options or {}))

@@ -31,10 +31,12 @@ class Candidate:
         return self.tokens * self.chance
 
 
-def breakpoints(turns: Sequence[Turn], head: int, model: ModelSpec, size: Size) -> tuple[Breakpoint, ...]:
+def breakpoints(
+    turns: Sequence[Turn], head: int, model: ModelSpec, size: Size, milestone: int = MILESTONE
+) -> tuple[Breakpoint, ...]:
     """At most four places in the order of the request, best expected value first served.
 
-    `head` are the tokens of system and tools. Nothing is spent on a prefix shorter than the model caches, nor on a provider
+    `head` are the tokens of system and tools, `milestone` those from which a tool result is a milestone. Nothing is spent on a prefix shorter than the model caches, nor on a provider
     that caches by itself.
     """
     if not model.cache_explicit:
@@ -42,7 +44,7 @@ def breakpoints(turns: Sequence[Turn], head: int, model: ModelSpec, size: Size) 
     sizes = [sum(map(size, turn.parts)) for turn in turns]
     before = list(accumulate(sizes, initial=head))[1:]
     best: dict[Breakpoint, Candidate] = {}
-    for candidate in _candidates(turns, head, before, model, size):
+    for candidate in _candidates(turns, head, before, model, size, milestone):
         known = best.get(candidate.place)
         if candidate.tokens >= model.cache_minimum and (known is None or known.value < candidate.value):
             best[candidate.place] = candidate
@@ -51,7 +53,7 @@ def breakpoints(turns: Sequence[Turn], head: int, model: ModelSpec, size: Size) 
 
 
 def _candidates(
-    turns: Sequence[Turn], head: int, before: Sequence[int], model: ModelSpec, size: Size
+    turns: Sequence[Turn], head: int, before: Sequence[int], model: ModelSpec, size: Size, milestone: int
 ) -> Iterator[Candidate]:
     # The chances say what kind of edit would spare each prefix: all spare the system, a prune what is before the first
     # cleared output, an interrupted or rewound prompt everything but itself.
@@ -62,7 +64,7 @@ def _candidates(
         # A lookup goes back only so many blocks; the end of the former request is where an entry is sure to be.
         places.append((newest - 2, 0.97))
     places.append((_snapshot(turns), 0.99))
-    places.append((_milestone(turns[: newest - 1], size), 0.9))
+    places.append((_milestone(turns[: newest - 1], size, milestone), 0.9))
     for turn, chance in places:
         part = _last_markable(turns[turn]) if 0 <= turn < len(turns) else -1
         if part >= 0:
@@ -80,9 +82,9 @@ def _snapshot(turns: Sequence[Turn]) -> int:
     return -1
 
 
-def _milestone(turns: Sequence[Turn], size: Size) -> int:
+def _milestone(turns: Sequence[Turn], size: Size, least: int) -> int:
     for number in range(len(turns) - 1, -1, -1):
-        if any(isinstance(part, ToolResult) and size(part) >= MILESTONE for part in turns[number].parts):
+        if any(isinstance(part, ToolResult) and size(part) >= least for part in turns[number].parts):
             return number
     return -1
 

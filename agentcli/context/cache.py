@@ -12,9 +12,6 @@ from agentcli.core.message import Message, Part, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request
 from agentcli.core.record import Compaction, Prune, Record, Settings, Undo
 
-THRASH = 3
-"""So many misses in a row are thrashing."""
-
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -30,7 +27,7 @@ class Health:
 
     Tokens by kind over all requests. `misses` counts requests that could have read from the cache and did not, `in_a_row` the
     newest of them. `changed` names the first segment that differed at the newest miss, empty if none did, None if unknown.
-    `recalls` are the outputs that the model asked to see again.
+    `recalls` are the outputs that the model asked to see again; `thrash` misses in a row are too many.
     """
 
     requests: int = 0
@@ -44,6 +41,7 @@ class Health:
     compactions: int = 0
     prunes: int = 0
     recalls: int = 0
+    thrash: int = 3
     last: Request | None = None
     expected: int = 0
 
@@ -56,7 +54,7 @@ class Health:
     @property
     def thrashing(self) -> bool:
         """Whether the cache has failed often enough in a row that the user should know."""
-        return self.in_a_row >= THRASH
+        return self.in_a_row >= self.thrash
 
     def after(self, request: Request, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> Health:
         """After one more answered request, `idle` seconds after the one before.
@@ -109,9 +107,9 @@ class Health:
         return f"The provider's cache was missed {times}: {self.changed} changed since the request before."
 
 
-def health_of(records: Iterable[Record], model: ModelSpec) -> Health:
+def health_of(records: Iterable[Record], model: ModelSpec, thrash: int = 3) -> Health:
     """What the records of a session say of its cache: where a resumed session goes on counting from."""
-    health, edited, last = Health(), True, ""
+    health, edited, last = Health(thrash=thrash), True, ""
     for record in records:
         match record.body:
             case Message(role="assistant", usage=usage) as reply if usage and usage.prompt:

@@ -89,6 +89,17 @@ class SlidingSettings:
     summary_tokens: int = 400
 
 
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """`context.cache.*`: how the provider's cache is used and watched.
+
+    A tool result of `milestone` tokens is worth ending a cached prefix with; `thrash` misses in a row are told to the user.
+    """
+
+    milestone: int = 2_000
+    thrash: int = 3
+
+
 PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
         "qa": MappingProxyType({"primers": 2, "recents": 10, "window": 30, "budget": 25_000}),
@@ -125,6 +136,7 @@ class ContextSettings:
     large_input_line: int = 500
     exact_count_margin: float = 0.03
     prune: PruneSettings = PruneSettings()
+    cache: CacheSettings = CacheSettings()
     gemini: GeminiSettings = field(default_factory=GeminiSettings)
     opencode: OpencodeSettings = OpencodeSettings()
     regions: RegionSettings = RegionSettings()
