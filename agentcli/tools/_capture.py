@@ -7,30 +7,41 @@ import os
 from collections.abc import Callable
 
 from agentcli.core.tool import ToolLimits
+from agentcli.tools._cut import whereabouts
 from agentcli.tools._text import tail_of
+
+_IN_MEMORY = 5_000_000
+"""Bytes of the whole output that are kept where there is no file for it: the session is not stored, or its disk is full."""
 
 
 class Capture:
-    """An output as it comes. `keep` makes the file for the whole and returns its path; it is called only when the output is too long.
+    """An output as it comes. `keep` saves a text as the call's whole output and returns its path; used only for one too long to show.
 
     `call_id` is named in the cut notice where `recall` can find the whole by it.
     """
 
-    def __init__(self, limits: ToolLimits, keep: Callable[[], str], call_id: str = "") -> None:
-        self._call_id = call_id
+    def __init__(self, limits: ToolLimits, keep: Callable[[str], str], call_id: str = "") -> None:
         self.size = 0
         self.file = ""
         self._limits = limits
         self._keep = keep
+        self._call_id = call_id
         self._head = b""
         self._tail = b""
         self._fd = -1
+        self._held = bytearray()
+        self._kept = 0
         self._room = limits.output_file
 
     @property
     def enough(self) -> int:
-        """How many of the last bytes are still wanted when there is no more room in the file; 0 before that."""
-        return self._half if self.cut and (self._fd < 0 or self._room <= 0) else 0
+        """How many of the last bytes are still wanted when there is no more room for the whole; 0 before that."""
+        return self._half if self.cut and self._room <= 0 else 0
+
+    @property
+    def cut(self) -> bool:
+        """Whether something in the middle is not shown."""
+        return self.size > 2 * self._half
 
     def add(self, piece: bytes | memoryview, skipped: int = 0) -> None:
         """Take the next piece; `skipped` bytes before it, all of them beyond what is kept, were thrown away."""
@@ -42,21 +53,19 @@ class Capture:
         if missing > 0:
             self._head += piece[:missing]
             piece = piece[missing:]
-        if piece:
-            self._tail = (
-                bytes(piece[-self._half :]) if len(piece) >= self._half else (self._tail + piece)[-self._half :]
-            )
+        if len(piece) >= self._half:
+            self._tail = bytes(piece[-self._half :])
+        elif piece:
+            self._tail = (self._tail + piece)[-self._half :]
 
     def close(self) -> None:
         """Nothing more will come."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-    @property
-    def cut(self) -> bool:
-        """Whether something in the middle is not shown."""
-        return self.size > 2 * self._half
+        elif self._held:
+            self.file = self._keep(self._held.decode("utf-8", "replace"))
+            self._held.clear()
 
     def text(self) -> str:
         """What the model sees. Bytes that are no UTF-8 become U+FFFD."""
@@ -66,41 +75,44 @@ class Capture:
         tail = tail_of(b"\x80" + self._tail, self._half).decode("utf-8", "replace")
         return f"{head}\n\n[{self._notice(self.size - 2 * self._half)}]\n\n{tail}"
 
+    def where(self) -> str:
+        """Where the whole is kept, for a notice; empty if nowhere."""
+        what = "the whole output" if self.size <= self._kept else f"its first {self._kept:,} bytes"
+        return whereabouts(self.file, self._call_id, what)
+
     @property
     def _half(self) -> int:
         return self._limits.bash_output // 2
 
     def _notice(self, left_out: int) -> str:
-        lost = f"{left_out:,} of {self.size:,} bytes left out here"
-        if not self.file:
-            return lost
-        whole = (
-            "the whole output"
-            if self.size <= self._limits.output_file
-            else f"its first {self._limits.output_file:,} bytes"
-        )
-        recall = f', or recall(id="{self._call_id}")' if self._call_id else ""
-        return f"{lost}; {whole}: {self.file}{recall}"
+        return f"{left_out:,} of {self.size:,} bytes left out here{self.where()}"
 
     def _spill(self, piece: bytes | memoryview) -> None:
-        """Write to the file; on the first time, all that came before as well."""
+        """Put aside what is to be kept whole; on the first time, all that came before as well."""
         if not self.cut:
-            path = self._keep()
-            self._fd = _opened(path)
-            self.file = path if self._fd >= 0 else ""
-            piece = self._head + self._tail + piece
-        if self._fd >= 0 and self._room > 0:
-            try:
-                self._room -= os.write(self._fd, piece[: self._room])
-            except OSError:
-                self._room = 0  # the disk is full: what is there is kept
+            self._begin()
+            self._put_aside(self._head + self._tail)
+        self._put_aside(piece)
 
+    def _begin(self) -> None:
+        path = self._keep("")
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+            self.file = path
+        except OSError:
+            self._room = min(self._room, _IN_MEMORY)
 
-def _opened(path: str) -> int:
-    """The file, to be written on; -1 where nothing is kept."""
-    if not path:
-        return -1
-    try:
-        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return -1
+    def _put_aside(self, piece: bytes | memoryview) -> None:
+        piece = piece[: self._room]
+        if not piece:
+            return
+        try:
+            size = os.write(self._fd, piece) if self._fd >= 0 else self._hold(piece)
+        except OSError:
+            size = 0
+        self._room = self._room - size if size == len(piece) else 0  # the disk is full: what is there is kept
+        self._kept += size
+
+    def _hold(self, piece: bytes | memoryview) -> int:
+        self._held += piece
+        return len(piece)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,9 @@ def kept(
         return whole_or_cut(work, call_id, "\n".join(part), metadata)
     file = work.keep_output(call_id, shown("\n".join(whole)))
     text = cut_middle("\n".join(part), work.limits.read_bytes, "cut")
-    return Outcome(f"{text}\n[{notice}{_where(file, call_id)}]", truncated=True, output_file=file, metadata=metadata)
+    return Outcome(
+        f"{text}\n[{notice}{whereabouts(file, call_id)}]", truncated=True, output_file=file, metadata=metadata
+    )
 
 
 def whole_or_cut(work: Workplace, call_id: str, text: str, metadata: Mapping[str, Any]) -> Outcome:
@@ -26,10 +29,13 @@ def whole_or_cut(work: Workplace, call_id: str, text: str, metadata: Mapping[str
     if size <= work.limits.read_bytes:
         return Outcome(text, metadata=metadata)
     file = work.keep_output(call_id, shown(text))
-    notice = f"{size - work.limits.read_bytes:,} of {size:,} bytes left out here{_where(file, call_id)}"
+    notice = f"{size - work.limits.read_bytes:,} of {size:,} bytes left out here{whereabouts(file, call_id)}"
     cut = cut_middle(text, work.limits.read_bytes, notice)
     return Outcome(cut, truncated=True, output_file=file, metadata=metadata)
 
 
-def _where(file: str, call_id: str) -> str:
-    return f'; the whole output: {file}, or recall(id="{call_id}")' if file else ""
+def whereabouts(file: str, call_id: str, what: str = "the whole output") -> str:
+    """`; the whole output: /…/c1.txt, or recall(id="c1")`, naming what there is of the two."""
+    recall = f'recall(id="{call_id}")' if call_id and file else ""
+    ways = [way for way in (file if os.path.isabs(file) else "", recall) if way]
+    return f"; {what}: {', or '.join(ways)}" if ways else ""

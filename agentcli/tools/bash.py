@@ -75,7 +75,7 @@ async def bash(
 
 async def _run(work: Workplace, call_id: str, prepared: Command, timeout: int) -> Outcome:
     seconds = min(timeout / 1000 if timeout > 0 else work.limits.bash_timeout, work.limits.bash_timeout_max)
-    capture = Capture(work.limits, lambda: work.keep_output(call_id, ""), call_id)
+    capture = Capture(work.limits, lambda text: work.keep_output(call_id, text), call_id)
     shown = _Shown(capture, lambda text: work.progress(call_id, text))
     try:
         ended = await _process.run(prepared, shown, seconds, work.limits.bash_idle)
@@ -136,7 +136,7 @@ def _in_background(work: Workplace, call_id: str, command: str, prepared: Comman
     jobs = work.options.get("jobs")
     if not isinstance(jobs, Jobs):
         raise ToolError("There are no background jobs here. Run it without run_in_background.")
-    job = jobs.start(command, prepared, work.limits, lambda: work.keep_output(call_id, ""))
+    job = jobs.start(command, prepared, work.limits, lambda text: work.keep_output(call_id, text))
     return Outcome(
         f"Started in the background as {job.id}. bash_output shows what it prints, bash_stop ends it; you are told when it ends.",
         metadata={"job": job.id},

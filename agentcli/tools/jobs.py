@@ -47,7 +47,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._most = most
 
-    def start(self, command: str, prepared: Command, limits: ToolLimits, keep: Callable[[], str]) -> Job:
+    def start(self, command: str, prepared: Command, limits: ToolLimits, keep: Callable[[str], str]) -> Job:
         """Start a command. Raises ToolError if too many run already."""
         running = sum(job.ended is None for job in self._jobs.values())
         if running >= self._most:
@@ -91,7 +91,7 @@ class Jobs:
 async def bash_output(work: Workplace, call_id: str, id: str) -> Outcome:
     job = _jobs(work).get(id)
     text = bytes(job.fresh).decode("utf-8", "replace")
-    missed = f"[{job.missed:,} bytes before this are left out{_whole(job)}]\n" if job.missed else ""
+    missed = f"[{job.missed:,} bytes before this are left out{job.capture.where()}]\n" if job.missed else ""
     job.fresh.clear()
     job.missed = 0
     job.told = job.told or job.ended is not None
@@ -156,7 +156,3 @@ def _jobs(work: Workplace) -> Jobs:
     if not isinstance(jobs, Jobs):
         raise ToolError("There are no background jobs here.")
     return jobs
-
-
-def _whole(job: Job) -> str:
-    return f"; the whole output: {job.capture.file}" if job.capture.file else ""

@@ -140,6 +140,16 @@ def test_the_kept_file_has_a_cap(call: Call, work: Bench) -> None:
     assert "its first 50,000 bytes" in outcome.output
 
 
+def test_without_a_store_the_whole_is_kept_in_memory_up_to_a_cap(call: Call, work: Bench) -> None:
+    work.outputs = None
+    outcome = call("bash", command="seq 1 20000")
+    assert work.kept["c1"] == "".join(f"{n}\n" for n in range(1, 20_001))
+    assert 'left out here; the whole output: recall(id="c1")]' in outcome.output
+    outcome = call("bash", command="yes | head -c 6000000")
+    assert len(work.kept["c1"]) == 5_000_000
+    assert 'its first 5,000,000 bytes: recall(id="c1")]' in outcome.output
+
+
 def test_output_is_shown_while_the_command_runs(call: Call, work: Bench) -> None:
     call("bash", command="echo first; sleep 0.3; echo second")
     assert work.shown == ["first\n", "second\n"]

@@ -18,7 +18,8 @@ class Bench:
     """What the agent gives a running call, with everything it was told kept for the test to look at."""
 
     cwd: Path
-    outputs: Path
+    outputs: Path | None
+    kept: dict[str, str] = field(default_factory=dict)
     roots: tuple[Path, ...] = ()
     limits: ToolLimits = field(default_factory=ToolLimits)
     seen: dict[Path, str] = field(default_factory=dict)
@@ -33,6 +34,9 @@ class Bench:
         self.roots = self.roots or (self.cwd,)
 
     def keep_output(self, call_id: str, text: str) -> str:
+        if self.outputs is None:
+            self.kept[call_id] = text
+            return f"memory:{call_id}"
         self.outputs.mkdir(exist_ok=True)
         file = self.outputs / f"{call_id}.txt"
         file.touch(0o600)
