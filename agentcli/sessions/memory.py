@@ -9,6 +9,7 @@ from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import Part
 from agentcli.core.record import Body, Record
 from agentcli.sessions.ids import new_id, stamp
+from agentcli.sessions.lasting import lasting
 
 
 class MemorySession:
@@ -39,10 +40,13 @@ class MemorySession:
         """Fold a record in."""
         record = Record(len(self._records) + 1, new_id(), stamp(), "", body)
         self._records.append(record)
+        before = self._history
         try:
             self._history = evolve(self._history, record)
         except NeedsReplay:
             self._history = fold(self._records)
+            for said_again in lasting(before, self._history):
+                self.append(said_again)
         return record
 
     def stream(self, parts: Sequence[Part]) -> None:

@@ -11,10 +11,11 @@ from agentcli.core.codec import encode
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import Part
-from agentcli.core.record import Body, Record, Settings
+from agentcli.core.record import Body, Record, Settings, Undo
 from agentcli.sessions.disk import Disk
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import Info, encode_info, note
+from agentcli.sessions.lasting import lasting
 from agentcli.sessions.outputs import Outputs
 from agentcli.sessions.partial import INTERVAL, Partial, Reply
 from agentcli.sessions.records import Reader, Shelf, digest, tail
@@ -82,9 +83,10 @@ class Session:
         """Write a record and fold it in; it is durable when this returns, or `trouble` says why not.
 
         Settings wait for the first thing that is said, so that a session in which nothing was said leaves
-        nothing behind. Raises StoreError on a read-only session, never for a failing disk.
+        nothing behind. A rewind is followed by records of what it must not take back. Raises StoreError on a read-only session, never for a failing disk.
         """
         writer = self._writing()
+        before = self._history
         record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, body)
         data = encode(record)
         # In memory it is whole before the disk is asked: whatever interrupts the writing, it is written later.
@@ -93,6 +95,9 @@ class Session:
         self._fold_in(record)
         if (writer.made or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()
+        if isinstance(body, Undo):
+            for said_again in lasting(before, self._history):
+                self.append(said_again)
         return record
 
     def stream(self, parts: Sequence[Part]) -> None:

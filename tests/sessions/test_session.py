@@ -10,6 +10,7 @@ import pytest
 from agentcli.core.errors import SessionBusy, StoreError
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Prune, Settings, Title, Undo
+from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.sessions.said import compaction, files, read, reply, result, user
@@ -265,3 +266,22 @@ def test_a_record_of_a_kind_that_nobody_knows_yet_is_kept_and_skipped(store: Sto
     assert opened.append(user("more")).seq == 4
     assert json.loads(strange.read_text()) == raw
     assert [entry.body.text for entry in again(store, opened, read_only=True).history.entries] == ["hello", "more"]
+
+
+def test_a_rewind_brings_no_former_mode_model_or_name_back(store: Store, tmp_path: Path) -> None:
+    for journal in (store.create(tmp_path, model="demo/big", mode="yolo"), MemorySession()):
+        journal.append(Settings("demo/big", "yolo"))
+        first = journal.append(user("one"))
+        journal.append(Settings("demo/small", "ask"))
+        journal.append(Title(name="mine"))
+        journal.append(user("two", 2))
+        rewind = journal.append(Undo(first.seq, "rewind"))
+        for _ in range(2):
+            history = journal.history
+            assert (history.model, history.mode, history.name) == ("demo/small", "ask", "mine")
+            assert len(history.entries) in (1, 2)
+            journal.append(Undo(rewind.seq, "undo"))
+        assert [entry.body.text for entry in journal.history.entries] == ["one", "two"]
+        journal.close()
+    info = store.list()[0]
+    assert store.open(info.project_id, info.id, read_only=True).history.mode == "ask"
