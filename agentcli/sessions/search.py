@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def search(
 ) -> list[Found]:
     """The sessions under `root` in which every one of the words occurs, whatever their case, last written first.
 
-    At most `limit` sessions (0: all) with at most `hits` places of each. Raises InputError without words. Nothing is kept between
+    At most `limit` sessions (0: all), those whose files changed last, with at most `hits` places of each. Raises InputError without words. Nothing is kept between
     searches: the records themselves are read, as bytes first, and only those that may match are decoded.
     """
     given = words if isinstance(words, str) else " ".join(words)
@@ -89,9 +90,21 @@ def search(
     if not wanted:
         raise InputError("Say which words to look for.")
     sieve = _Sieve(wanted)
-    found = filter(None, (_search(folder, wanted, sieve, hits) for folder in _sessions(root, project_id)))
-    ordered = sorted(found, key=lambda each: (each.info.time.updated, each.info.id), reverse=True)
-    return ordered[:limit] if limit else ordered
+    sifted = (_sifted(folder, sieve, len(wanted)) for folder in _sessions(root, project_id))
+    promising = [each for each in sifted if each is not None]
+    # Looking closely costs far more than sifting, so it ends when enough is found, the last written sessions first.
+    promising.sort(key=lambda each: _written(each.folder), reverse=True)
+    looked_at = (_looked_at(each, wanted, hits) for each in promising)
+    sure = islice((found for found in looked_at if found is not None), limit or None)
+    return sorted(sure, key=lambda each: (each.info.time.updated, each.info.id), reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Promising:
+    """A session that may hold all the words, and the names of its records that may hold some."""
+
+    folder: str
+    names: tuple[str, ...]
 
 
 class _Sieve:
@@ -124,38 +137,51 @@ def _folders(folder: str) -> list[str]:
         return []
 
 
-def _search(folder: str, words: Sequence[str], sieve: _Sieve, most: int) -> Found | None:
-    promising: list[bytes] = []
+def _sifted(folder: str, sieve: _Sieve, wanted: int) -> _Promising | None:
+    names: list[str] = []
     seen: set[str] = set()
-    for data in _files(f"{folder}/records"):
+    for name, data in _files(folder):
         if here := sieve.words_in(data):
             seen |= here
-            promising.append(data)
-    if len(seen) < len(words):
+            names.append(name)
+    return _Promising(folder, tuple(names)) if len(seen) == wanted else None
+
+
+def _looked_at(promising: _Promising, words: Sequence[str], most: int) -> Found | None:
+    files = (data for _, data in _files(promising.folder, promising.names))
+    hits = [hit for record in _records(files) for hit in _hits(record, words)]
+    if {word for _, held in hits for word in held} < set(words):
         return None
-    hits = [hit for record in _records(promising) for hit in _hits(record, words)]
-    if {word for hit, held in hits for word in held} < set(words):
-        return None
-    path = Path(folder)
+    path = Path(promising.folder)
     best = sorted(hits, key=lambda each: (-len(each[1]), each[0].where == "tool", each[0].seq))[:most]
     shown = tuple(sorted((hit for hit, _ in best), key=lambda hit: hit.seq))
     return Found(read_info(path) or retrace(path), shown, len(hits))
 
 
-def _files(folder: str) -> Iterator[bytes]:
+def _written(folder: str) -> float:
+    for name in ("session.json", "records"):
+        try:
+            return os.stat(f"{folder}/{name}").st_mtime
+        except OSError:
+            continue
+    return 0.0
+
+
+def _files(folder: str, names: Sequence[str] | None = None) -> Iterator[tuple[str, bytes]]:
+    """The record files of a session, all or those named, in no order."""
     try:
-        names = os.listdir(folder)
+        chosen = os.listdir(f"{folder}/records") if names is None else names
     except OSError:
         return
-    for name in names:
+    for name in chosen:
         if number_in(name) is None:
             continue
         try:
-            file = os.open(f"{folder}/{name}", os.O_RDONLY)
+            file = os.open(f"{folder}/records/{name}", os.O_RDONLY)
         except OSError:
             continue
         try:
-            yield _all(file)
+            yield name, _all(file)
         except OSError:
             continue
         finally:
