@@ -96,7 +96,7 @@ def test_claude_code_replies_written_over_several_lines_are_one():
     session = read(SAMPLES / "claude-code.jsonl")
     first = next(body for body in of(session, Message) if body.role == "assistant")
     assert first.parts[:2] == (
-        Thinking("Look at the cart and its test.", "EqQBCkYIBxgC"),
+        Thinking("Look at the cart and its test."),
         Text("I look at both files."),
     )
     assert [call.call_id for call in first.calls] == ["toolu_A", "toolu_B"]
