@@ -9,12 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentcli.agent.compact import uncompress
+from agentcli.context.check import check
 from agentcli.context.keep import former_compaction
 from agentcli.context.limits import limits_of
 from agentcli.context.policies import POLICIES, plan
 from agentcli.context.settings import ContextSettings, RegionSettings, SlidingSettings
 from agentcli.context.snapshot import parse
 from agentcli.context.tokens import Counts
+from agentcli.context.view import View
 from agentcli.core.errors import ModelError
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Compaction
@@ -178,6 +180,19 @@ def test_a_second_compaction_loses_no_knowledge(facts: list[str], again: list[st
     compress(journal, Answers(snapshot("Fix it.", "\n".join(f"- {fact}" for fact in again))))
     second = parse(newest(journal).snapshot).knowledge
     assert set(first) <= set(second)
+
+
+@CALM
+@given(story=ANY)
+def test_what_the_session_s_own_model_is_asked_can_be_sent(story: Session) -> None:
+    journal = journal_of(story)
+    wide = replace(MAIN, window=100_000)
+    model = Answers(snapshot("Fix the test.", "- Tabs are used."), spec=wide)
+    compress(journal, model, main=wide, system=("You are agentcli.",), settings=EAGER)
+    for request in model.requests:
+        broken = {violation.invariant for violation in check(request, View(()))}
+        assert not broken & {"pairing", "roles"}
+        assert model.asked().endswith("Then, generate the <state_snapshot>.")
 
 
 @CALM

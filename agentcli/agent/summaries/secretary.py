@@ -38,6 +38,8 @@ class Secretary:
     calls: int
     context: int = 0
     interrupt: asyncio.Event | None = None
+    longest: int = REPLY
+    margin: float = MARGIN
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     events: list[Event] = field(default_factory=list)
@@ -50,12 +52,12 @@ class Secretary:
     @property
     def room(self) -> int:
         """Tokens that a prompt to it may hold."""
-        return int((self.spec.window - self.reply) * (1 - MARGIN))
+        return int((self.spec.window - self.reply) * (1 - self.margin))
 
     @property
     def reply(self) -> int:
         """Tokens that it may answer with."""
-        return min(REPLY, self.spec.max_output, self.spec.window // 4)
+        return min(self.longest, self.spec.max_output, self.spec.window // 4)
 
     async def ask(self, request: Request) -> str:
         """The text of its answer, maybe cut off. Raises ModelError, Unusable when there is none, and Interrupted."""
