@@ -30,8 +30,12 @@ def main() -> None:
     """Print the table over all traces, then that of the real session, then whether the aims are met."""
     traces, processes = (int(given) for given in (*sys.argv[1:], *("200", "2")[len(sys.argv) - 1 :]))
     started = time.perf_counter()
+    played: dict[str, dict[str, Played]] = {}
     with ProcessPoolExecutor(processes) as pool:
-        played = dict(zip(map(str, range(traces)), pool.map(one, range(traces), chunksize=4), strict=True))
+        for seed, each in enumerate(pool.map(one, range(traces))):
+            played[str(seed)] = each
+            print(f"\r{seed + 1} of {traces}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
     report = Report(POLICIES, played)
     print("\n".join(report.lines()[-len(POLICIES) - 1 :]))
     for line in verdict(report):
