@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import secrets
 from pathlib import Path
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -61,7 +60,7 @@ def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> 
     Not `durable` leaves out both fsyncs: whoever reads sees old or new, but a power cut may bring back the old.
     Raises OSError; a temporary file that cannot be trusted is then removed, and whatever stood there before stands still.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     try:
         _fill(disk, temporary, data, durable)
         disk.rename(temporary, path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from datetime import UTC, datetime
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"  # ascending in ASCII, so that text sorts as the numbers do
@@ -11,7 +11,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuv"  # ascending in ASCII, so that text
 def new_id(now: datetime | None = None) -> str:
     """An id of 23 characters: UTC date and time to the microsecond, then 15 random bits against two in the same one."""
     now = now or datetime.now(UTC)
-    return f"{now:%Y%m%d-%H%M%S}-{_base32(now.microsecond, 4)}{_base32(secrets.randbits(15), 3)}"
+    return f"{now:%Y%m%d-%H%M%S}-{_base32(now.microsecond, 4)}{_base32(int.from_bytes(os.urandom(2), 'big') >> 1, 3)}"
 
 
 def stamp(now: datetime | None = None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +27,8 @@ def arriving(target: Path, disk: Disk) -> Iterator[Path]:
 
     Raises StoreError when the disk refuses.
     """
+    import shutil  # some milliseconds that only forks and imports need
+
     aside = target.with_name(f"{INCOMING}{target.name}")
     try:
         make_folder(disk, aside / "records")

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.record import Body, Settings, Title
-from agentcli.sessions.check import Report, check, repair
-from agentcli.sessions.checkpoints import Checkpoints
 from agentcli.sessions.disk import DISK, Disk, reason, write_file
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import Info, Parent, Times
@@ -24,11 +23,15 @@ from agentcli.sessions.partial import INTERVAL
 from agentcli.sessions.place import as_they_are, chain, fork, place
 from agentcli.sessions.project import project_id
 from agentcli.sessions.session import Session
-from agentcli.sessions.survey import LIMITS, CheckpointLimits, Listing, plain_listing
 from agentcli.sessions.trash import Trash
 from agentcli.sessions.writer import Writer
 
 NONE: Mapping[str, str] = MappingProxyType({})
+if TYPE_CHECKING:  # for what few commands need, imported where they do
+    from agentcli.sessions.check import Report
+    from agentcli.sessions.checkpoints import Checkpoints
+    from agentcli.sessions.survey import CheckpointLimits, Listing
+
 POOL = ".objects"
 """The folder of a project in which its sessions share the contents of files."""
 PINNED = "pinned"
@@ -131,13 +134,25 @@ class Store:
         session: Session,
         roots: Sequence[Path],
         *,
-        listing: Listing = plain_listing,
-        limits: CheckpointLimits = LIMITS,
+        listing: Listing | None = None,
+        limits: CheckpointLimits | None = None,
     ) -> Checkpoints:
-        """Where a session keeps the states of the files under `roots`; contents are shared within its project."""
+        """Where a session keeps the states of the files under `roots`; contents are shared within its project.
+
+        `listing` names the files worth covering, by default all but those in folders that a command makes again.
+        """
+        from agentcli.sessions.checkpoints import Checkpoints
+        from agentcli.sessions.survey import LIMITS, plain_listing
+
         folder = self.folder(session.info)
-        pool = folder.parent / POOL
-        return Checkpoints(folder / "checkpoints", roots, listing=listing, limits=limits, pool=pool, disk=self._disk)
+        return Checkpoints(
+            folder / "checkpoints",
+            roots,
+            listing=listing or plain_listing,
+            limits=limits or LIMITS,
+            pool=folder.parent / POOL,
+            disk=self._disk,
+        )
 
     def pin(self, info: Info, pinned: bool = True) -> None:
         """Keep a session whatever the retention says, or no longer. Raises StoreError when the disk refuses."""
@@ -163,6 +178,8 @@ class Store:
 
         Raises SessionBusy for mending what is open, StoreError when the disk refuses.
         """
+        from agentcli.sessions.check import check, repair
+
         return repair(self.folder(info), self._disk) if mend else check(self.folder(info))
 
     def find(self, selector: str, project_id: str | None = None) -> Info:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,6 +52,8 @@ class Trash:
 
     def empty(self, older_than: float = 0.0) -> Sequence[str]:
         """Remove for good what was deleted more than `older_than` seconds ago; the ids."""
+        import shutil
+
         until = time.time() - older_than
         gone = [folder for folder in self.sessions() if _deleted(folder) <= until]
         for folder in gone:
