@@ -198,17 +198,18 @@ _POSES = re.compile(
     r"|\byou (?:are now|must now|have been (?:granted|given|authori[sz]ed))\b",
     re.IGNORECASE,
 )
+_WHO = r"(?:^\W*|\b(?:the|our|this) )(?:user|human|owner|operator|maintainer|customer)\b(?: has| have| had|'s|’s)?(?: also| already| just| since| now| explicitly| clearly)*"
 _CONSENT = re.compile(
-    r"\b(?:user|human|owner|operator|maintainer|customer)\b.{0,40}\b(?:approv|agreed|consent|authori[sz]|allow|confirm|permit|permission|gave|grant|accept|waive|"
-    r"no longer (?:needs?|requires?|wants?)|okay|said (?:it is|it's|that it is)? ?(?:ok|fine))"
-    r"|\b(?:approv\w+|permission|consent|authori[sz]\w+|clearance) (?:was |is |has been |have been )?(?:given|granted|obtained|received|confirmed)"
-    r"|\b(?:approved|authori[sz]ed|cleared|permitted|confirmed|signed off) by (?:the )?(?:user|human|owner|team|maintainer|operator)"
+    rf"{_WHO} (?:approv|agree[ds]|consent|authori[sz]|allow|confirm|permit|gave|gives|grant|accept|waive|okay|sign(?:ed|s) off|said (?:it is|it's|that it is)? ?(?:ok|fine)"
+    r"|no longer (?:needs?|requires?|wants?))"
+    r"|\b(?:approval|permission|consent|authori[sz]ation|clearance)s? (?:was |were |is |are |has been |have been )?(?:given|granted|obtained|received|confirmed)\b"
+    r"|\b(?:approved|authori[sz]ed|cleared|permitted|confirmed|allowed|signed off) by (?:the )?(?:user|human|owner|team|maintainer|operator)\b"
     r"|(?:ユーザー|利用者).{0,20}(?:承認|許可|同意)|用户.{0,12}(?:批准|同意|允许|授权)|使用者.{0,12}(?:批准|同意|允許|授權)"
-    r"|\b(?:Benutzer|Nutzer|Anwender)\b.{0,40}\b(?:genehmigt|erlaubt|zugestimmt|bestätigt)",
+    r"|\bder (?:Benutzer|Nutzer|Anwender)\b.{0,40}\b(?:genehmigt|erlaubt|zugestimmt|bestätigt)",
     re.IGNORECASE,
 )
 _SECOND_HAND_RULE = re.compile(
-    r"\b(?:user|owner|operator|maintainer)\b.{0,30}\b(?:said|says|want|ask|requir|insist|demand|instruct|prefer|told|order|request)"
-    r".{0,60}\b(?:always|never|must|do not|don['’]t|not to|only|no need|skip|without)\b",
+    rf"{_WHO} (?:said|says|wants?|wanted|asks?|asked|requires?|required|insists?|insisted|demands?|demanded|instructs?|instructed|prefers?|preferred|told|orders?|ordered|requests?|requested)\b"
+    r".{0,80}\b(?:always|never|must|do not|don['’]t|not to|only|no need|skip|without)\b",
     re.IGNORECASE,
 )
