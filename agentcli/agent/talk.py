@@ -16,7 +16,7 @@ from agentcli.agent.purse import Purse
 from agentcli.agent.room import Room
 from agentcli.context.assemble import assemble
 from agentcli.context.budget import Spent
-from agentcli.context.cache import THRASH, Health
+from agentcli.context.cache import health_of
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import AgentError, LimitReached, ModelError
@@ -63,7 +63,7 @@ class Talk:
         self.allowance = allowance
         self.steps = 0
         self.pending: list[Part] = []
-        self.health = Health()
+        self.health = health_of(journal.history.entries, model.spec, room.settings.thrash)
         self._sent: tuple[Request, float] | None = None
         self._heard = 0.0
         self._edits = 0
@@ -198,7 +198,7 @@ class Talk:
             self._recount()
             self._note_health(draft.usage)
             yield UsageReported(draft.usage, spec.cost(draft.usage), draft.usage.total)
-            if self.health.in_a_row == THRASH:
+            if self.health.in_a_row == self.health.thrash:
                 yield Warned(self.health.words())
         yield from self.news()
 
