@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from agentcli.context.ledger import CommandFact, FileFact, Ledger
@@ -160,21 +161,36 @@ def _figures_agree(item: str, ledger: Ledger) -> bool:
 
 
 def _wrong_about_a_file(item: str, ledger: Ledger) -> bool:
-    for verb, right in _CLAIMED_DEEDS:
+    for verb, right, means in _CLAIMED_DEEDS:
         for match in verb.finditer(item):
             fact = ledger.file(match["path"].strip("`"))
-            if fact is not None and not right(fact):
+            if fact is not None and not right(fact) and not _may_have(means, fact, ledger):
                 return True
     return False
 
 
+def _may_have(means: re.Pattern[str], fact: FileFact, ledger: Ledger) -> bool:
+    """Whether some command names the file together with a program that could have done it unseen."""
+    name = posixpath.basename(fact.path)
+    return any(name in command.command and means.search(command.command) for command in ledger.commands)
+
+
 _PATH = r"(?:the |file |new |a |old |unused ){0,3}`?(?P<path>[\w.@+-]*[./][\w./@+-]*\w)`?"
-_CLAIMED_DEEDS = (
-    (re.compile(rf"\b(?:deleted|removed|dropped|erased)\s+{_PATH}", re.IGNORECASE), lambda fact: fact.deleted),
-    (re.compile(rf"\bcreated\s+{_PATH}", re.IGNORECASE), lambda fact: fact.created),
+_REMOVERS = re.compile(r"\b(?:rm|mv|unlink|shred|clean|del|remove)\b")
+_WRITERS = re.compile(
+    r"\b(?:sed|awk|perl|python\d?|node|ruby|patch|git|mv|cp|tee|install|make|npx?|ed|format|fmt|fix)\b|>"
+)
+_CLAIMED_DEEDS: tuple[tuple[re.Pattern[str], Callable[[FileFact], bool], re.Pattern[str]], ...] = (
+    (
+        re.compile(rf"\b(?:deleted|removed|dropped|erased)\s+{_PATH}", re.IGNORECASE),
+        lambda fact: fact.deleted,
+        _REMOVERS,
+    ),
+    (re.compile(rf"\bcreated\s+{_PATH}", re.IGNORECASE), lambda fact: fact.created, _WRITERS),
     (
         re.compile(rf"\b(?:modified|edited|changed|rewrote|updated|patched)\s+{_PATH}", re.IGNORECASE),
         lambda fact: bool(fact.edits),
+        _WRITERS,
     ),
 )
 _FINE = re.compile(

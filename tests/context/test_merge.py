@@ -53,6 +53,19 @@ def test_what_the_summary_claims_and_the_ledger_contradicts_is_corrected() -> No
     assert whole.plan == ("[IN PROGRESS] Fix the parser", "[TODO] Write docs", "[TODO] release")
 
 
+def test_what_a_command_may_have_done_unseen_is_no_contradiction() -> None:
+    story = Story()
+    story.user("go")
+    story.reads("gen.py")
+    story.reads("old.py")
+    story.runs("python tools/make.py gen.py")
+    story.runs("ls old.py && rm ol*.py")
+    story.runs("rm gen*.pyc")
+    ledger = fold_ledger(Ledger(), story.records)
+    said = ("We updated gen.py by script.", "We removed old.py with a pattern.", "We removed gen.py too.")
+    assert merged(Snapshot("g", knowledge=said), None, ledger, SETTINGS).knowledge == said[:2]
+
+
 def test_knowledge_stays_unless_the_new_reply_names_it_obsolete() -> None:
     former = Snapshot("goal", knowledge=("Build: `make`", "The port is in the settings file", "Tabs are used"))
     new = Snapshot("goal", knowledge=("tabs are used!", "New fact"), obsolete=("Build: `make`",))
