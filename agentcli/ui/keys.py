@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.filters import Condition, Filter, vi_insert_mode, vi_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
+from agentcli.core.errors import ConfigError
 from agentcli.ui import mention
 
 if TYPE_CHECKING:
     from agentcli.ui.prompt import Act, Editor
 
-HELP = (
+KEYS: Mapping[Act, str] = MappingProxyType(
+    {
+        "search": "c-r",
+        "mode": "s-tab",
+        "output": "c-o",
+        "thinking": "c-t",
+        "editor": "c-g",
+        "background": "c-b",
+        "redraw": "c-l",
+    }
+)
+"""Deeds whose key can be set, under `[ui.keys]`, by prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`, `s-tab`)."""
+
+_DEEDS: Mapping[Act, str] = {
+    "search": "search earlier prompts",
+    "mode": "next mode",
+    "output": "the whole output of the last tool calls",
+    "thinking": "show or fold thinking",
+    "editor": "write in your editor",
+    "background": "send the running command to the background",
+    "redraw": "paint again",
+}
+_FIXED = (
     ("Enter", "send; while it works: queue for after the turn"),
     ("Alt-Enter", "new line; while it works: steer at the next safe point"),
     ("Ctrl-J, \\ Enter", "new line"),
@@ -22,32 +46,35 @@ HELP = (
     ("Ctrl-C", "interrupt, else clear; twice: leave"),
     ("Ctrl-D", "leave"),
     ("Up, Down", "take back a queued message; earlier prompts"),
-    ("Ctrl-R", "search earlier prompts"),
     ("Tab", "complete /commands and @files"),
-    ("Shift-Tab", "next mode"),
-    ("Ctrl-O", "the whole output of the last tool calls"),
-    ("Ctrl-T", "show or fold thinking"),
-    ("Ctrl-G", "write in your editor"),
-    ("Ctrl-B", "send the running command to the background"),
-    ("Ctrl-L", "paint again"),
     ("Ctrl-Z", "suspend"),
     ("/", "commands"),
     ("@", "attach a file or folder"),
     ("! and !!", "run a shell command, with and without showing it to the model"),
 )
-
-_ACTS: dict[str, Act] = {
-    "c-r": "search",
-    "c-o": "output",
-    "c-t": "thinking",
-    "c-g": "editor",
-    "c-b": "background",
-    "c-l": "redraw",
-}
 _DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "pageup", "pagedown", "home", "end")
 
 
-def bindings(editor: Editor) -> KeyBindings:
+def help_lines(keys: Mapping[Act, str]) -> list[tuple[str, str]]:
+    """Every key as a person would name it, and what it does."""
+    return [*_FIXED, *((_spoken(keys[act]), does) for act, does in _DEEDS.items())]
+
+
+def chosen(keys: Mapping[str, str]) -> Mapping[Act, str]:
+    """The keys with those that a person set. Raises ConfigError for a deed or a key that does not exist."""
+    known = dict(KEYS)
+    for act, key in keys.items():
+        if act not in KEYS:
+            raise ConfigError(f"ui.keys knows no {act}; there are {', '.join(KEYS)}.")
+        try:
+            KeyBindings().add(*key.split())(lambda event: None)
+        except ValueError as error:
+            raise ConfigError(f"ui.keys.{act}: there is no key {key}. Write keys like c-r, f5 or escape o.") from error
+        known[act] = key  # type: ignore[index]
+    return known
+
+
+def bindings(editor: Editor, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
     """All keys; what is not here does what prompt_toolkit's Emacs or vi mode does."""
     keys = KeyBindings()
     drafting = Condition(lambda: not editor.deeds.asking)
@@ -56,8 +83,8 @@ def bindings(editor: Editor) -> KeyBindings:
     _leaving(keys, editor, drafting)
     _moving(keys, editor, drafting, menu)
     _dialogs(keys, editor)
-    for key, act in _ACTS.items():
-        keys.add(key, filter=drafting)(_does(editor, act))
+    for act, key in acts.items():
+        keys.add(*key.split(), filter=drafting)(_does(editor, act))
 
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
@@ -148,10 +175,6 @@ def _moving(keys: KeyBindings, editor: Editor, drafting: Filter, menu: Filter) -
     def indent(event: KeyPressEvent) -> None:
         editor.draft.insert_text("    ")
 
-    @keys.add("s-tab", filter=drafting)
-    def next_mode(event: KeyPressEvent) -> None:
-        editor.deeds.act("mode")
-
 
 def _dialogs(keys: KeyBindings, editor: Editor) -> None:
     asking = Condition(lambda: bool(editor.deeds.asking))
@@ -180,3 +203,11 @@ def _presses(editor: Editor, name: str) -> Callable[[KeyPressEvent], Any]:
         editor.deeds.press(name)
 
     return handler
+
+
+def _spoken(key: str) -> str:
+    names = {"c-": "Ctrl-", "s-": "Shift-", "escape ": "Alt-"}
+    for short, long in names.items():
+        if key.startswith(short):
+            return long + key.removeprefix(short).capitalize()
+    return key.capitalize()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
 
 from prompt_toolkit.application import Application
@@ -131,6 +131,10 @@ class Editor:
         self.draft.reset(Document(text, cursor))
         # Drawing a control would load the history; nothing is drawn here.
         self.draft.load_history_if_not_yet_loaded()
+
+    def bind(self, keys: Mapping[Act, str]) -> None:
+        """Give deeds other keys."""
+        self.application.key_bindings = bindings(self, keys)
 
     @property
     def vi(self) -> bool:

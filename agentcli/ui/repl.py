@@ -12,7 +12,7 @@ from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.ui import attach, commands, shell
 from agentcli.ui.console import Console
-from agentcli.ui.view import Note
+from agentcli.ui.view import Note, Said
 
 PATIENCE = 1.0
 """Seconds that what goes on has to end when the program is left."""
@@ -91,7 +91,7 @@ class Repl:
     async def _perform(self, text: str) -> None:
         console = self._console
         if commands.is_command(text):
-            console.show("", console.look.theme.paint("said", "> " + safe(text).replace("\n", " ")))
+            console.screen.print(Said(safe(text)))
             await commands.run(console, text)
         elif text.startswith("!"):
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
@@ -102,7 +102,7 @@ class Repl:
 
     async def _shell(self, command: str, shared: bool) -> None:
         console = self._console
-        console.show("", console.look.theme.paint("said", "! " + safe(command)))
+        console.screen.print(Said(safe(f"! {command}")))
         with console.screen.working("Running"):
             console.interrupt.clear()
             ran = await shell.run(command, console.desk.cwd, lambda _: None, console.interrupt)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ class Settings:
     """How the terminal looks and behaves.
 
     `notify_after` is in seconds of work; `state` the folder for the prompt history; `status` names the facts of the status line
-    (model, mode, context, cost, cache, branch, session, extra); `status_command` prints the extra one.
+    (model, mode, context, cost, cache, branch, session, extra); `status_command` prints the extra one. `keys` are those of `agentcli.ui.keys.KEYS` that the person wants elsewhere.
     """
 
     state: Path | None = None
@@ -34,6 +34,7 @@ class Settings:
     paste_characters: int = 1_000
     history: int = 5_000
     replay: int = 12
+    keys: Mapping[str, str] = field(default_factory=dict)
     status: str = ""
     status_command: str = ""
 
@@ -46,7 +47,7 @@ class Settings:
 
 def from_config(setting: Callable[[str], Any], state: Path | None) -> Settings:
     """The settings found under `ui.`; what is absent (None) keeps its default."""
-    names = [field.name for field in fields(Settings) if field.name != "state"]
+    names = [one.name for one in fields(Settings) if one.name != "state"]
     found = {name: value for name in names if (value := _found(setting, f"ui.{name}")) is not None}
     return Settings(state=state, **found)
 

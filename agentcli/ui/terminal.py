@@ -16,12 +16,13 @@ from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import history
 from agentcli.ui.asking import Asking
-from agentcli.ui.commands.offers import Backgrounds
+from agentcli.ui.cells import wrap
+from agentcli.ui.commands.offers import Backgrounds, Trusts
 from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
 from agentcli.ui.early import BRACKETED_PASTE, EarlyTerminal, start
 from agentcli.ui.keyboard import ASK_BACKGROUND
-from agentcli.ui.keys import HELP
+from agentcli.ui.keys import KEYS, chosen, help_lines
 from agentcli.ui.lobby import HANGUP, Lobby
 from agentcli.ui.prompt import Act
 from agentcli.ui.repl import Repl
@@ -57,6 +58,7 @@ class Terminal:
         self.approve, self.ask_user = self._asking.approve, self._asking.ask_user
         self.settings = settings
         self._past: list[history.Typed] = []
+        self._keys = KEYS
         self._tasks: list[asyncio.Task[None]] = []
         self._broken_at = 0.0
         self._opened = 0
@@ -80,6 +82,8 @@ class Terminal:
         self._past = history.load(self._history, settings.history) if self._history else []
         self.editor.remember([one.text for one in self._past])
         self.editor.edit_like("vi" if settings.vi else "emacs")
+        self._keys = chosen(settings.keys)
+        self.editor.bind(self._keys)
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.console.host = host
         self.console.sit_down(desk, settings.replay, settings.status)
@@ -92,8 +96,7 @@ class Terminal:
             loop.add_signal_handler(number, self.console.leave, 128 + number)
         if settings.theme == "auto" and settings.look.theme is DARK:
             self.screen.painter.raw(ASK_BACKGROUND)
-        for prompt in filter(None, prompts):
-            self.submit(prompt)
+        self._meanwhile(self._begin([prompt for prompt in prompts if prompt]))
 
     async def close(self) -> None:
         """End what goes on, give the terminal back, and say how to come again."""
@@ -157,8 +160,9 @@ class Terminal:
             case "thinking":
                 self._fold_thinking()
             case "keys":
-                wide = max(len(key) for key, _ in HELP) + 2
-                self.console.say("", *(key.ljust(wide) + does for key, does in HELP))
+                listed = help_lines(self._keys)
+                wide = max(len(key) for key, _ in listed) + 2
+                self.console.say("", *(key.ljust(wide) + does for key, does in listed))
             case "search":
                 self._meanwhile(self._search())
             case "editor":
@@ -193,6 +197,17 @@ class Terminal:
     def come_back(self) -> None:
         """The terminal is ours again."""
         self.screen.painter.raw(BRACKETED_PASTE)
+
+    async def _begin(self, prompts: Sequence[str]) -> None:
+        """Ask whether what this folder would load is wanted; then say what was given on the way in."""
+        console = self.console
+        if isinstance(console.host, Trusts) and (found := console.host.unloaded(console.desk)):
+            theme = console.look.theme
+            body = [theme.paint("warn", row) for line in found for row in wrap("  " + safe(line), console.columns - 2)]
+            if await console.confirm("Do you trust this folder? Until you do, these are not loaded:", body):
+                console.move_to(console.host.trust(console.desk))
+        for prompt in prompts:
+            self.submit(prompt)
 
     def _break(self) -> None:
         """Ctrl-C: interrupt, else clear, else leave when it comes twice."""

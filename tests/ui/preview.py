@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.ports import Approve, Ask, AskUser, Prompt, Window
-from agentcli.core.errors import CredentialsError, ModelError, UsageError
+from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
     CallDelta,
     CompactionEnded,
@@ -301,6 +301,16 @@ class ScriptedDesk:
     def diff(self) -> str:
         return DIFF
 
+    def undo(self) -> Sequence[Event]:
+        return [Noticed("Put shop/cart.py back.")]
+
+    def redo(self) -> Sequence[Event]:
+        raise InputError("There is no undo to take back.")
+
+    def background(self) -> bool:
+        self.sent_away = True
+        return True
+
     def close(self) -> None: ...
 
     def _keep(self, body: Body) -> Recorded:
@@ -340,6 +350,22 @@ class ScriptedHost:
 
     def setting(self, key: str) -> Any:
         return None
+
+    def report(self, topic: str, desk: Any) -> Sequence[str]:
+        return [f"All is well with {topic}."]
+
+    def export(self, desk: Any, form: str) -> str:
+        return f"A session as {form}."
+
+
+class CarefulHost(ScriptedHost):
+    """One whose folder is not trusted yet."""
+
+    def unloaded(self, desk: Any) -> Sequence[str]:
+        return ["AGENTS.md: instructions for the model", "a hook that runs `make \x1b[2J`"]
+
+    def trust(self, desk: Any) -> ScriptedDesk:
+        return self.new()
 
 
 def long_reply(count: int) -> str:
@@ -384,8 +410,18 @@ def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedDe
     if "broken" in arguments:
         raise CredentialsError("No key is set.")
     state = Path(arguments["state"]) if "state" in arguments else None
-    host = ScriptedHost(approve, ask_user)
-    return host, host.new(), Looks(state=state, vi="vi" in arguments, theme=arguments.get("theme", "auto"))
+    host = (CarefulHost if "untrusted" in arguments else ScriptedHost)(approve, ask_user)
+    return (
+        host,
+        host.new(),
+        Looks(
+            state=state,
+            vi="vi" in arguments,
+            status=arguments.get("status", ""),
+            status_command=arguments.get("script", ""),
+            theme=arguments.get("theme", "auto"),
+        ),
+    )
 
 
 if __name__ == "__main__":

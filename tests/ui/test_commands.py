@@ -4,9 +4,9 @@ import inspect
 
 import pytest
 
-from agentcli.core.errors import UsageError
+from agentcli.core.errors import ConfigError, UsageError
 from agentcli.ui import commands
-from agentcli.ui.keys import HELP
+from agentcli.ui.keys import KEYS, chosen, help_lines
 
 PROMISED = [
     "help",
@@ -75,7 +75,7 @@ def test_a_path_is_no_command(line: str, meant: bool) -> None:
 
 
 def test_every_key_has_a_line_of_help() -> None:
-    listed = " ".join(key for key, _ in HELP)
+    listed = " ".join(key for key, _ in help_lines(KEYS))
     for key in (
         "Ctrl-R",
         "Ctrl-O",
@@ -97,3 +97,17 @@ def test_every_key_has_a_line_of_help() -> None:
         "/",
     ):
         assert key in listed
+
+
+def test_keys_can_be_chosen_and_are_listed_as_chosen() -> None:
+    keys = chosen({"search": "f5", "output": "escape o"})
+    listed = dict(help_lines(keys))
+    assert listed["F5"] == "search earlier prompts"
+    assert listed["Alt-O"].startswith("the whole output")
+    assert keys["editor"] == "c-g"
+
+
+@pytest.mark.parametrize("wrong", [{"serach": "c-r"}, {"search": "ctrl+r"}])
+def test_a_key_that_does_not_exist_is_told(wrong: dict[str, str]) -> None:
+    with pytest.raises(ConfigError):
+        chosen(wrong)

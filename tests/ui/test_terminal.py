@@ -447,6 +447,37 @@ def test_a_session_fits_terminals_of_all_sizes(tmp_path: Path, size: tuple[int, 
         assert tags(t.history()) == Counter(f"#{n:04}" for n in range(40))
 
 
+def test_what_a_strange_folder_would_load_is_asked_about_first(tmp_path: Path) -> None:
+    with Terminal([*PREVIEW, f"state={tmp_path}", "untrusted=yes"], cwd=str(REPOSITORY)) as t:
+        t.until("Do you trust this folder?")
+        t.until("a hook that runs `make \\x1b[2J`")
+        t.send("y")
+        t.until("── session 20260101-0002")
+        t.send("hello\r")
+        t.until("You said: hello")
+
+
+def test_a_script_fills_the_status_line_and_its_facts_can_be_chosen(tmp_path: Path) -> None:
+    script = 'python3 -c \'import json,sys; print(json.load(sys.stdin)["mode"] + "-from-a-script")\''
+    with Terminal([*PREVIEW, f"state={tmp_path}", "status=extra mode", f"script={script}"], cwd=str(REPOSITORY)) as t:
+        t.until("ask-from-a-script · ask ")
+        assert "demo/demo" not in "\n".join(t.screen())
+
+
+def test_commands_that_need_more_than_a_desk_ask_whoever_has_it(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("/doctor\r")
+        t.until("All is well with doctor.")
+        t.send("/undo\r")
+        t.until("Put shop/cart.py back.")
+        t.send("/redo\r")
+        t.until("There is no undo to take back.")
+        t.send(f"/export {tmp_path}/session.json\r")
+        t.until("characters.")
+    assert (tmp_path / "session.json").read_text() == "A session as json."
+
+
 def test_a_failure_that_nobody_foresaw_loses_no_draft_and_gives_the_terminal_back(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)

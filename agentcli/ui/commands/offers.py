@@ -30,6 +30,19 @@ class Exports(Protocol):
 
 
 @runtime_checkable
+class Trusts(Protocol):
+    """A host that loads nothing from a folder before the person trusts it."""
+
+    def unloaded(self, desk: Desk) -> Sequence[str]:
+        """What the session's folder would load, a line each; nothing when it is trusted already or holds nothing of that kind."""
+        ...
+
+    def trust(self, desk: Desk) -> Desk:
+        """Remember that the person trusts the folder; the same session with all of it loaded."""
+        ...
+
+
+@runtime_checkable
 class Restores(Protocol):
     """A desk that can put files back."""
 
