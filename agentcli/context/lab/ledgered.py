@@ -19,7 +19,7 @@ LONGEST = 60_000
 
 def summary_of(task: Task, counts: Counts) -> Summary:
     """The summary of the part that goes, repeatable and free of charge."""
-    cut = {call: text for call, text in _outputs(task).items() if call in set(task.plan.cleared)}
+    cut = {call: text for call, text in _outputs(task).items() if call in task.plan.clipped}
     clipped = {call: f'{ends(text, CLIP)}\n[recall(id="{call}") shows all of it]' for call, text in cut.items()}
     if task.policy.form == "regions":
         return Summary(replaced=clipped | _regions(task))

@@ -204,7 +204,7 @@ class _Player:
         if self.counts.prompt(shown) <= 1.1 * self.futile:
             return
         made = plan(self.policy, shown, self.limits, self.counts, self.setup.settings, forced=trigger != "auto")
-        if made.trigger is None or not (made.summarised or made.cleared):
+        if made.trigger is None or not made.does_something:
             return
         rules = policy_named(self.policy)
         work = task(made, rules, self.history, self.counts, self.limits, self.setup.settings)
@@ -217,6 +217,7 @@ class _Player:
             self.futile = self.counts.prompt(shown)
             return
         self.futile = 0
+        self.recalled -= set(record.cleared)
         later = max(0, round(made.tokens_before * (1 - shrunk)))
         self.keep(replace(record, tokens_before=made.tokens_before, tokens_after=later), self.records[-1].time)
         self.played = replace(self.played, compactions=self.played.compactions + 1)

@@ -146,13 +146,15 @@ def _row(message: ViewMessage, counts: Counts, plan: Plan) -> Row:
 
 
 def _fate(message: ViewMessage, plan: Plan) -> str:
-    """Pinned, cleared already or now, summarised, or kept."""
+    """What stands first of all that holds for one of its blocks: a message with cleared outputs says so even if the rest is kept."""
     if any(block.pinned for block in message.blocks):
         return "pinned"
     if all(block.source == "compactor" for block in message.blocks):
         return "snapshot"
     if any(block.seq in plan.summarised for block in message.blocks):
         return "summarised"
+    if any(block.tool_use_id in plan.clipped for block in message.blocks if block.tool_use_id):
+        return "to clip"
     if any(block.tool_use_id in plan.cleared for block in message.blocks if block.tool_use_id):
         return "to clear"
     return "cleared" if any(block.cleared for block in message.blocks) else "kept"
