@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -44,15 +43,15 @@ def update(path: Path, change: Callable[[str], str], *, disk: Disk = DISK, patie
     return after
 
 
-def add_line(path: Path, entry: str, *, limit: int = LINES, disk: Disk = DISK, patience: float = PATIENCE) -> None:
-    """Add an entry to a list with one JSON text a line, such as the history of what was typed.
+def add_line(path: Path, line: str, *, limit: int = LINES, disk: Disk = DISK, patience: float = PATIENCE) -> None:
+    """Add a line to a list that grows at its end, such as the history of what was typed; it must hold no line break.
 
-    Raises StoreError as `update` does. When the list has grown a tenth over `limit`, the oldest entries go.
+    Raises StoreError as `update` does. When the list has grown a tenth over `limit`, the oldest lines go.
     """
     path = Path(os.path.realpath(path))
     with _holding(path, disk, patience):
         try:
-            _append(path, json.dumps(entry) + "\n")
+            _append(path, (line + "\n").encode("utf-8", "replace"))
             known = path.read_bytes().splitlines(keepends=True)
             if len(known) > limit * 1.1:
                 write_file(disk, path, b"".join(known[-limit:]))
@@ -61,12 +60,15 @@ def add_line(path: Path, entry: str, *, limit: int = LINES, disk: Disk = DISK, p
 
 
 def lines(path: Path) -> list[str]:
-    """The entries of a shared list, oldest first. A line that is no entry is skipped; no file is an empty list."""
+    """The lines of a shared list, oldest first; no file is an empty list.
+
+    A line whose writer was killed in the middle stands among them, cut short: whoever parses the lines passes it over.
+    """
     try:
         data = path.read_bytes()
     except OSError:
         return []
-    return [entry for line in data.splitlines() if (entry := _entry(line)) is not None]
+    return [line.decode("utf-8", "replace") for line in data.split(b"\n") if line]
 
 
 @contextmanager
@@ -103,21 +105,13 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _append(path: Path, line: str) -> None:
+def _append(path: Path, line: bytes) -> None:
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(file).st_size
         torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"  # its writer was killed in the middle
-        data = (("\n" if torn else "") + line).encode("utf-8")
+        data = b"\n" + line if torn else line
         while data:
             data = data[os.write(file, data) :]
     finally:
         os.close(file)
-
-
-def _entry(line: bytes) -> str | None:
-    try:
-        entry = json.loads(line)
-    except ValueError:
-        return None
-    return entry if isinstance(entry, str) else None

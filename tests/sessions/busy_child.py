@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 from pathlib import Path
 
+from agentcli.config_file import set_key
 from agentcli.core.errors import SessionBusy
 from agentcli.sessions.session import Session
-from agentcli.sessions.shared_file import add_line, update
+from agentcli.sessions.shared_file import add_line
 from agentcli.sessions.store import Store
 from tests.sessions.said import reply, user
 
@@ -27,7 +27,7 @@ def main(folder: Path, name: str) -> None:
             path = session.folder / "records" / f"{record.seq:06d}-message.json"
             tell("record", session.id, path.name, hashlib.sha256(path.read_bytes()).hexdigest())
         session.close()
-        update(folder / "config.json", lambda text, n=n: json.dumps({**json.loads(text or "{}"), name: n}))
+        set_key(folder / "config.toml", f"agents.{name}", n)
         tell("config", name, str(n), "")
         add_line(folder / "history", f"{name} {n}")
         tell("history", f"{name}_{n}", "", "")

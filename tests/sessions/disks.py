@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -139,9 +138,6 @@ class Recording(Hasty):
         number = super().open_folder(path)
         self._open[number] = path
         return number
-
-
-Choice = Callable[[random.Random, bool], bool]
 
 
 def after_power_cut(disk: Recording, calls: int, root: Path, target: Path, dice: random.Random, luck: float) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import random
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import IO
 
@@ -55,7 +55,7 @@ def nothing_is_lost(folder: Path, seconds: float) -> int:
     told = at_work(folder, seconds)
     store = Store(folder / "sessions")
     infos = {info.id: info for info in store.list()}
-    config = json.loads((folder / "config.json").read_text())
+    config = tomllib.loads((folder / "config.toml").read_text())["agents"]
     history = set(lines(folder / "history"))
     for kind, *words in told:
         match kind, words:

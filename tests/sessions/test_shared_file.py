@@ -54,22 +54,23 @@ def test_a_link_stays_a_link_and_a_mode_stays(tmp_path: Path) -> None:
     assert stat.S_IMODE(real.stat().st_mode) == 0o644
 
 
-def test_a_list_keeps_entries_of_any_text_in_order(tmp_path: Path) -> None:
+def test_a_list_keeps_lines_in_order(tmp_path: Path) -> None:
     path = tmp_path / "state" / "history"
-    said = ["one", "two\nlines", "", "ünïcode \u2028 \ud800", '"quoted"']
-    for entry in said:
-        add_line(path, entry)
+    said = ["one", '{"text": "two\\nlines"}', "ünïcode \u2028 \x0b"]
+    for line in said:
+        add_line(path, line)
     assert lines(path) == said
     assert lines(tmp_path / "none") == []
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
     path = tmp_path / "history"
     add_line(path, "one")
     with path.open("ab") as file:
-        file.write(b'"tor')
+        file.write(b"tor")
     add_line(path, "two")
-    assert lines(path) == ["one", "two"]
+    assert lines(path) == ["one", "tor", "two"]
 
 
 def test_a_list_does_not_grow_without_end(tmp_path: Path) -> None:
