@@ -9,6 +9,8 @@ from dataclasses import dataclass
 _PATIENCE = 4_000
 """Changed lines up to which the shortest diff is looked for; beyond, the middle is shown as replaced (difflib is quadratic)."""
 _CONTEXT = 3
+_LARGEST = 200_000
+"""Characters of a diff that are kept: it goes into a record and onto the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def unified(before: str, after: str, shown: str, created: bool = False) -> Diff:
     name = "/dev/null" if created else f"a/{shown}"
     additions = sum(line.startswith("+") for line in hunks)
     deletions = sum(line.startswith("-") for line in hunks)
-    return Diff("\n".join([f"--- {name}", f"+++ b/{shown}", *hunks]) + "\n", additions, deletions)
+    return Diff("\n".join([f"--- {name}", f"+++ b/{shown}", *_largest(hunks)]) + "\n", additions, deletions)
 
 
 def _compared(old: Sequence[str], new: Sequence[str], skipped: int) -> list[str]:
@@ -62,6 +64,16 @@ def _replaced(old: Sequence[str], new: Sequence[str], start: int, end: int) -> l
     hunks += [f"+{line}" for line in new[start:stop_new]]
     hunks += [f" {line}" for line in old[stop_old : stop_old + trail]]
     return _with_end_marks(hunks)
+
+
+def _largest(lines: list[str]) -> list[str]:
+    """As many lines as may be kept, and a line that counts the rest."""
+    size = 0
+    for n, line in enumerate(lines):
+        size += len(line) + 1
+        if size > _LARGEST:
+            return [*lines[:n], f"\\ {len(lines) - n:,} more lines of this diff are left out"]
+    return lines
 
 
 def _head(i1: int, i2: int, j1: int, j2: int) -> str:
