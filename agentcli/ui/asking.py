@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentcli.agent.ports import Answer, Ask
+from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
 from agentcli.ui import diff
@@ -23,12 +24,19 @@ Compose = Callable[[str, str], Awaitable[str]]
 
 
 class Asking:
-    """Dialogs over the input. `stop` is called when one is left by Ctrl-C."""
+    """Dialogs over the input. `stop` is called when one is left by Ctrl-C, `leave_plan` with the mode that an approved plan asks for."""
 
     def __init__(
-        self, screen: Screen, editor: Editor, compose: Compose, stop: Callable[[], None], bell: Callable[[str], None]
+        self,
+        screen: Screen,
+        editor: Editor,
+        compose: Compose,
+        leave_plan: Callable[[Mode], None],
+        stop: Callable[[], None],
+        bell: Callable[[str], None],
     ) -> None:
-        self._screen, self._editor, self._compose, self._stop, self._bell = screen, editor, compose, stop, bell
+        self._screen, self._editor, self._compose = screen, editor, compose
+        self._leave_plan, self._stop, self._bell = leave_plan, stop, bell
         self._turn = asyncio.Lock()
         self._over: asyncio.Future[Outcome] | None = None
         self._refine: Callable[[str], Dialog] | None = None
@@ -177,7 +185,10 @@ class Asking:
 
     async def _answer(self, ask: Ask, index: int) -> Answer | None:
         if ask.kind == "plan":
-            return (Answer("session"), Answer("once"), None)[index] if index < 2 else await self._refusal()
+            if index > 1:
+                return await self._refusal()
+            self._leave_plan("auto-edit" if index == 0 else "ask")
+            return Answer("once")
         match index:
             case 0:
                 return Answer("once")
