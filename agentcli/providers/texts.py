@@ -15,7 +15,11 @@ def attachment(file: File) -> str:
 
 def sendable(text: str) -> str:
     """Text without lone surrogates, which no UTF-8 body can carry."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def sendable_json(value: Any) -> Any:
