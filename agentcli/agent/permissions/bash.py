@@ -145,7 +145,7 @@ def _never_saved(command: Command) -> bool:
         command.words
     )
     rooted = name.rstrip("0123456789.") in INTERPRETERS or name in INTERPRETERS
-    wraps = name in WRAPPERS and name not in ("git", "make")
+    wraps = name in WRAPPERS
     starts = any(word.startswith(_STARTERS) for word in command.words[1:])
     return not command.bare or networked or rooted or wraps or starts or name in NETWORK
 

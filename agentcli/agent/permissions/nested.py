@@ -11,13 +11,43 @@ from agentcli.agent.permissions.scripts import words
 from agentcli.agent.permissions.shell import UNKNOWN, Part, dissect
 
 WRAPPERS = words("""
-env timeout gtimeout nice ionice nohup setsid stdbuf xargs parallel sudo doas su runuser chroot unshare nsenter time
-command builtin exec eval source . trap alias watch strace ltrace gdb script flock chronic caffeinate taskset chrt
-prlimit setpriv systemd-run bwrap firejail proxychains proxychains4 torsocks ssh bash sh zsh dash ksh fish busybox
-toybox find fd coproc entr expect unbuffer rlwrap time gtime catchsegv faketime fakeroot sg newgrp dbus-run-session
-xvfb-run direnv mise asdf npx bunx uvx pipx docker podman kubectl make git if then else elif do while until !
+env nice ionice nohup setsid stdbuf xargs parallel sudo doas runuser unshare nsenter time command builtin exec eval source . trap
+alias watch strace ltrace gdb script chronic caffeinate prlimit setpriv systemd-run bwrap firejail proxychains proxychains4 torsocks
+bash sh zsh dash ksh fish busybox toybox coproc entr expect unbuffer rlwrap gtime catchsegv faketime fakeroot dbus-run-session xvfb-run
+direnv npx bunx uvx pipx timeout gtimeout su chroot flock ssh taskset chrt sg mise asdf find fd fdfind
 """)
 """Commands that run another command which stands among their arguments."""
+
+_OPERANDS = {
+    "timeout": 1,
+    "gtimeout": 1,
+    "su": 1,
+    "chroot": 1,
+    "flock": 1,
+    "ssh": 1,
+    "taskset": 1,
+    "chrt": 1,
+    "sg": 1,
+    "mise": 1,
+    "asdf": 1,
+}
+_OPERANDS |= {"faketime": 1, "direnv": 2, "git": 3, "docker": 3, "podman": 3, "kubectl": 3}
+"""How many operands stand before the command that is run; elsewhere none."""
+
+_RUNNING = {
+    "git": words("bisect submodule rebase filter-branch difftool mergetool"),
+    "docker": words("run exec compose container"),
+    "podman": words("run exec compose container"),
+    "kubectl": words("run exec"),
+}
+"""Commands that run another one only by some of their subcommands."""
+
+_MARKS = {
+    "find": words("-exec -execdir -ok -okdir"),
+    "fd": words("-x -X --exec --exec-batch"),
+    "fdfind": words("-x -X --exec --exec-batch"),
+}
+"""Commands that run another one only after some option."""
 
 SHELLS = words("bash sh zsh dash ksh ash fish busybox")
 """Programs that read shell text."""
@@ -51,16 +81,37 @@ def spellings(part: Part) -> Iterator[str]:
         yield shlex.join(form)
         if "/" in form[0]:
             yield " ".join([os.path.basename(form[0]), *form[1:]])
-    if os.path.basename(line[0]) in WRAPPERS:
-        yield from _suffixes(line[1:])
+    for inner in _wrapped(line):
+        yield " ".join(_plain_git(inner))
+        if "/" in inner[0]:
+            yield " ".join([os.path.basename(inner[0]), *inner[1:]])
 
 
-def _suffixes(arguments: list[str]) -> Iterator[str]:
-    for start in range(len(arguments)):
-        rest = arguments[start:]
-        yield " ".join(_plain_git(rest))
-        if "/" in rest[0]:
-            yield " ".join([os.path.basename(rest[0]), *rest[1:]])
+def _wrapped(line: list[str]) -> Iterator[list[str]]:
+    """The commands that a wrapper may run: wherever one may begin, as the value of an option cannot be told from an operand."""
+    name, arguments = os.path.basename(line[0]), line[1:]
+    if marks := _MARKS.get(name):
+        yield from (arguments[place + 1 :] for place, word in enumerate(arguments[:-1]) if word in marks)
+        return
+    if not _wraps(name, arguments):
+        return
+    waiting, after_option = _OPERANDS.get(name, 0), False
+    for place, word in enumerate(arguments):
+        yield arguments[place:]
+        if word.startswith("-") or "=" in word.partition("/")[0]:
+            after_option = word.startswith("-")
+        elif after_option:
+            after_option = False
+        elif waiting:
+            waiting -= 1
+        else:
+            yield from _wrapped(arguments[place:])
+            return
+
+
+def _wraps(name: str, arguments: list[str]) -> bool:
+    running = _RUNNING.get(name)
+    return name in WRAPPERS if running is None else not running.isdisjoint(arguments[:3])
 
 
 _GIT_VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
@@ -88,7 +139,7 @@ def _look(text: str, parts: list[Part], depth: int) -> bool:
             continue
         name = os.path.basename(part.words[0].text)
         whole = whole and part.words[0].known and not part.words[0].loose and not _reads_script(part)
-        if name in WRAPPERS:
+        if _wraps(name, [word.text for word in part.words[1:]]) or _has_alias(part):
             whole = whole and all(word.known for word in part.words)
             whole = _look_inside(part, parts, depth) and whole
     return whole
@@ -100,6 +151,11 @@ def _reads_script(part: Part) -> bool:
         return False
     operands = [word.text for word in part.words[1:] if not word.text.startswith("-") or word.text in ("-", "-s", "-c")]
     return os.path.basename(part.words[0].text) in SHELLS and (not operands or operands[0] in ("-", "-s", "/dev/stdin"))
+
+
+def _has_alias(part: Part) -> bool:
+    """Whether git is given a command of its own making: `git -c alias.x='!…' x`."""
+    return part.words[0].text == "git" and any(word.text.startswith(("-c", "alias.")) for word in part.words[1:3])
 
 
 def _look_inside(part: Part, parts: list[Part], depth: int) -> bool:

@@ -45,7 +45,8 @@ UNSET = (
 class Box:
     """A command may write below `writable` but for `readonly`, sees nothing of `hidden`, and has the network if `network`.
 
-    `scratch` is a folder for temporary files and caches.
+    `scratch` is a folder for temporary files and caches. No mechanism here can forbid a protected name that does not exist
+    yet: compare `readonly` before and after a command to see what it made.
     """
 
     cwd: Path

@@ -119,6 +119,18 @@ def test_yolo_stops_only_for_deny_rules_and_protected_paths(place: Place) -> Non
         "a=$(rm x)",
         "export A=$(rm x)",
         "time rm x",
+        "sudo -u root nice -n 5 timeout -s KILL 5 rm x",
+        "xargs -0 -n 1 rm",
+        "env -u A B=1 rm x",
+        "chroot / rm x",
+        "docker run --rm -it image rm x",
+        "docker exec -it box rm x",
+        "git bisect run rm x",
+        "git submodule foreach 'rm x'",
+        "git rebase --exec 'rm x' main",
+        "flock -n lock rm x",
+        "su root -c 'rm x'",
+        "nice -n 5 find . -exec rm {} +",
         "coproc rm x",
         "ls & rm x",
         "ls\nrm x",
@@ -128,6 +140,17 @@ def test_yolo_stops_only_for_deny_rules_and_protected_paths(place: Place) -> Non
 )
 def test_a_deny_rule_sees_through_every_wrapper_in_yolo(place: Place, command: str) -> None:
     assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("git rm x", "docker rm x", "find . -name rm", "ls | xargs grep rm", "git log rm", "grep -r rm src"),
+        *("git commit -m 'rm (old'", "make rm", "echo rm x", "npm run rm", "sudo grep rm x", "cat rm"),
+    ],
+)
+def test_a_deny_rule_does_not_mistake_a_word_for_a_command(place: Place, command: str) -> None:
+    assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "allow"
 
 
 def test_a_command_that_hides_its_name_asks_where_deny_rules_stand(place: Place) -> None:

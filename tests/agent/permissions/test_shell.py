@@ -76,7 +76,7 @@ def test_bash_runs_what_was_understood_of_mutated_lines(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_bash_runs_what_was_understood_of_many_mutated_lines(folder: Path) -> None:
-    assert hold_all(40_000, seed=5, folder=folder) > 4_000
+    assert hold_all(8_000, seed=5, folder=folder) > 800
 
 
 def test_bash_runs_the_first_command_of_a_safe_line(folder: Path) -> None:
