@@ -64,7 +64,7 @@ def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> 
     try:
         _fill(disk, temporary, data, durable)
         disk.rename(temporary, path)
-    except BaseException:
+    except OSError:
         with contextlib.suppress(OSError):
             disk.unlink(temporary)
         raise
@@ -111,11 +111,8 @@ def _fill(disk: Disk, path: Path, data: bytes, durable: bool) -> None:
         _write_all(disk, file, memoryview(data))
         if durable:
             disk.fsync(file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            disk.close(file)
-        raise
-    disk.close(file)
+    finally:
+        disk.close(file)
 
 
 def _write_all(disk: Disk, file: int, data: memoryview) -> None:

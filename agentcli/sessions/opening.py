@@ -36,26 +36,20 @@ def open_session(folder: Path, disk: Disk, *, read_only: bool = False, interval:
     """
     if not (folder / "records").is_dir() and not (folder / "session.json").is_file():
         raise StoreError(f"There is no session in {folder}.")
-    lock = None if read_only else _lock(folder)
-    try:
-        found = _read(folder)
-        session = Session(
-            folder,
-            found.info,
-            disk,
-            None if read_only else Writer(folder, disk, encode_origin(found.info), lock),
-            history=found.history,
-            notes=[loss.why for loss in found.losses if not is_settled(folder, loss)],
-            interval=interval,
-        )
-        if not read_only:
-            _mend(session, folder, found, disk)
-    except BaseException as error:
+    with contextlib.ExitStack() as unfinished:
+        lock = None if read_only else _lock(folder)
         if lock:
-            lock.release()
-        if isinstance(error, OSError):
+            unfinished.callback(lock.release)
+        try:
+            found = _read(folder)
+            writer = None if read_only else Writer(folder, disk, encode_origin(found.info), lock)
+            notes = [loss.why for loss in found.losses if not is_settled(folder, loss)]
+            session = Session(folder, found.info, disk, writer, history=found.history, notes=notes, interval=interval)
+            if not read_only:
+                _mend(session, folder, found, disk)
+        except OSError as error:
             raise StoreError(f"Session {folder.name} cannot be read: {reason(error)}.") from error
-        raise
+        unfinished.pop_all()
     return session
 
 
