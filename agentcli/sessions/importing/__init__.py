@@ -8,6 +8,7 @@ from pathlib import Path
 from agentcli.core.errors import InputError
 from agentcli.sessions.importing import claude_code, codex, gemini_cli, own, pi
 from agentcli.sessions.importing.imported import Format, Imported, Timed
+from agentcli.sessions.importing.jsonl import reading
 from agentcli.sessions.importing.planting import plant
 from agentcli.sessions.importing.recognise import load, recognise
 
@@ -26,6 +27,7 @@ def read(path: Path) -> Imported:
     """The session in a file. Raises InputError with the file, the line and the reason when it cannot be taken over."""
     reader = _READERS[recognise(path)]
     try:
-        return reader(load(path).split("\n"))
+        with reading("the file"):  # what no line alone shows to be wrong
+            return reader(load(path).split("\n"))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error

@@ -21,7 +21,7 @@ from agentcli.core.message import (
     Usage,
 )
 from agentcli.core.record import Failure
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, sound
 from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
 from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import CLAUDE_CODE, ours
@@ -103,9 +103,9 @@ class _Reader:
             case "assistant":
                 self._reply(entry, time, key)
             case "user" if entry.get("isCompactSummary"):
-                self.items.append(Item(time, self._summary(entry["message"]), key))
+                self.items.append(sound(Item(time, self._summary(entry["message"]), key)))
             case "user":
-                self.items.extend(Item(time, said, key) for said in _spoken(entry, time))
+                self.items.extend(sound(Item(time, said, key)) for said in _spoken(entry, time))
             case "system" if entry.get("subtype") == "compact_boundary":
                 self.boundary = entry.get("compactMetadata") or {}
             case _:
@@ -121,7 +121,7 @@ class _Reader:
             self.items[place] = replace(self.items[place], said=joined)
             return
         self.replies[message.get("id") or key] = len(self.items)
-        self.items.append(Item(time, said, key))
+        self.items.append(sound(Item(time, said, key)))
 
     def _summary(self, message: Json) -> Summary:
         trigger, tokens = self.boundary.get("trigger"), int(self.boundary.get("preTokens") or 0)

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.core.message import Image, Message, Part, Status, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, sound
 from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
 from agentcli.sessions.importing.patch import as_edit
 from agentcli.sessions.importing.settle import settle
@@ -33,7 +33,8 @@ def read(lines: Iterable[str]) -> Imported:
     for number, entry in objects(lines, notes):
         with reading(f"line {number}"):
             reader.add(entry)
-    reader.close()
+    with reading("the last reply"):
+        reader.close()
     items = tuple(reader.items)
     return settle(Foreign("codex", items, reader.cwd, reader.began, notes=tuple(notes)))
 
@@ -77,7 +78,7 @@ class _Reader:
             stop: Stop = "tool_use" if isinstance(self.parts[-1], ToolCall) else "end_turn"
             said = Message("assistant", tuple(self.parts), 0, self.provider, self.model, stop=stop)
             self.reply = len(self.items)
-            self.items.append(Item(self.time, said))
+            self.items.append(sound(Item(self.time, said)))
             self.parts = []
 
     def _bare(self, entry: Json) -> None:
@@ -139,7 +140,7 @@ class _Reader:
 
     def _say(self, item: Item) -> None:
         self.close()
-        self.items.append(item)
+        self.items.append(sound(item))
 
 
 def _injected(part: Part) -> Part:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentcli.core.message import Image, Message, Part, Status, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, sound
 from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
 from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import GEMINI_CLI, ours
@@ -24,7 +24,7 @@ def read(lines: Iterable[str]) -> Imported:
     for number, message in enumerate(messages, 1):
         with reading(f"message {number}"):
             time, key = utc(message.get("timestamp")), str(message.get("id") or number)
-            items.extend(Item(time, said, key) for said in _said(message, time))
+            items.extend(sound(Item(time, said, key)) for said in _said(message, time))
     with reading("the head"):
         began = utc(head.get("startTime"))
         folders = head.get("directories") or [""]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agentcli.core.codec import body_from_json, body_to_json
 from agentcli.core.message import Message, ToolResult
-from agentcli.core.record import Body, Failure, Settings, Title, Todo, Trigger
+from agentcli.core.record import KINDS, Body, Failure, Settings, Title, Todo, Trigger
 
 Format = Literal["agentcli", "pi", "claude-code", "gemini-cli", "codex"]
 Timed = tuple[str, Body]
@@ -68,3 +69,16 @@ class Foreign:
     name: str = ""
     title: str = ""
     notes: tuple[str, ...] = ()
+
+
+def sound(item: Item) -> Item:
+    """The item, if all in it is of the kind that a record holds; ValueError otherwise."""
+    said = item.said
+    if isinstance(said, Summary):
+        if not (isinstance(said.text, str) and isinstance(said.kept, str)):
+            raise ValueError("a summary that is no text")
+        return item
+    kind = KINDS[type(said)]
+    if body_from_json({"kind": kind, **body_to_json(said)}) != said:
+        raise ValueError(f"a value of the wrong kind in the {kind}")
+    return item

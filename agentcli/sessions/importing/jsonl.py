@@ -36,7 +36,7 @@ def reading(place: str) -> Iterator[None]:
         yield
     except KeyError as error:
         raise InputError(f"{place}: no field {error}") from error
-    except (TypeError, AttributeError, ValueError, OverflowError) as error:
+    except (TypeError, AttributeError, ValueError, IndexError, OverflowError, RecursionError) as error:
         raise InputError(f"{place}: unexpected shape ({error})") from error
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from agentcli.core.errors import InputError
 from agentcli.core.message import Image, Message, Part, Source, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings, Title
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, sound
 from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
 from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import PI, ours
@@ -38,7 +38,7 @@ def read(lines: Iterable[str]) -> Imported:
     items = [Item("", Settings(model=model))] if model else []
     for number, entry in chosen:
         with reading(f"line {number}"):
-            items.extend(_items(entry, number, entries))
+            items.extend(map(sound, _items(entry, number, entries)))
     began = min((item.time for item in items if item.time), default="")
     return settle(Foreign("pi", tuple(items), header.get("cwd") or "", began, notes=tuple(notes)))
 
@@ -109,7 +109,8 @@ def _reply(message: Json) -> Message | Failure:
     error = message.get("errorMessage") or ""
     cost = ((message.get("usage") or {}).get("cost") or {}).get("total")
     if not parts:
-        return Failure(error or "The reply was empty.", "model", usage, cost)
+        why = error or "The reply was empty."
+        return Failure(why, "model", usage, cost) if usage.total else Failure(why, "model")
     provider, model = message.get("provider") or "", message.get("model") or ""
     stop = _STOPS.get(message.get("stopReason") or "")
     return Message("assistant", parts, 0, provider, model, usage, cost, stop, error)
