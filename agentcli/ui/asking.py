@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,11 @@ Compose = Callable[[str, str], Awaitable[str]]
 """Let the person change a text in their own editor; the second is the file name's ending."""
 
 
+PAUSE = 0.5
+"""Seconds without a key after which a person who was typing is taken to have seen the question."""
+_DROPPED = "Keys that were typed before the question could be read were dropped."
+
+
 class Asking:
     """Dialogs over the input. `stop` is called when one is left by Ctrl-C, `leave_plan` with the mode that an approved plan asks for."""
 
@@ -40,6 +46,7 @@ class Asking:
         self._turn = asyncio.Lock()
         self._over: asyncio.Future[Outcome] | None = None
         self._refine: Callable[[str], Dialog] | None = None
+        self._deaf_until = 0.0
 
     async def approve(self, ask: Ask) -> Answer | None:
         """Ask whether a call may run; shows the whole command or diff."""
@@ -107,6 +114,10 @@ class Asking:
         dialog = self._screen.state.dialog
         if dialog is None or self._over is None or self._over.done():
             return
+        if time.monotonic() < self._deaf_until and key not in ("escape", "c-c"):
+            self._deaf_until = time.monotonic() + PAUSE
+            self._screen.change(replace(self._screen.state, notice=_DROPPED))
+            return
         after = press(dialog, key)
         if isinstance(after, Dialog):
             self._screen.change(replace(self._screen.state, dialog=after))
@@ -123,11 +134,14 @@ class Asking:
     ) -> Outcome:
         self._over = asyncio.get_running_loop().create_future()
         self._screen.flush()
-        self._screen.change(replace(self._screen.state, dialog=dialog))
+        self._screen.change(replace(self._screen.state, dialog=dialog, notice=""))
         self._editor.focus(True, text)
         self._refine = refine
         if drop and self._editor.keyboard.drop():
-            self._screen.change(replace(self._screen.state, notice="Keys typed before the question were dropped."))
+            self._screen.change(replace(self._screen.state, notice=_DROPPED))
+        # Whoever is in the middle of a sentence has not read the question yet.
+        amid = drop and self._editor.draft.text and time.monotonic() - self._editor.typed_at < PAUSE
+        self._deaf_until = time.monotonic() + PAUSE if amid else 0.0
         self._screen.tick()
         try:
             return await self._over

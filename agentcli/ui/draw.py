@@ -72,6 +72,7 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
     room = max(size.rows - 1, 2)
     if state.dialog is not None:
         low, cursor = _dialog(state.dialog, edit, size, look.theme)
+        low += [look.theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n") if row]
         low, cursor = _lowest(low, cursor, room)
     else:
         above = _around(state, size, look.theme)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
 
@@ -89,12 +90,13 @@ class Deeds(Protocol):
 
 
 class Editor:
-    """The draft, the line of a dialog, and the completion menu."""
+    """The draft, the line of a dialog, and the completion menu. `typed_at` is when the draft last grew (monotonic seconds)."""
 
     def __init__(self, deeds: Deeds, stdin: TextIO = sys.stdin) -> None:
         self.deeds = deeds
         self.pastes = Pastes()
         self.menu, self.chosen = Menu(), -1
+        self.typed_at = float("-inf")
         self.draft = Buffer(multiline=True, on_text_changed=lambda _: self._changed())
         self.line = Buffer(multiline=False, on_text_changed=lambda _: self.deeds.typed())
         self.keyboard = Keyboard(stdin)
@@ -193,6 +195,8 @@ class Editor:
         self.menu, self.chosen = Menu(), -1
 
     def _changed(self) -> None:
+        if self.draft.text:
+            self.typed_at = time.monotonic()
         self.menu = self.deeds.complete(self.draft.document.text_before_cursor)
         self.chosen = 0 if self.menu.first and self.menu.items else -1
 

@@ -180,7 +180,7 @@ class ScriptedDesk:
             yield event
 
     async def _both(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        async for event in self._long(["30", "400"], interrupt):
+        async for event in self._long(["30", "200"], interrupt):
             yield event
         async for event in self._edit(words, interrupt):
             yield event

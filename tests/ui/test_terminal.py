@@ -84,6 +84,7 @@ def test_an_approval_shows_the_diff_and_keeps_the_draft(tmp_path: Path) -> None:
         t.send("both\r")
         t.until("#0001")
         t.send("my draft")
+        t.until("> my draft")
         t.until("Yes, once")
         t.settle()
         assert any("+        prices = [item.price" in row for row in t.screen())
@@ -106,10 +107,28 @@ def test_what_was_typed_before_the_question_does_not_answer_it(tmp_path: Path) -
         t.send("1111y1")
         t.signal(signal.SIGCONT)
         t.until("Yes, once")
-        t.settle(0.3)
+        t.settle(0.8)
         assert any("Yes, once" in row for row in t.screen())
         t.send("n")
         t.until("What should it do instead?")
+
+
+def test_a_question_amid_a_sentence_is_not_answered_by_the_rest_of_it(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("both\r")
+        t.until("#0001")
+        ends = time.monotonic() + 20
+        while "Yes, once" not in "\n".join(t.screen()) and time.monotonic() < ends:
+            t.send("y")
+            t.settle(0.05, 0.05)
+        for _ in range(5):
+            t.send("y")
+            t.settle(0.05, 0.05)
+        t.settle(0.8, 0.8)
+        assert "Yes, once" in "\n".join(t.screen())
+        t.send("y")
+        t.until("answer once")
 
 
 def test_a_no_carries_the_words_that_say_what_to_do_instead(tmp_path: Path) -> None:
