@@ -14,12 +14,14 @@ from agentcli.agent.desk import OpenDesk, Outfit, environment
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Answer, Approve, Ask, AskUser, Desk
+from agentcli.agent.sandbox import Sandbox, choose
 from agentcli.config import Config, load
 from agentcli.context.estimators import estimator
 from agentcli.context.tokens import Counts
 from agentcli.core.errors import ConfigError, CredentialsError, InputError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
+from agentcli.core.message import ToolCall
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question
@@ -200,6 +202,8 @@ class Program:
             limits=config.tools,
             rules=self.rules(),
             place=self.place(),
+            tool_options=self._tool_options(),
+            sandbox=self.sandbox.state,
             approve=self.approve,
             ask=self.ask,
             preview=preview,
@@ -216,11 +220,30 @@ class Program:
     def place(self) -> Place:
         """What permission decisions need to know of where we are."""
         own = (self.places.config, self.places.data, self.places.state)
-        return Place(self.cwd, self.roots, Path(self.env.get("HOME") or Path.home()), own)
+        home = Path(self.env.get("HOME") or Path.home())
+        return Place(self.cwd, self.roots, home, own, sandboxed=self.sandbox.working)
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """What holds commands on this machine. Raises AgentError where one is required and none works."""
+        return choose(self.config.general.sandbox)
 
     def mode(self) -> Mode:
         """The mode that a new session begins in. Raises UsageError for one that does not exist."""
         return _mode(self.options.mode or self.config.general.mode)
+
+    def _tool_options(self) -> Mapping[str, Any]:
+        place = self.place()
+
+        def wrap(argv: Sequence[str]) -> Sequence[str]:
+            return self.sandbox.wrap(argv, place, network=self.config.general.sandbox_network)
+
+        async def escalate(command: str, reason: str) -> bool:
+            call = ToolCall("escalate", "bash", {"command": command})
+            answer = await self.approve(Ask(call, "Run it again outside the sandbox?", reason, command, "command"))
+            return answer is not None and answer.choice != "no"
+
+        return {"bash": {"wrap": wrap, "escalate": escalate}} if self.sandbox.working else {}
 
     def rules(self) -> Rules:
         """The permission rules of configuration and flags."""

@@ -31,6 +31,7 @@ class General:
     model: str = ""
     mode: Mode = "ask"
     sandbox: Literal["auto", "require", "off"] = "auto"
+    sandbox_network: bool = False
     add_dirs: tuple[str, ...] = ()
 
 
@@ -92,7 +93,15 @@ SECTIONS = ("general", "agent", "context", "budget", "tools", "retry", "permissi
 TABLES = ("providers", "models")
 SHORT = {"prune": "context.prune"}
 """Tables that may be written without the name of the section they belong to."""
-PROJECT_MAY_NOT = ("providers", "hooks", "general.sandbox", "general.mode", "permissions.allow", "general.add_dirs")
+PROJECT_MAY_NOT = (
+    "providers",
+    "hooks",
+    "general.sandbox",
+    "general.sandbox_network",
+    "general.mode",
+    "permissions.allow",
+    "general.add_dirs",
+)
 """What a repository's own config must not decide: where keys go, what runs, and how much is allowed."""
 
 

@@ -64,6 +64,7 @@ def _helpers(program: Program) -> Iterator[Finding]:
     for name, use in (("git", "branch, diffs"), ("rg", "fast search; without it a slower one of our own")):
         where = shutil.which(name)
         yield Finding(name, where is not None, where or f"not on PATH ({use})")
+    yield Finding("sandbox", program.sandbox.working, program.sandbox.report)
     estimator = program.config.context.estimator
     have = vocabulary("o200k_base", [program.places.cache / "tiktoken"])
     detail = f"{estimator}; tiktoken's vocabulary is {'at ' + str(have) if have else 'not on disk'}"

@@ -110,6 +110,7 @@ async def _print(program: Program, options: Options, front: Headless) -> int:
             cwd=str(desk.cwd),
             mode=desk.mode,
             tools=[tool.name for tool in desk.tools],
+            sandbox=desk.sandbox,
         )
         for warning in program.config.warnings:
             front.warn(warning)

@@ -37,6 +37,7 @@ from agentcli.core.message import File, Message, Part, Text, ToolCall, ToolResul
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Tool, ToolLimits, Workplace
+from agentcli.tools.jobs import Jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,9 @@ class Outfit:
     save_rule: Callable[[str], None]
     instructions: Sequence[tuple[Path, int]] = ()
     tool_options: Mapping[str, Any] = field(default_factory=dict)
+    jobs: Callable[[], Jobs] = Jobs
+    sandbox: str = ""
+    """What holds commands, in a word for the status line."""
     allowance: Callable[[], Allowance] = Allowance
     today: Callable[[], date] = date.today
 
@@ -82,6 +86,7 @@ class OpenDesk:
             save=outfit.save_rule,
             repeats=Repeats(outfit.agent.repeat_limit),
         )
+        self.jobs = outfit.jobs()
         self._work = self._workplace()
         self._counts = outfit.estimator()
         self._talk = self._begin(model)
@@ -116,6 +121,11 @@ class OpenDesk:
     def tools(self) -> Sequence[Tool]:
         """What the model can call."""
         return self._outfit.tools
+
+    @property
+    def sandbox(self) -> str:
+        """What holds commands, in a word; empty where nothing is said about it."""
+        return self._outfit.sandbox
 
     @property
     def rules(self) -> Rules:
@@ -272,17 +282,29 @@ class OpenDesk:
         hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)
         room = Room(replace(outfit.context, policy=policy), outfit.summariser, hooks)
         purse = Purse(outfit.budget, outfit.approve)
-        return Talk(self._journal, model, manner, kit, self._counts, room, purse, outfit.allowance())
+        return Talk(self._journal, model, manner, kit, self._counts, room, purse, outfit.allowance(), self._news)
+
+    async def _leave_plan(self, plan: str) -> None:
+        """The person approved the plan: go on in the mode that was chosen with it."""
+        self.switch(mode=self._gate.after_plan)
+
+    def _news(self) -> Sequence[str]:
+        """What has happened outside of the conversation: background jobs that have ended."""
+        return [
+            f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
+            for job in self.jobs.finished()
+        ]
 
     def _workplace(self) -> SessionWorkplace:
         place = self._outfit.place
+        options = {**self._outfit.tool_options, "jobs": self.jobs, "exit_plan": self._leave_plan}
         return SessionWorkplace(
             place.cwd,
             place.workspace,
             self._journal,
             self._record,
             limits=self._outfit.limits,
-            options=self._outfit.tool_options,
+            options=options,
             ask=self._outfit.ask,
         )
 

@@ -37,6 +37,8 @@ class Gate:
     preview: Preview
     save: Callable[[str], None]
     repeats: Repeats
+    after_plan: Mode = "ask"
+    """The mode that an approved plan is carried out in: auto-edit where the person said so for the session."""
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
         """Decide about one call; ask if need be. What a person edited is decided about again, as it will run."""
@@ -57,6 +59,8 @@ class Gate:
 
     def _decide(self, call: ToolCall, tool: Tool) -> Decision:
         decision = decide(call, tool.effect, self.rules, self.mode, self.place)
+        if tool.name == "exit_plan" and self.mode == "plan" and decision.decision == "allow":
+            return Decision("ask", "plan", "")
         if decision.decision == "allow" and self.repeats.reached(call):
             why = f"The same call gave the same result {self.repeats.limit} times in a row"
             return Decision("ask", "repeat", why)
@@ -82,7 +86,9 @@ class Gate:
             decision = self._decide(call, tool)
             if decision.decision == "deny":
                 return _permit(call, decision)
-        if answer.choice in ("session", "always") and decision.always:
+        if tool.name == "exit_plan":
+            self.after_plan = "ask" if answer.choice == "once" else "auto-edit"
+        elif answer.choice in ("session", "always") and decision.always:
             self.rules += parse_rules(allow=[decision.always], origin="session")
             if answer.choice == "always":
                 self.save(decision.always)

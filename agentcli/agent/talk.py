@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,7 @@ class Talk:
         room: Room,
         purse: Purse,
         allowance: Allowance,
+        outside: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self.journal = journal
         self.model = model
@@ -61,9 +62,10 @@ class Talk:
         self.room = room
         self.purse = purse
         self.allowance = allowance
+        self._outside = outside
         self.steps = 0
         self.pending: list[Part] = []
-        self.health = health_of(journal.history.entries, model.spec, room.settings.thrash)
+        self.health = health_of(journal.history.entries, model.spec, room.settings.cache.thrash)
         self._sent: tuple[Request, float] | None = None
         self._heard = 0.0
         self._edits = 0
@@ -98,7 +100,9 @@ class Talk:
         self._steering.append(prompt)
 
     def take_steering(self) -> Iterator[Event]:
-        """Record what the user added meanwhile."""
+        """Record what the user added meanwhile, and what the model should know of the outside."""
+        for words in self._outside():
+            yield self.remind(words)
         while self._steering:
             yield self._said(self._steering.pop(0), self.journal.history.turn)
 
