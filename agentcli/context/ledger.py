@@ -97,7 +97,7 @@ class Ledger:
 def fold_ledger(start: Ledger, records: Iterable[Record], todo: tuple[TodoItem, ...] | None = None) -> Ledger:
     """The ledger after more records; those that it knows already (seq up to `through`) change nothing.
 
-    The call that a result answers must be among the records, known or not. `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
+    The call that a result answers must be among the records, known or not. Relative paths are taken from `start.cwd`. `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
     """
     records = tuple(records)
     files = {fact.path: fact for fact in start.files}
@@ -113,7 +113,7 @@ def fold_ledger(start: Ledger, records: Iterable[Record], todo: tuple[TodoItem, 
                 pass
             case ToolResult() as result if result.call_id in calls:
                 call = calls[result.call_id]
-                _note_files(files, call, result, record.seq)
+                _note_files(files, call, result, record.seq, start.cwd)
                 ledger = _note_command(ledger, commands, call, result, record.seq)
             case Todo(items):
                 ledger = replace(ledger, todo=items)
@@ -182,16 +182,20 @@ def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in raw.items() if name in kind.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
-def _note_files(files: dict[str, FileFact], call: ToolCall, result: ToolResult, seq: int) -> None:
+def _note_files(files: dict[str, FileFact], call: ToolCall, result: ToolResult, seq: int, cwd: str) -> None:
     if call.name == "bash":
         if not result.failed and not result.metadata.get("exit_code"):
             for effect in effects(str(call.input.get("command") or "")):
-                _touch(files, effect.path, seq, _DEEDS[effect.deed])
+                _touch(files, _at(cwd, effect.path), seq, _DEEDS[effect.deed])
         return
     path = result.metadata.get("path") or call.input.get("file_path") or call.input.get("path")
     change = _CHANGES.get(call.name)
     if change and not result.failed and isinstance(path, str) and path:
-        _touch(files, path, seq, lambda fact: change(fact, call, result))
+        _touch(files, _at(cwd, path), seq, lambda fact: change(fact, call, result))
+
+
+def _at(cwd: str, path: str) -> str:
+    return path if path.startswith("~") else posixpath.join(cwd, path)
 
 
 def _touch(files: dict[str, FileFact], path: str, seq: int, change: Callable[[FileFact], FileFact]) -> None:

@@ -78,6 +78,16 @@ def test_how_the_model_ended_its_turns_is_known_in_its_words() -> None:
     assert len(reports[1].text) == 400
 
 
+def test_a_file_has_one_fact_however_it_is_named() -> None:
+    story = Story()
+    story.user("go")
+    story.reads("/w/src/a.py")
+    story.edits("src/a.py")
+    story.runs("cd src && rm ./a.py")
+    (fact,) = fold_ledger(Ledger(cwd="/w"), story.records).files
+    assert (fact.path, fact.reads, fact.edits, fact.state) == ("/w/src/a.py", 1, 1, "DELETED")
+
+
 def test_a_failed_edit_changes_nothing() -> None:
     story = Story()
     story.user("go")
