@@ -9,13 +9,15 @@ GIT_HARDENED_CONFIG: tuple[tuple[str, str], ...] = (
     ("core.fsmonitor", "false"),
     ("core.hooksPath", os.devnull),
     ("core.pager", "cat"),
-    ("diff.external", ""),
     ("safe.bareRepository", "explicit"),
     ("log.showSignature", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
 )
-"""Config that every git command of the agent runs with, so that no repository chooses a program for it."""
+"""Config that every git command of the agent runs with, so that no repository chooses a program for it.
+
+An empty `diff.external` would belong here, but git 2.39 tries to run it and dies: a repository that sets it is asked about.
+"""
 
 GIT_HARDENED_ENV: dict[str, str] = {
     "GIT_CONFIG_COUNT": str(len(GIT_HARDENED_CONFIG)),

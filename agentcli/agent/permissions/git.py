@@ -76,6 +76,9 @@ def _work_tree_danger(top: Path, git_folder: Path, depth: int) -> str:
     for file in (common / "config", git_folder / "config.worktree", common / "config.worktree"):
         if problem := _config_danger(file):
             return problem
+    # The one hook that reading can set off: `git diff` brings the index up to date.
+    if os.path.lexists(common / "hooks/post-index-change"):
+        return f"{common / 'hooks/post-index-change'} would be run"
     return _submodule_danger(top, common, git_folder, depth)
 
 

@@ -48,6 +48,15 @@ PRIVATE_IN_HOME = (
     (".gnupg",),
     (".config", "git"),
     (".config", "agentcli"),
+    (".config", "gh"),
+    (".config", "gcloud"),
+    (".azure",),
+    (".docker",),
+    (".kube",),
+    (".git-credentials",),
+    (".npmrc",),
+    (".pypirc",),
+    (".password-store",),
 )
 """What holds credentials in the home folder: asked for before reading too."""
 
@@ -111,7 +120,8 @@ def _readings(text: str, place: Place, cwd: Path) -> list[str]:
     if "$" in text or text.startswith("~"):
         home = str(place.home)
         expanded = text.replace("${HOME}", home).replace("$HOME", home)
-        forms.add(home + expanded[1:] if expanded == "~" or expanded.startswith("~/") else expanded)
+        at_home = expanded == "~" or expanded.startswith("~/")
+        forms.add(home + expanded[1:] if at_home else os.path.expanduser(expanded))
     return [os.path.join(cwd, form) for form in forms]
 
 

@@ -124,6 +124,15 @@ def test_worktrees_and_submodules_are_looked_into(tmp_path: Path) -> None:
     assert "fsmonitor" in git_facts(main).danger
 
 
+def test_a_hook_that_reading_sets_off_asks(tmp_path: Path) -> None:
+    hooks = repository(tmp_path) / ".git/hooks"
+    hooks.mkdir()
+    (hooks / "pre-commit").write_text("x")
+    assert git_facts(tmp_path).danger == ""
+    (hooks / "post-index-change").write_text("x")
+    assert "post-index-change" in git_facts(tmp_path).danger
+
+
 def test_a_git_file_that_leads_nowhere_asks(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("nonsense")
     assert git_facts(tmp_path).danger
@@ -172,7 +181,7 @@ def test_the_hardened_environment_starts_nothing_that_a_repository_names(tmp_pat
     hooks = tmp_path / ".git/hooks"
     hooks.mkdir(exist_ok=True)
     shutil.copy(evil, hooks / "post-index-change")
-    for key in ("core.fsmonitor", "diff.external", "core.pager", "pager.log", "core.editor"):
+    for key in ("core.fsmonitor", "core.pager", "pager.log", "core.editor"):
         git(tmp_path, "config", key, str(evil))
     (tmp_path / "a").write_text("y\n")
     reading = [
@@ -185,6 +194,7 @@ def test_the_hardened_environment_starts_nothing_that_a_repository_names(tmp_pat
         ["stash", "list"],
         ["ls-files"],
     ]
+    assert "+y" in git(tmp_path, "diff", env=GIT_HARDENED_ENV)
     for arguments in reading:
         git(tmp_path, *arguments, env=GIT_HARDENED_ENV)
         assert not (tmp_path / "pwned").exists(), arguments

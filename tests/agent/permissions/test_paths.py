@@ -150,7 +150,19 @@ def test_the_shell_cannot_name_a_secret_by_a_wildcard(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../x", "src/../../x", "outward/passwd", "outward", "new/../../x", "~/x", "$HOME/x", "/"]
+    "path",
+    [
+        "/etc/passwd",
+        "../x",
+        "src/../../x",
+        "outward/passwd",
+        "outward",
+        "new/../../x",
+        "~/x",
+        "$HOME/x",
+        "/",
+        "~root/x",
+    ],
 )
 def test_what_lies_outside_asks(place: Place, path: str) -> None:
     assert decided("read", path, place, "ask") == "ask"
