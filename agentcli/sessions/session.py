@@ -39,7 +39,7 @@ class Session:
         self._folder, self._info, self._writer = folder, info, writer
         self._history = history or History()
         self._notes = list(notes)
-        self._closed = False
+        self._changed = self._closed = False
         self._shelf = Shelf(folder / "records")
         self._outputs = writer.outputs if writer else Outputs(folder / "outputs", disk)
         self._partial = Partial(folder / "partial.json", disk, interval)
@@ -91,6 +91,7 @@ class Session:
         data = encode(record)
         # In memory it is whole before the disk is asked: whatever interrupts the writing, it is written later.
         writer.add(record, data)
+        self._changed = True
         self._info = note(self._info, record, digest(data))
         self._fold_in(record)
         if (writer.made or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
@@ -109,6 +110,7 @@ class Session:
         """Save a whole tool output and return its path. When the disk refuses, it stays in memory and `trouble` says so."""
         writer = self._writing()
         path = self._outputs.add(call_id, text)
+        self._changed = True
         writer.save()
         return path
 
@@ -154,8 +156,8 @@ class Session:
         writer = self._writer
         if writer is None or self._closed:
             return
-        if writer.made or any(not isinstance(record.body, Settings) for record in writer.waiting):
-            self._partial.flush()
+        self._partial.flush()
+        if self._changed and (writer.made or any(not isinstance(record.body, Settings) for record in writer.waiting)):
             self._save(writer, durable=True)
         writer.release()
         self._closed = True
