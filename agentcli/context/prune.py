@@ -221,11 +221,10 @@ def _enough(queue: Sequence[Victim], ready: Sequence[Victim], need: int) -> Sequ
 
 def _free(layout: _Layout, settings: PruneSettings, ready: Sequence[Victim], why: str) -> tuple[Sequence[Victim], str]:
     """Everything that is ready if it is worth a recall now and then, otherwise what is out of date."""
-    minimum = min(settings.minimum, layout.limits.usable // 8)
-    enough = sum(victim.tokens for victim in ready) > minimum
+    enough = sum(victim.tokens for victim in ready) > _minimum(layout, settings)
     chosen = ready if enough else [victim for victim in ready if victim.rank == 0]
-    if not chosen:
-        return (), f"Not worth it: less than {minimum:,} tokens."
+    if sum(victim.tokens for victim in chosen) < settings.least:
+        return (), f"Not worth it: less than {settings.least:,} tokens."
     write, read = layout.limits.price_ratios
     saved = sum(victim.tokens for victim in chosen) * (write + read * settings.horizon)
     if saved <= layout.thoughts * output_ratio(layout.limits.prices):
@@ -236,12 +235,12 @@ def _free(layout: _Layout, settings: PruneSettings, ready: Sequence[Victim], why
 def _paying(layout: _Layout, settings: PruneSettings, ready: Sequence[Victim]) -> tuple[Sequence[Victim], str]:
     """The part of the queue, from some place on, that is due; nothing while waiting is cheaper.
 
-    An edit must pay within the horizon. It is made once carrying what could go has cost as much as the edit itself: dead tokens
+    An edit must be worth it and pay within the horizon. It is made once carrying what could go has cost as much as the edit itself: dead tokens
     gather all the time, and each edit writes the same tail anew, so this spacing is the cheapest (as with stock and orders).
     """
     (write, read), output = layout.limits.price_ratios, output_ratio(layout.limits.prices)
     best, best_over, best_wait, soonest, removed, carried = 0, 0.0, 0.0, math.inf, 0, 0.0
-    ordered = sorted(ready, key=lambda victim: -victim.position)
+    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), _minimum(layout, settings)
     for count, victim in enumerate(ordered, 1):
         removed += victim.tokens
         carried += victim.tokens * victim.carried * read
@@ -251,12 +250,19 @@ def _paying(layout: _Layout, settings: PruneSettings, ready: Sequence[Victim]) -
             carried - settings.patience * price(edit, write, read, output),
         )
         soonest = min(soonest, wait)
-        if wait <= settings.horizon and over >= best_over:
+        if removed > minimum and wait <= settings.horizon and over >= best_over:
             best, best_over, best_wait = count, over, wait
     if best:
         return ordered[:best], f"it pays after {math.ceil(best_wait)} requests"
+    if removed <= minimum:
+        return (), f"Waiting: {removed:,} tokens could go, on a warm cache at least {minimum:,} should."
     when = f"after {math.ceil(soonest)} requests" if soonest < math.inf else "never"
     return (), f"Waiting: on a warm cache it would pay {when}."
+
+
+def _minimum(layout: _Layout, settings: PruneSettings) -> int:
+    """What is worth an edit; less on a small window."""
+    return min(settings.minimum, layout.limits.usable // 8)
 
 
 class _Ages:

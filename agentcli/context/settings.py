@@ -20,7 +20,7 @@ class PruneSettings:
 
     The newest `protect` tokens of outputs stay; less than `minimum` is not worth the trouble (opencode's rule). `auto` prunes
     on a warm cache only if that pays within `horizon` requests and once carrying the tokens has cost `patience` times what the edit
-    costs, and never an output of fewer than `smallest` tokens.
+    costs, never an output of fewer than `smallest` tokens, and even for nothing not less than `least` at once.
     """
 
     enabled: bool = True
@@ -30,6 +30,7 @@ class PruneSettings:
     horizon: float = 20.0
     patience: float = 1.0
     smallest: int = 100
+    least: int = 2_000
     protected_tools: tuple[str, ...] = ("todo", "skill")
 
 

@@ -112,8 +112,8 @@ def test_on_a_warm_cache_a_prune_waits_until_it_pays() -> None:
 
 
 def test_an_edit_is_made_once_carrying_what_could_go_has_cost_as_much() -> None:
-    once = [prompt("p"), *step(0, 5_000, file_path="a"), reply("y" * 160_000), *step(1, 5_000, file_path="a")]
-    payback = math.ceil((40_000 + 5_000) * 11.5 / 5_000)
+    once = [prompt("p"), *step(0, 25_000, file_path="a"), reply("y" * 160_000), *step(1, 25_000, file_path="a")]
+    payback = math.ceil((40_000 + 25_000) * 11.5 / 25_000)
     patient = replace(RULE, horizon=1_000)
     waits = []
     for more in range(payback - 3, payback + 12):
@@ -175,11 +175,22 @@ def test_what_the_model_has_not_seen_yet_is_never_cleared() -> None:
     assert why == "There is no output left to clear."
 
 
-def test_an_outdated_output_goes_even_where_it_is_new_and_small() -> None:
-    again = (prompt("p"), *step(0, 3_000, file_path="a"), *step(1, 300, file_path="a"), reply("ok"), reply("ok"))
+def test_an_outdated_output_goes_even_where_it_is_new() -> None:
+    again = (prompt("p"), *step(0, 25_000, file_path="a"), *step(1, 2_500, file_path="a"), reply("ok"), reply("ok"))
     body, why = plan(*again)
     assert body.call_ids == ("c0",)
     assert why == "it pays after 2 requests"
+
+
+def test_a_few_tokens_are_not_worth_an_edit() -> None:
+    def again(tokens: int) -> tuple[Body, ...]:
+        return (prompt("p"), *step(0, tokens, file_path="a"), *step(1, 10, file_path="a"), reply("ok"), reply("ok"))
+
+    assert plan(*again(19_000))[1].endswith("tokens could go, on a warm cache at least 20,000 should.")
+    assert plan(*again(21_000))[0] is not None
+    assert plan(*again(3_000), pressure=Pressure(free="cold"))[0] is not None
+    assert plan(*again(1_000), pressure=Pressure(free="cold"))[1] == "Not worth it: less than 2,000 tokens."
+    assert plan(*again(1_000), pressure=Pressure(forced=True))[0] is not None
 
 
 def test_switched_off_it_clears_nothing_unless_asked() -> None:
