@@ -1,0 +1,66 @@
+"""How fast keys echo while a long reply streams, and how many bytes that takes: `python -m tests.bench.bench_terminal`.
+
+A reply of 20,000 tokens at 1,000 tokens/s; a letter that is not on the line is typed ten times a second, until its bytes come back.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.terminal import Terminal
+from tests.ui.preview import long_reply
+
+BLOCKS, RATE = 1_490, 1_000
+LETTERS = "абвгдежзиклмнопрстуфхцчшэюя"
+REPOSITORY = Path(__file__).parents[2]
+
+
+def main() -> None:
+    """One line a size: keys, latency, bytes, and whether every block was printed once."""
+    text = long_reply(BLOCKS)
+    print(f"{len(text.encode()):,} bytes of text, about {len(text) // 4:,} tokens at {RATE:,}/s")
+    for columns, rows in ((80, 24), (200, 50)):
+        print(f"{columns}x{rows}: {_measure(columns, rows, text)}")
+
+
+def _measure(columns: int, rows: int, text: str) -> str:
+    command = [sys.executable, "-m", "tests.ui.preview"]
+    with Terminal(command, columns=columns, rows=rows, cwd=str(REPOSITORY)) as terminal:
+        terminal.until("demo/demo · ask")
+        terminal.settle(1.0)
+        start = len(terminal.raw)
+        terminal.send(f"long {BLOCKS} {RATE}\r")
+        terminal.until("#0001")
+        spent = sorted(_type(terminal))
+        terminal.until("all done", 120)
+        terminal.settle()
+        ratio = (len(terminal.raw) - start) / len(text.encode())
+        found = Counter(re.findall(r"#\d{4}", "\n".join(terminal.history())))
+    wrong = sum(found[f"#{n:04}"] != 1 for n in range(BLOCKS))
+    p50, p95, most = spent[len(spent) // 2], spent[int(len(spent) * 0.95)], spent[-1]
+    return f"{len(spent)} keys, echo ms p50 {p50:.1f} p95 {p95:.1f} max {most:.1f}; {ratio:.2f} x text; {wrong} blocks lost or twice"
+
+
+def _type(terminal: Terminal) -> list[float]:
+    """Milliseconds from each key to its echo, until the reply is over."""
+    spent: list[float] = []
+    began = len(terminal.raw)
+    while b"all done" not in terminal.raw[began:]:
+        letter = LETTERS[len(spent) % len(LETTERS)]
+        if letter == LETTERS[0] and spent:
+            terminal.send("\x15")
+            terminal.settle(0.0, 0.1)
+        terminal.send(letter)
+        spent.append(terminal.bytes_until(letter.encode()) * 1000)
+        ends = time.monotonic() + 0.1
+        while time.monotonic() < ends:
+            terminal.settle(0.02, 0.02)
+    return spent
+
+
+if __name__ == "__main__":
+    main()
