@@ -132,6 +132,8 @@ class Asking:
     async def _show(
         self, dialog: Dialog, *, text: str = "", drop: bool = False, refine: Callable[[str], Dialog] | None = None
     ) -> Outcome:
+        # While the person is in their editor, its keys are not ours to take.
+        await self._screen.here.wait()
         self._over = asyncio.get_running_loop().create_future()
         self._screen.flush()
         self._screen.change(replace(self._screen.state, dialog=dialog, notice=""))

@@ -24,7 +24,10 @@ BUDGET = 0.012
 
 
 class Screen:
-    """The state and the one place that shows it. `hear` and `change` may be called as often as one likes."""
+    """The state and the one place that shows it. `hear` and `change` may be called as often as one likes.
+
+    `here` is set while the terminal is ours, and not another program's.
+    """
 
     def __init__(self, painter: Painter, descriptor: int, look: Look) -> None:
         self.state = State()
@@ -38,7 +41,8 @@ class Screen:
         self._unfinished_for: Size | None = None
         self._dirty = asyncio.Event()
         self._stale = True
-        self._away = False
+        self.here = asyncio.Event()
+        self.here.set()
 
     @property
     def size(self) -> Size:
@@ -95,7 +99,7 @@ class Screen:
 
     def tick(self) -> None:
         """Print what is finished, renew the tail and the status line, paint."""
-        if self._away:
+        if not self.here.is_set():
             return
         self._settle()
         size, began = self.size, time.perf_counter()
@@ -117,7 +121,7 @@ class Screen:
     def flush(self) -> None:
         """Print everything that waits, at once."""
         self.tick()
-        while self.state.finished:
+        while self.state.finished and self.here.is_set():
             self.tick()
 
     def paint(self) -> None:
@@ -135,11 +139,11 @@ class Screen:
     @contextlib.contextmanager
     def elsewhere(self) -> Iterator[None]:
         """Paint nothing while another program has the terminal."""
-        self._away = True
+        self.here.clear()
         try:
             yield
         finally:
-            self._away = False
+            self.here.set()
 
     @contextlib.contextmanager
     def working(self, doing: str) -> Iterator[None]:
@@ -158,7 +162,7 @@ class Screen:
         self.painter.raw(PLAIN_PASTE)
 
     def _show(self, lines: list[str], size: Size) -> None:
-        if self._away:
+        if not self.here.is_set():
             return
         live = self._live(size)
         self.painter.paint(lines, live.lines, live.cursor)

@@ -40,6 +40,7 @@ CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
 """The modes that Shift-Tab goes through; the others are only set by name."""
 TWICE = 1.5
 """Seconds within which a second Ctrl-C leaves."""
+INTERRUPTED = 130
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -67,7 +68,7 @@ class Terminal:
         self._past: list[history.Typed] = []
         self._keys = KEYS
         self._tasks: list[asyncio.Task[None]] = []
-        self._broken_at = 0.0
+        self._broken_at, self._broke_off = 0.0, False
         self._opened = 0
 
     async def run(self, host: Host, desk: Desk, prompts: Sequence[str] = ()) -> int:
@@ -220,8 +221,9 @@ class Terminal:
         """Ctrl-C: interrupt, else clear, else leave when it comes twice."""
         now = time.monotonic()
         twice, self._broken_at = now - self._broken_at < TWICE, now
+        self._broke_off = self.working or (twice and self._broke_off)
         if twice and not self.editor.draft.text:
-            self.console.leave(130 if self.working else 0)
+            self.console.leave(INTERRUPTED if self._broke_off else 0)
         elif self.working:
             self.repl.interrupt()
         elif self.editor.draft.text:

@@ -222,6 +222,15 @@ def test_ctrl_c_twice_leaves(tmp_path: Path) -> None:
         assert t.wait() == 0
 
 
+def test_ctrl_c_twice_while_it_works_ends_as_interrupted(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("slow\r")
+        t.until("Waiting for something")
+        t.send("\x03\x03")
+        assert t.wait() == 130
+
+
 def test_a_terminated_program_gives_the_terminal_back(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
@@ -370,6 +379,25 @@ def test_a_draft_is_written_in_the_own_editor(tmp_path: Path) -> None:
         t.send("my draft\x07")
         t.until("EDITING")
         t.until("> my draft, mended")
+
+
+def test_a_question_waits_until_the_person_is_back_from_the_editor(tmp_path: Path) -> None:
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\necho EDITING; read line; printf "%s" "$line" > "$1"\n')
+    script.chmod(0o755)
+    with preview(tmp_path, EDITOR=str(script), VISUAL=str(script)) as t:
+        ready(t)
+        t.send("both\r")
+        t.until("#0001")
+        t.send("\x07")
+        t.until("EDITING")
+        t.settle(3.0, 5.0)
+        assert "Yes, once" not in "\n".join(t.history())
+        t.send("typed in the editor\r")
+        t.until("Yes, once")
+        t.settle(0.8)
+        t.send("1")
+        t.until("> typed in the editor")
 
 
 def test_the_whole_output_of_a_call_is_a_key_away(tmp_path: Path) -> None:
