@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import io
 from functools import cache
-from typing import IO, ClassVar
+from typing import ClassVar
 
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -84,14 +84,9 @@ def _console(colours: bool, accent: str) -> Console:
     loud = _ROLES.get(accent, "none")
     styles = RichTheme({**_STYLES, "markdown.loud": loud, "markdown.code": loud if colours else "bold"})
     return Console(
-        file=_nowhere(), force_terminal=True, color_system="standard", theme=styles, legacy_windows=False, emoji=False,
+        file=io.StringIO(), force_terminal=True, color_system="standard", theme=styles, legacy_windows=False, emoji=False,
         no_color=not colours,
     )  # fmt: skip
-
-
-@cache
-def _nowhere() -> IO[str]:
-    return open(os.devnull, "w")  # rich wants some file; it is never written to
 
 
 def _ansi(row: list[Segment], console: Console) -> str:

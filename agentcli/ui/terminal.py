@@ -194,7 +194,8 @@ class Terminal:
 
     def paint(self) -> None:
         """Show what changed."""
-        if self.editor.keyboard.light and self.settings.theme == "auto" and self.screen.look.theme is DARK:
+        light, self.editor.keyboard.light = self.editor.keyboard.light, None
+        if light and self.settings.theme == "auto":
             self.screen.look = replace(self.screen.look, theme=LIGHT)
         self.screen.paint()
 

@@ -341,6 +341,19 @@ def test_nothing_typed_while_loading_is_lost(tmp_path: Path) -> None:
         t.until("> and this")
 
 
+def test_a_light_background_gets_colours_that_can_be_read_on_it(tmp_path: Path) -> None:
+    with preview(tmp_path, COLORFGBG="") as t:
+        ready(t)
+        assert b"\x1b]11;?" in t.raw
+        t.send("\x1b]11;rgb:ffff/ffff/ffff\x1b\\hello\r")
+        t.until("You said: hello")
+        assert b"\x1b[1;34m> hello" in t.raw
+        t.send("/theme dark\r")
+        t.send("again\r")
+        t.until("You said: again")
+        assert b"\x1b[1;36m> again" in t.raw
+
+
 def test_without_colours_nothing_is_coloured(tmp_path: Path) -> None:
     with preview(tmp_path, NO_COLOR="1") as t:
         ready(t)
