@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
+from threading import Timer
 from typing import TYPE_CHECKING
 
 from agentcli.agent.desk import OpenDesk
@@ -18,6 +19,7 @@ from agentcli.app import Program
 from agentcli.core.errors import CredentialsError, InputError, LimitReached
 from agentcli.core.event import TurnEnded
 from agentcli.options import Options
+from agentcli.providers.connect import warm
 from agentcli.ui.attach import prompt as with_attachments
 from agentcli.ui.headless import INTERRUPTED, TERMINATED, Headless
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 STDIN_WAIT = 3.0
 """Seconds to wait for the first byte of piped input when a prompt was given as well."""
+WARM_AFTER = 0.3
+"""Seconds after which the SDK is imported in the background: the editor comes first."""
 TWICE = 1.0
 """A second Ctrl-C within this many seconds ends the program at once."""
 
@@ -63,6 +67,10 @@ def repl(options: Options, early: EarlyTerminal | None = None) -> int:
         if early is not None:
             early.leave()
         return _offer_demo(error, options)
+    # The SDK takes a second to import: that happens while the person types, not while the first answer is waited for.
+    warming = Timer(WARM_AFTER, warm, [desk.model.kind])
+    warming.daemon = True
+    warming.start()
     return asyncio.run(terminal.run(program, desk, (_first(options), *options.then)))
 
 

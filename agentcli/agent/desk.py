@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from agentcli.agent import loop
 from agentcli.agent.allowance import Allowance
-from agentcli.agent.execute import Kit, RunTool
+from agentcli.agent.execute import Kit, Permit, RunTool
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permit import Gate, Repeats
@@ -37,6 +37,7 @@ from agentcli.core.message import File, Message, Part, Text, ToolCall, ToolResul
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Tool, ToolLimits, Workplace
+from agentcli.tools.grants import grant
 from agentcli.tools.jobs import Jobs
 
 
@@ -274,7 +275,7 @@ class OpenDesk:
             tools={tool.name: tool for tool in outfit.tools},
             work=self._work,
             run=outfit.run,
-            permit=self._gate.permit,
+            permit=self._permit,
             record=self._record,
             printed=self._work.printed,
         )
@@ -283,6 +284,13 @@ class OpenDesk:
         room = Room(replace(outfit.context, policy=policy), outfit.summariser, hooks)
         purse = Purse(outfit.budget, outfit.approve)
         return Talk(self._journal, model, manner, kit, self._counts, room, purse, outfit.allowance(), self._news)
+
+    async def _permit(self, call: ToolCall, tool: Tool) -> Permit:
+        """The gate's decision; a path outside the workspace that was allowed is open to the tools from now on."""
+        permit = await self._gate.permit(call, tool)
+        if not permit.refused:
+            grant(self._work, tool, permit.call.input)
+        return permit
 
     async def _leave_plan(self, plan: str) -> None:
         """The person approved the plan: go on in the mode that was chosen with it."""
@@ -297,7 +305,9 @@ class OpenDesk:
 
     def _workplace(self) -> SessionWorkplace:
         place = self._outfit.place
-        options = {**self._outfit.tool_options, "jobs": self.jobs, "exit_plan": self._leave_plan}
+        outputs = {self._journal.folder / "outputs"} if self._journal.folder else set()
+        own = {"jobs": self.jobs, "exit_plan": self._leave_plan, "outside_ok": outputs}
+        options = {**self._outfit.tool_options, **own}
         return SessionWorkplace(
             place.cwd,
             place.workspace,

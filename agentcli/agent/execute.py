@@ -107,30 +107,28 @@ def _groups(calls: Sequence[tuple[ToolCall, Tool]]) -> list[list[tuple[ToolCall,
 
 
 async def _together(group: Sequence[tuple[ToolCall, Tool]], kit: Kit, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    tasks = [asyncio.create_task(_run(call, tool, kit)) for call, tool in group]
+    waiting = [asyncio.create_task(_run(call, tool, kit)) for call, tool in group]
     stop = asyncio.create_task(interrupt.wait())
     for call, tool in group:
         yield ToolStarted(call, _title(tool, call))
-    waiting = set(tasks)
     try:
         while waiting and not stop.done():
             printed = asyncio.create_task(kit.printed.get())
-            await asyncio.wait([*waiting, stop, printed], return_when=asyncio.FIRST_COMPLETED)
+            running = [task for task in waiting if not task.done()]
+            await asyncio.wait([*running, stop, printed], return_when=asyncio.FIRST_COMPLETED)
             if printed.done():
                 yield printed.result()
             else:
                 printed.cancel()
-            for task in [task for task in tasks if task in waiting and task.done()]:  # in the order of the calls
-                waiting.discard(task)
+            # In the order of the calls: what only reads loses nothing by waiting for its neighbour.
+            while waiting and waiting[0].done():
                 for line in _drain(kit.printed):
                     yield line
-                yield kit.record(task.result())
+                yield kit.record(waiting.pop(0).result())
         for task in waiting:
             task.cancel()
         for result in await asyncio.gather(*waiting, return_exceptions=True):
-            if isinstance(
-                result, ToolResult
-            ):  # a task cancelled before its first step has none: answered by the caller
+            if isinstance(result, ToolResult):  # a task cancelled before its first step has none: answered by the caller
                 yield kit.record(result)
     finally:
         for left in (*waiting, stop):

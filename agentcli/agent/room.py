@@ -110,8 +110,10 @@ class Room:
     def _prune(self, talk: Talk, limits: Limits) -> Iterator[Event]:
         view = talk.view()
         free = free_because(view, talk.model.spec.id, datetime.now(UTC), limits.cache_lifetime)
-        over = talk.size() - limits.hard
-        yield from self._apply(talk, limits, Pressure(free=free, need=max(0, over)))
+        size = talk.size()
+        # Past the hard mark we go down to the soft one: trimming a little at each step would lose the cache each time.
+        need = size - limits.soft if size > limits.hard else 0
+        yield from self._apply(talk, limits, Pressure(free=free, need=need))
 
     _last_why = ""
 

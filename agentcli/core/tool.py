@@ -61,7 +61,7 @@ class ToolLimits:
     bash_timeout: float = 120.0
     bash_timeout_max: float = 600.0
     bash_idle: float = 300.0
-    output_file: int = 100_000_000
+    output_file: int = 20_000_000
     matches: int = 100
     entries: int = 1_000
     file_bytes: int = 10_000_000

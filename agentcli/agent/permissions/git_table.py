@@ -20,7 +20,7 @@ _LOG = (
 --abbrev-commit --no-abbrev-commit --follow --max-count=number --skip=number --since=text --after=text --until=text --before=text
 --author=text --committer=text --grep=text --invert-grep --all-match --regexp-ignore-case --extended-regexp --fixed-strings
 --perl-regexp --merges --no-merges --first-parent --reverse --branches[=text] --tags[=text] --remotes[=text] --date=text
---date-order --topo-order --author-date-order --full-history --simplify-by-decoration --left-right --cherry-pick --cherry-mark
+--date-order --topo-order --author-date-order --full-history --simplify-by-decoration --left-right --left-only --right-only --cherry-pick --cherry-mark
 --cherry --walk-reflogs --no-walk --boundary --ancestry-path --parents --children --source --show-pulls --no-notes --no-mailmap
 --use-mailmap --log-size --relative-date --exclude=text --not --reflog --no-show-signature
 """
@@ -116,6 +116,8 @@ GIT_READERS: dict[str, tuple[Shape, ...]] = {
     "cherry": (Shape("-v --verbose --abbrev=number", "rev*"),),
     "range-diff": (Shape("-s --no-color --no-patch --stat", "rev rev*"),),
     "var": (Shape("", "=GIT_AUTHOR_IDENT|GIT_COMMITTER_IDENT"),),
+    "notes": (Shape("", "=list rev?"),),
+    "bisect": (Shape("", "=log"),),
     "version": (Shape(),),
     "--version": (Shape(),),
 }

@@ -196,7 +196,7 @@ def _protected_name(part: str, write: bool) -> bool:
 
 
 def _glob_hits(pattern: str) -> bool:
-    if "{" in pattern:
+    if "{" in pattern and ("," in pattern or ".." in pattern):
         return True
     return any(
         fnmatch.fnmatchcase(name, pattern) for name in (".env", ".env.local", *PROTECTED_FOLDERS, *PROTECTED_FILES)

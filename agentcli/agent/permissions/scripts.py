@@ -16,14 +16,14 @@ _REGEX = rf"/(?:[^/\\\n\[]|\\[^\n]|{_CLASS})*/"
 _ADDRESS = rf"(?:\d+|\$|{_REGEX})"
 _SED_COMMAND = re.compile(
     rf"[ \t]*(?:{_ADDRESS}(?:,(?:\+?\d+|{_ADDRESS}))?|\d+~\d+)?[ \t]*!?[ \t]*"
-    rf"(?:[pd=]|q\d*|s(?P<mark>[/|,#])(?:(?!(?P=mark))[^\\\n\[]|\\[^\n]|{_CLASS})*(?P=mark)"
+    rf"(?:[pd=GhHxnNDP]|q\d*|s(?P<mark>[/|,#])(?:(?!(?P=mark))[^\\\n\[]|\\[^\n]|{_CLASS})*(?P=mark)"
     r"(?:(?!(?P=mark))[^\\\n]|\\[^\n])*(?P=mark)[gpI0-9]*)"
     r"[ \t]*(?:;|\n|\Z)"
 )
 
 
 def sed_only_prints(script: str) -> bool:
-    """Whether a sed script holds only `p d q =` and substitutions without flags that write or execute."""
+    """Whether a sed script only prints, deletes, keeps lines in hand, and substitutes without flags that write or execute."""
     place = 0
     while place < len(script):
         command = _SED_COMMAND.match(script, place)
@@ -44,15 +44,25 @@ if while for print printf return length substr tolower toupper split index match
 
 
 def awk_only_prints(script: str) -> bool:
-    """Whether an awk program computes and prints, and no more. `>` may stand only before the first brace, where it compares."""
+    """Whether an awk program computes and prints, and no more. `>` may stand only where it compares."""
     if not script.strip() or _AWK_EFFECTS.search(script):
         return False
     _, brace, body = script.partition("{")
-    if brace and ">" in body.replace(">=", ""):
+    if brace and ">" in body.replace(">=", "") and not _compares(body):
         return False
     if not brace and "print" in script:
         return False
     return all(name in _AWK_CALLS for name in re.findall(r"([A-Za-z_]\w*)\s*\(", script))
+
+
+def _compares(body: str) -> bool:
+    """Whether every `>` stands in parentheses, in a text where nothing quotes or hides a parenthesis."""
+    depth = 0
+    for letter in body:
+        depth += (letter == "(") - (letter == ")")
+        if letter in "\"'/\\#" or depth < 0 or (letter == ">" and depth == 0):
+            return False
+    return True
 
 
 def jq_only_reads(program: str) -> bool:

@@ -155,7 +155,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "diff": (Shape(_DIFF, "path path"),),
     "cmp": (Shape("-bls -n:size -i:text --print-bytes --quiet --silent --verbose --bytes=size", "path path number?"),),
     "sed": (Shape(_SED, "sed path*"), Shape(_SED_2, "path*", needs="-e --expression")),
-    **dict.fromkeys(("awk", "gawk", "mawk"), (Shape("-F:text", "awk path*"),)),
+    **dict.fromkeys(("awk", "gawk", "mawk"), (Shape("-F:text -v:assignment", "awk path*"),)),
     "jq": (Shape(_JQ, "jq? path*"),),
     # The shell and the machine
     "cd": (Shape("", "path"),),
@@ -163,7 +163,14 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "printf": (Shape("", "printf text*"), Shape("", "numbers plain*")),
     "true": (Shape(ANYTHING),),
     "false": (Shape(ANYTHING),),
-    "test": (Shape("-fdersxLhw", "path"), Shape("-nz", "text"), Shape("", "text ==|==|!= text")),
+    "test": (
+        Shape("-fdersxLhw", "path"),
+        Shape("-nz", "text"),
+        Shape("", "text ==|==|!= text"),
+        Shape("-fdersxLhw", "=! path"),
+    ),
+    "umask": (Shape("-S"),),
+    "ulimit": (Shape("-a", needs="-a"),),
     "seq": (Shape("-w -s:text -f:word", "number number? number?"),),
     "which": (Shape("-a", "text text*"),),
     "type": (Shape("-atpP", "text text*"),),
@@ -208,6 +215,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "locale": (Shape("-a"),),
     "date": (
         Shape("-uR -d:text -I --utc --date=text --iso-8601[=word] --rfc-3339=word --universal --rfc-email", "date?"),
+        Shape("-u -I:=date|hours|minutes|seconds|ns"),
     ),
     "cal": (Shape("-13jmsy", "number? number?"),),
     "ps": (Shape(_PS, "ps?"),),
