@@ -65,7 +65,7 @@ _KINDS: dict[str, Kind] = {
 class Shape:
     """One way to call a command that only reads.
 
-    `needs` are options of which one must be given; `unless` names files whose presence here or above makes the command do more.
+    `needs` are options of which one must be given, before any operand; `unless` names files whose presence here or above makes the command do more.
     """
 
     options: str = ""
@@ -119,7 +119,8 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
             continue
         if problem:
             return problem
-    if shape.needs and given.isdisjoint(shape.needs.split()):
+    # Not every program looks for options behind operands: `command x -v` runs x.
+    if shape.needs and (given.isdisjoint(shape.needs.split()) or not arguments[0].startswith("-")):
         return f"it only reads with {' or '.join(shape.needs.split())}"
     return _operands(shape.operands.split(), operands, found)
 
