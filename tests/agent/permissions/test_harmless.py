@@ -14,10 +14,13 @@ from tests.agent.permissions.corpus import commands
 def state(top: Path) -> dict[str, tuple[int, int, bytes]]:
     """Every file with its mode, time of change and content; but git's index, which `git diff` brings up to date as it reads."""
     files = [file for file in sorted(top.rglob("*")) if not file.is_symlink() and file != top / ".git/index"]
-    return {
-        str(file): (file.stat().st_mode, file.stat().st_mtime_ns, file.read_bytes() if file.is_file() else b"")
-        for file in files
-    }
+    return {str(file): _facts(file) for file in files}
+
+
+def _facts(file: Path) -> tuple[int, int, bytes]:
+    status = file.stat()
+    # A folder's time tells of the lock beside git's index, and of nothing that stays.
+    return (status.st_mode, status.st_mtime_ns, file.read_bytes()) if file.is_file() else (status.st_mode, 0, b"")
 
 
 def project(top: Path) -> Path:
