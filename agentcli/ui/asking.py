@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from agentcli.agent.ports import Answer, Ask
-from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
 from agentcli.ui import diff
@@ -30,19 +29,12 @@ _DROPPED = "Keys that were typed before the question could be read were dropped.
 
 
 class Asking:
-    """Dialogs over the input. `stop` is called when one is left by Ctrl-C, `leave_plan` with the mode that an approved plan asks for."""
+    """Dialogs over the input. `stop` is called when one is left by Ctrl-C."""
 
     def __init__(
-        self,
-        screen: Screen,
-        editor: Editor,
-        compose: Compose,
-        leave_plan: Callable[[Mode], None],
-        stop: Callable[[], None],
-        bell: Callable[[str], None],
+        self, screen: Screen, editor: Editor, compose: Compose, stop: Callable[[], None], bell: Callable[[str], None]
     ) -> None:
-        self._screen, self._editor, self._compose = screen, editor, compose
-        self._leave_plan, self._stop, self._bell = leave_plan, stop, bell
+        self._screen, self._editor, self._compose, self._stop, self._bell = screen, editor, compose, stop, bell
         self._turn = asyncio.Lock()
         self._over: asyncio.Future[Outcome] | None = None
         self._refine: Callable[[str], Dialog] | None = None
@@ -203,8 +195,8 @@ class Asking:
         if ask.kind == "plan":
             if index > 1:
                 return await self._refusal()
-            self._leave_plan("auto-edit" if index == 0 else "ask")
-            return Answer("once")
+            # For the session means that edits of the whole plan are approved; once, that each is still asked about.
+            return Answer("session" if index == 0 else "once")
         match index:
             case 0:
                 return Answer("once")

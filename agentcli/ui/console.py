@@ -13,7 +13,6 @@ from pathlib import Path
 
 from agentcli.agent.ports import Desk, Host
 from agentcli.core.event import Event, Recorded
-from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import commands
 from agentcli.ui.asking import Asking
@@ -116,11 +115,6 @@ class Console:
                     process = await asyncio.create_subprocess_exec("sh", "-c", f'{command} "$1"', "sh", str(file))
                     code = await process.wait()
             return file.read_text(encoding="utf-8").rstrip("\n") if code == 0 else text
-
-    def leave_plan(self, mode: Mode) -> None:
-        """A plan was approved: go on in this mode."""
-        if self.desk.mode == "plan":
-            self.tell(self.desk.switch(mode=mode))
 
     def move_to(self, desk: Desk) -> None:
         """Go on with another session; the one that was open is closed."""

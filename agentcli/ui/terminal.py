@@ -54,14 +54,7 @@ class Terminal:
         self.screen.edit = lambda: self.editor.edit
         self.console = Console(self.screen, self.editor)
         self.repl = Repl(self.console, self._finished, self._failed)
-        self._asking = Asking(
-            self.screen,
-            self.editor,
-            self.console.compose,
-            self.console.leave_plan,
-            self.repl.interrupt,
-            self._notify,
-        )
+        self._asking = Asking(self.screen, self.editor, self.console.compose, self.repl.interrupt, self._notify)
         self.console.asking = self._asking
         self.approve, self.ask_user = self._asking.approve, self._asking.ask_user
         self.settings = settings

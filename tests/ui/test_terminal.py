@@ -475,14 +475,15 @@ def test_a_long_turn_rings_when_it_ends_or_asks(tmp_path: Path) -> None:
 def test_a_plan_is_read_and_approved(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
-        t.send("/mode plan\r")
-        t.until("demo/demo · plan")
         t.send("plan\r")
         t.until("2 Mend")
         t.until("ask before each change")
         t.send("1")
+        t.until("You said: plan session")
+        t.send("plan\r")
+        t.until("ask before each change")
+        t.send("2")
         t.until("You said: plan once")
-        t.until("demo/demo · auto-edit")
 
 
 def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
