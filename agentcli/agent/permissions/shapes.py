@@ -40,7 +40,7 @@ _KINDS: dict[str, Kind] = {
     "size": _like(r"[+-]?\d+[a-z]{0,3}"),
     "word": _like(r"[a-z0-9_,.:+/@%-]*"),
     "format": _like(r"(?!.*(?-i:%[-+ ]?G))(?!.*signature).*"),
-    "key": _like(r"(?!url\.)(?!.*(token|secret|password|header|credential))[a-z][a-z0-9.-]*"),
+    "key": _like(r"(?!url\.)(?!.*(token|secret|password|header|credential))[a-z][a-z0-9-]*\.[a-z0-9.-]*"),
     "date": _like(r"\+.*"),
     "printf": _like(r"(?!-)(?:[^%]|%%|%-?\d*[sbq])*"),
     "numbers": _like(r"(?!-)(?:[^%]|%%|%[-+0 ]?[\d.]*[sbqdiuxofc])*"),
@@ -122,7 +122,11 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
     # Not every program looks for options behind operands: `command x -v` runs x.
     if shape.needs and (given.isdisjoint(shape.needs.split()) or not arguments[0].startswith("-")):
         return f"it only reads with {' or '.join(shape.needs.split())}"
-    return _operands(shape.operands.split(), operands, found)
+    kinds = shape.operands.split()
+    # `git stash -p list` is no list: a subcommand counts only where every program looks for it.
+    if kinds and kinds[0].startswith("=") and arguments[:1] != operands[:1]:
+        return f"{kinds[0][1:]} must come first"
+    return _operands(kinds, operands, found)
 
 
 def _long(table: _Options, word: str, waiting: list[str], found: Found) -> str:
