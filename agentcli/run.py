@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import select
 import signal
@@ -15,10 +16,12 @@ from threading import Timer
 from typing import TYPE_CHECKING
 
 from agentcli.agent.desk import OpenDesk
+from agentcli.agent.masking import Masking, known_secrets
 from agentcli.app import Program
 from agentcli.core.errors import CredentialsError, InputError, LimitReached
 from agentcli.core.event import TurnEnded
 from agentcli.options import Options
+from agentcli.paths import folder
 from agentcli.providers.connect import warm
 from agentcli.ui.attach import prompt as with_attachments
 from agentcli.ui.headless import INTERRUPTED, TERMINATED, Headless
@@ -31,8 +34,23 @@ STDIN_WAIT = 3.0
 """Seconds to wait for the first byte of piped input when a prompt was given as well."""
 WARM_AFTER = 0.3
 """Seconds after which the SDK is imported in the background: the editor comes first."""
+LOG_BYTES = 1_000_000
+"""A longer log is put aside when a run begins; one former log is kept."""
 TWICE = 1.0
 """A second Ctrl-C within this many seconds ends the program at once."""
+
+
+def _log_to(program: Program) -> None:
+    """What goes wrong inside goes to a file, masked: nothing but the front end may write to the terminal."""
+    path = folder(program.places.state) / "agentcli.log"
+    with contextlib.suppress(OSError):
+        if path.exists() and path.stat().st_size > LOG_BYTES:
+            path.replace(path.with_suffix(".log.1"))
+        handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+        handler.addFilter(Masking(known_secrets(program.env)))
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+        logging.getLogger().addHandler(handler)
+        logging.captureWarnings(True)
 
 
 def start(options: Options, early: EarlyTerminal | None = None) -> int:
@@ -52,7 +70,9 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
 def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
     """Run with these options and return the exit code."""
     if options.print:
-        return print_mode(Program(options), options)
+        program = Program(options)
+        _log_to(program)
+        return print_mode(program, options)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("There is no terminal to talk on. Use -p for a prompt without one.")
     return repl(options, early)
@@ -80,6 +100,7 @@ def _sit_down(options: Options, early: EarlyTerminal | None) -> tuple[Program, T
     from agentcli.ui.terminal import Terminal
 
     program = Program(options)
+    _log_to(program)
     terminal = Terminal(from_config(program.setting, program.places.state), early)
     program.approve, program.ask = terminal.approve, terminal.ask_user
     # Without a name, `resume` opens a fresh session and lets the person pick.

@@ -171,6 +171,7 @@ class _Run:
             cost=secretary.cost,
             model=secretary.spec.name if secretary.usage.total else "",
             note="; ".join(filter(None, (record.note, _log(made)))),
+            carry=replace(record.carry, calibration=self.counts.calibration.to_json()),
         )
         before = work.plan.tokens_before
         if shrunk is None:

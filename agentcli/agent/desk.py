@@ -65,6 +65,7 @@ class Outfit:
     instructions: Sequence[tuple[Path, int]] = ()
     tool_options: Mapping[str, Any] = field(default_factory=dict)
     jobs: Callable[[], Jobs] = Jobs
+    strict: bool = False
     sandbox: str = ""
     """What holds commands, in a word for the status line."""
     allowance: Callable[[], Allowance] = Allowance
@@ -270,6 +271,7 @@ class OpenDesk:
             max_output=outfit.agent.max_output,
             thinking=outfit.agent.thinking,
             effort=outfit.agent.effort,
+            strict=outfit.strict,
         )
         kit = Kit(
             tools={tool.name: tool for tool in outfit.tools},

@@ -128,7 +128,9 @@ async def _together(group: Sequence[tuple[ToolCall, Tool]], kit: Kit, interrupt:
         for task in waiting:
             task.cancel()
         for result in await asyncio.gather(*waiting, return_exceptions=True):
-            if isinstance(result, ToolResult):  # a task cancelled before its first step has none: answered by the caller
+            if isinstance(
+                result, ToolResult
+            ):  # a task cancelled before its first step has none: answered by the caller
                 yield kit.record(result)
     finally:
         for left in (*waiting, stop):

@@ -47,8 +47,10 @@ class Room:
         Raises ContextError rather than send what is known not to fit.
         """
         limits = limits_of(talk.model.spec, self.settings)
-        for event in self._prune(talk, limits):
-            yield event
+        # opencode's rule is asked once a prompt; the others whenever an edit might be free or pay.
+        if boundary or self.settings.policy != "opencode":
+            for event in self._prune(talk, limits):
+                yield event
         due = plan(self.settings.policy, talk.view(), limits, talk.counts, self.settings)
         if due.trigger is not None and (boundary or due.trigger != "soft") and self._worth_trying(talk):
             async for event in self.compact(talk, interrupt, "auto"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from agentcli.agent.room import Room
 from agentcli.context.assemble import assemble
 from agentcli.context.budget import Spent
 from agentcli.context.cache import health_of
+from agentcli.context.check import check, ensure, mended
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import AgentError, LimitReached, ModelError
@@ -25,6 +27,8 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, ToolResult, Usage
 from agentcli.core.model import Model, Request, ToolSchema
 from agentcli.core.record import Body, Failure, Prune
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Manner:
     max_output: int = 32_000
     thinking: bool = True
     effort: str = ""
+    strict: bool = False
+    """Whether a request that breaks an invariant raises instead of being mended."""
 
 
 class Talk:
@@ -151,8 +157,19 @@ class Talk:
             max_output=manner.max_output,
             counts=self.counts,
         )
+        request = self._checked(request)
         self._sent = request, time.time()
         return request
+
+    def _checked(self, request: Request) -> Request:
+        """The request, if all that must hold of it holds. In tests a breach raises; a user's session is mended and it is logged."""
+        former = self._sent[0] if self._sent else None
+        if self.manner.strict:
+            return ensure(request, self.view(), former=former)
+        broken = check(request, self.view(), former=former)
+        for violation in broken:
+            _log.error("a request had to be mended before it was sent: %s", violation)
+        return mended(request, broken)
 
     @property
     def options(self) -> Mapping[str, Any]:

@@ -83,6 +83,7 @@ def open_desk(
         save_rule=(saved if saved is not None else []).append,
         allowance=lambda: allowance or Allowance(),
         today=lambda: date(2026, 11, 20),
+        strict=True,
     )
     return OpenDesk(journal or MemorySession(), outfit, made, mode)
 
