@@ -15,6 +15,7 @@ from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Answer, Approve, Ask, AskUser, Desk
 from agentcli.agent.sandbox import Sandbox, choose
+from agentcli.agent.trust import is_trusted
 from agentcli.config import Config, load
 from agentcli.context.estimators import estimator
 from agentcli.context.tokens import Counts
@@ -38,6 +39,8 @@ from agentcli.sessions.store import Store
 from agentcli.tools.previews import preview
 from agentcli.tools.table import run, tools
 
+TRUSTED = "trusted.json"
+"""The file in the state folder that lists the folders the user trusts."""
 DEFAULT_MODELS = {"anthropic": "sonnet", "google": "flash"}
 """The model for whoever has a key and says nothing, by provider in the order in which keys are looked for."""
 
@@ -286,7 +289,8 @@ class Program:
         raise CredentialsError(NO_KEY)
 
     def _load(self) -> Config:
-        project = self.cwd / ".agentcli" / "config.toml" if self.options.trust else None
+        trusted = self.options.trust or is_trusted(self.cwd, self.places.state / TRUSTED)
+        project = self.cwd / ".agentcli" / "config.toml" if trusted else None
         return load(self.places.config_file, project, self.env, self.options.settings, self.options.overrides)
 
 
