@@ -66,13 +66,15 @@ def search(
     from agentcli.sessions.search import search as find
 
     program = Program(Options(cwd=cwd))
-    hits = find(program.store.root, words, project_id=None if all else program.project, limit=limit)
+    found = find(program.store.root, " ".join(words), None if all else program.project, limit=limit)
     if json:
-        say_json([hit.to_json() for hit in hits])
-    elif not hits:
+        say_json([one.to_json() for one in found])
+    elif not found:
         say("Nothing found." if all else "Nothing found in this project. --all searches all of them.")
-    for hit in () if json else hits:
-        say(str(hit) + "\n")
+    else:
+        marks = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in program.env else ("", "")
+        for one in found:
+            print(one.told(*marks) + "\n")
 
 
 @app.command()
