@@ -27,7 +27,9 @@ _SMALL_WORDS = {
     "pl": "i w na z do jest nie się że to o dla po od jak ale przez przy są został",
 }
 _WORDS = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
-_NOT_PROSE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|<[^<>\n]{1,80}>|\S*[/\\_@]\S*|\S+\.\w+\b|https?://\S+", re.DOTALL)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|<[^<>\n]{1,80}>", re.DOTALL)
+_RUN = re.compile(r"[!-~]+")
+_NAME = re.compile(r"[/\\_@]|\.\w")
 
 
 def language(text: str) -> str:
@@ -35,7 +37,8 @@ def language(text: str) -> str:
 
     Code in backticks, paths, names and tags are not prose.
     """
-    prose = _NOT_PROSE.sub(" ", text[:_ENOUGH])
+    text = _CODE.sub(" ", text[:_ENOUGH])
+    prose = _RUN.sub(lambda run: " " if _NAME.search(run[0]) else run[0], text)
     foreign = {name: len(pattern.findall(prose)) for name, pattern in _SCRIPTS}
     latin = len(re.findall(r"[A-Za-zÀ-ſ]", prose))
     # One character of these scripts says as much as several Latin letters; kana among Han characters is Japanese.

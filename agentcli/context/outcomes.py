@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 _LINE = 200
 """Longest line kept of an output, in characters."""
+_HEAD = 1_000
+"""Characters at each end of a command in which a runner of tests is looked for."""
 _NAMES = 12
 """Most failing tests kept by name."""
 
@@ -21,7 +23,7 @@ class Tests:
 
 def is_test_run(command: str) -> bool:
     """Whether a command runs tests, by the names of the runners."""
-    return bool(_RUNNER.search(command))
+    return bool(_RUNNER.search(command[:_HEAD]) or _RUNNER.search(command[_HEAD:][-_HEAD:]))
 
 
 def read_tests(output: str) -> Tests | None:

@@ -31,7 +31,7 @@ def luhn(digits: str) -> bool:
 
 
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@", re.IGNORECASE)
+_URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@", re.IGNORECASE)
 _TOKENS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -53,7 +53,7 @@ _TOKENS = tuple(
     )
 )
 _ASSIGNED = re.compile(
-    r"""(?P<name>["']?[\w.-]*(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key|
+    r"""(?P<name>["']?[\w.-]{0,40}(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key|
         auth[_-]?token|access[_-]?token|refresh[_-]?token|[_-]token|[_-]pass|[_-]pwd|credentials?)(?![a-z])[\w-]*["']?
         \s*(?:=|:(?!:))\s*)
         (?P<quote>["']?)(?P<value>(?!\[redacted)[^\s"',;`<>()\[\]{}$]{4,})(?P=quote)""",
@@ -61,7 +61,7 @@ _ASSIGNED = re.compile(
 )
 _BEARER = re.compile(r"(\b(?:Bearer|Basic)\s+)(?=[^\s]*[0-9=])[A-Za-z0-9._~+/=-]{12,}")
 _MAIL = re.compile(
-    r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]*@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
+    r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
 )
 _DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
 # A type or a call after the name is code about secrets, not a secret.

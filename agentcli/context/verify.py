@@ -19,6 +19,10 @@ class Struck:
     why: str
 
 
+LONGEST = 2_000
+"""Characters of the longest sentence that is believed."""
+
+
 class Evidence:
     """Everything that a summary may speak of: the summarised part, the ledger, and the verified snapshot before."""
 
@@ -114,6 +118,8 @@ def _sifted(item: str, evidence: Evidence, struck: list[Struck]) -> str:
 
 
 def _objection(sentence: str, evidence: Evidence) -> str:
+    if len(sentence) > LONGEST:
+        return f"longer than {LONGEST:,} characters"
     if _POSES.search(sentence):
         return "poses as somebody else"
     if _CONSENT.search(sentence) or _SECOND_HAND_RULE.search(sentence):

@@ -1,0 +1,70 @@
+"""No text, however it is built, keeps the readers of free text busy for long."""
+
+import pytest
+
+from agentcli.context.effects import effects
+from agentcli.context.language import language
+from agentcli.context.ledger import Ledger, fold_ledger
+from agentcli.context.merge import ledger_lines, merged
+from agentcli.context.outcomes import is_test_run, outcome, read_tests
+from agentcli.context.redact import redact
+from agentcli.context.rules import rule_sentences
+from agentcli.context.snapshot import Snapshot, SnapshotSettings, flaws, parse
+from agentcli.context.verify import Evidence, verified, verified_text
+from tests.context.story import Story
+
+PIECES = [
+    "a",
+    "a.",
+    "a-",
+    "a+",
+    "a/",
+    "a_",
+    "aB",
+    "0",
+    "0f",
+    "a@",
+    "<a",
+    "`",
+    '"',
+    "'a",
+    "-a ",
+    "1,000",
+    "。",
+    "漢",
+    "a: ",
+    "- ",
+    "<<E\n", "<thinking>", "<state_snapshot>", "<!--",
+    "a=",
+    "[",
+    "\\",
+    "Never a. ",
+]
+pytestmark = pytest.mark.timeout(30)
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_monotonous_text_is_read_at_once(piece: str) -> None:
+    text = piece * (60_000 // len(piece))
+    redact(text)
+    language(text)
+    rule_sentences(text)
+    effects(text)
+    is_test_run(text)
+    read_tests(text)
+    outcome(text, failed=True)
+    parse(f"<state_snapshot><key_knowledge>{text}")
+    flaws(text)
+    evidence = Evidence([text])
+    verified(Snapshot(goal=text, knowledge=(text[:2_000], text)), evidence)
+    verified_text(text[:50_000], evidence)
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_monotonous_command_is_remembered_at_once(piece: str) -> None:
+    story = Story()
+    story.user("go")
+    story.runs(piece * (30_000 // len(piece)), piece * 10_000, 1)
+    ledger = fold_ledger(Ledger(), story.records)
+    merged(Snapshot("g", knowledge=(piece * 500,), actions=(piece * 500,)), None, ledger, SnapshotSettings())
+    assert sum(map(len, ledger_lines(ledger))) < 10_000
