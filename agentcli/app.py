@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from agentcli import __version__
 from agentcli.agent.allowance import Allowance
+from agentcli.agent.cover import Makes
 from agentcli.agent.desk import OpenDesk, Outfit, environment
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permissions.rules import parse_rules
-from agentcli.agent.ports import Answer, Approve, Ask, AskUser, Desk
+from agentcli.agent.ports import Answer, Approve, Ask, AskUser
 from agentcli.agent.sandbox import Sandbox, choose
 from agentcli.agent.trust import is_trusted
 from agentcli.config import Config, load
 from agentcli.context.estimators import estimator
+from agentcli.context.policies.sliding import resolve
+from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.core.errors import ConfigError, CredentialsError, InputError, UsageError
 from agentcli.core.history import History
@@ -33,9 +37,12 @@ from agentcli.providers import catalog
 from agentcli.providers.connect import connect
 from agentcli.providers.settings import BASE_URL_VARIABLES, KEY_VARIABLES, ProviderSettings
 from agentcli.resources import prompt
-from agentcli.sessions.info import Info, info_to_json
+from agentcli.sessions.changes import Changes
+from agentcli.sessions.info import Info
 from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
+from agentcli.tools._search import files
 from agentcli.tools.previews import preview
 from agentcli.tools.table import run, tools
 
@@ -85,34 +92,9 @@ class Program:
         """The configured providers by name. Raises ConfigError for a table that makes no sense."""
         return {name: _provider(name, table) for name, table in self.config.providers.items()}
 
-    @property
-    def interactive(self) -> bool:
-        """Whether a person is there to be asked."""
-        return not self.options.print
-
     def new(self) -> OpenDesk:
         """A fresh session in the current folder."""
         return self.desk(self._fresh())
-
-    def open(self, selector: str) -> OpenDesk:
-        """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
-        return self._open(self.store.find(selector, self.project))
-
-    def fork(self, desk: Desk) -> OpenDesk:
-        """A copy of a session that goes its own way from here."""
-        return self._open(self.store.fork(self.store.find(desk.journal.id)))
-
-    def sessions(self) -> Sequence[Mapping[str, Any]]:
-        """`session.json` of this project's sessions, newest first."""
-        return [info_to_json(info) for info in self.store.list(self.project)]
-
-    def models(self) -> Sequence[ModelSpec]:
-        """The models that are known."""
-        return catalog.models()
-
-    def setting(self, key: str) -> Any:
-        """A value from the merged configuration, by dotted key."""
-        return self.config.get(key)
 
     def begin(self) -> OpenDesk:
         """The session that the command line asks for."""
@@ -135,9 +117,10 @@ class Program:
 
     def resume(self, info: Info) -> OpenDesk:
         """Go on with a session, or with a copy of it."""
-        return self._open(self.store.fork(info) if self.options.fork else info)
+        return self.open(self.store.fork(info) if self.options.fork else info)
 
-    def _open(self, info: Info) -> OpenDesk:
+    def open(self, info: Info) -> OpenDesk:
+        """A session as it was left. Raises SessionBusy when it is open elsewhere."""
         return self.desk(self.store.open(info.project_id, info.id))
 
     def desk(self, journal: Journal) -> OpenDesk:
@@ -198,14 +181,15 @@ class Program:
             tools=tools(),
             run=run,
             system=self._system(files),
-            context=config.context,
+            context=self._context(),
             budget=config.budget,
             agent=config.agent,
             hooks=config.hooks,
             limits=config.tools,
             rules=self.rules(),
             place=self.place(),
-            tool_options=self._tool_options(),
+            tool_options=self._tool_options,
+            changes=self._changes,
             sandbox=self.sandbox.state,
             approve=self.approve,
             ask=self.ask,
@@ -235,7 +219,10 @@ class Program:
         """The mode that a new session begins in. Raises UsageError for one that does not exist."""
         return _mode(self.options.mode or self.config.general.mode)
 
-    def _tool_options(self) -> Mapping[str, Any]:
+    def _tool_options(self, mode: Mode) -> Mapping[str, Any]:
+        """Settings of single tools. What a person or a rule allowed runs as it was allowed; the box holds what nobody was asked about."""
+        if not self.sandbox.working or (mode != "auto" and self.config.general.sandbox != "require"):
+            return {"bash": {}}
         place = self.place()
 
         def wrap(argv: Sequence[str]) -> Sequence[str]:
@@ -246,7 +233,7 @@ class Program:
             answer = await self.approve(Ask(call, "Run it again outside the sandbox?", reason, command, "command"))
             return answer is not None and answer.choice != "no"
 
-        return {"bash": {"wrap": wrap, "escalate": escalate}} if self.sandbox.working else {}
+        return {"bash": {"wrap": wrap, "escalate": escalate}}
 
     def rules(self) -> Rules:
         """The permission rules of configuration and flags."""
@@ -287,6 +274,34 @@ class Program:
             if any(self.env.get(name) for name in (*KEY_VARIABLES[provider], BASE_URL_VARIABLES[provider])):
                 return model
         raise CredentialsError(NO_KEY)
+
+    def _context(self) -> ContextSettings:
+        """The context settings with the preset worked in: what this run asks for goes before it, environment and config after."""
+        context, origins = self.config.context, self.config.origins
+        if not context.preset:
+            return context
+
+        def given(*places: str) -> dict[str, Any]:
+            prefix = "context.sliding."
+            keys = [
+                key for key, origin in origins.items() if key.startswith(prefix) and (origin in places) == bool(places)
+            ]
+            return {key.removeprefix(prefix): self.config.get(key) for key in keys}
+
+        run, environment = given("--set", "flag"), given("environment")
+        files = {key: value for key, value in given().items() if key not in run and key not in environment}
+        return replace(context, sliding=resolve(run, context.preset, environment, files))
+
+    def reload(self) -> None:
+        """Read the configuration again: a folder that is trusted now has its say."""
+        self.config = self._load()
+
+    def _changes(self, journal: Journal) -> Makes | None:
+        """How a session takes the states of files; None for one that is not kept."""
+        if not isinstance(journal, Session) or not self.config.checkpoints.seconds:
+            return None
+        kept = self.store.checkpoints(journal, self.roots, listing=files, limits=self.config.checkpoints)
+        return lambda append: Changes(journal, kept, append)
 
     def _load(self) -> Config:
         trusted = self.options.trust or is_trusted(self.cwd, self.places.state / TRUSTED)

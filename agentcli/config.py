@@ -20,6 +20,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
 from agentcli.providers.retrying import RetryPolicy
+from agentcli.sessions.survey import CheckpointLimits
 
 PREFIX = "AGENTCLI_"
 
@@ -52,6 +53,8 @@ class UiSettings:
     history: int = 5_000
     replay: int = 12
     status_command: str = ""
+    status: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Config:
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     tools: ToolLimits = ToolLimits()
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    checkpoints: CheckpointLimits = field(default_factory=lambda: CheckpointLimits(seconds=1.0))
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     hooks: HookSettings = field(default_factory=HookSettings)
     ui: UiSettings = field(default_factory=UiSettings)
@@ -89,7 +93,7 @@ class Config:
                     yield f"{table}.{name}.{inner}", value
 
 
-SECTIONS = ("general", "agent", "context", "budget", "tools", "retry", "permissions", "hooks", "ui")
+SECTIONS = ("general", "agent", "context", "budget", "tools", "retry", "checkpoints", "permissions", "hooks", "ui")
 TABLES = ("providers", "models")
 SHORT = {"prune": "context.prune"}
 """Tables that may be written without the name of the section they belong to."""

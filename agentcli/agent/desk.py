@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
 from agentcli.agent import loop
 from agentcli.agent.allowance import Allowance
+from agentcli.agent.cover import Cover, Makes
 from agentcli.agent.execute import Kit, Permit, RunTool
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.permissions import Place, Rules
@@ -23,6 +24,7 @@ from agentcli.agent.room import Room
 from agentcli.agent.settings import AgentSettings, HookSettings
 from agentcli.agent.talk import Manner, Talk
 from agentcli.agent.workplace import SessionWorkplace
+from agentcli.context.budget import Spent
 from agentcli.context.lab.shown import show
 from agentcli.context.limits import limits_of
 from agentcli.context.oversize import is_oversize, reference, size_of
@@ -36,7 +38,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import File, Message, Part, Text, ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
-from agentcli.core.tool import Tool, ToolLimits, Workplace
+from agentcli.core.tool import Outcome, Tool, ToolLimits, Workplace
 from agentcli.tools.grants import grant
 from agentcli.tools.jobs import Jobs
 
@@ -63,9 +65,10 @@ class Outfit:
     preview: Callable[[Workplace, Tool, Mapping[str, Any]], str]
     save_rule: Callable[[str], None]
     instructions: Sequence[tuple[Path, int]] = ()
-    tool_options: Mapping[str, Any] = field(default_factory=dict)
+    tool_options: Callable[[Mode], Mapping[str, Any]] = lambda _: {}
     jobs: Callable[[], Jobs] = Jobs
     strict: bool = False
+    changes: Callable[[Journal], Makes | None] = lambda _: None
     sandbox: str = ""
     """What holds commands, in a word for the status line."""
     allowance: Callable[[], Allowance] = Allowance
@@ -89,8 +92,12 @@ class OpenDesk:
             repeats=Repeats(outfit.agent.repeat_limit),
         )
         self.jobs = outfit.jobs()
+        self._outside = {journal.folder / "outputs"} if journal.folder else set()
         self._work = self._workplace()
         self._counts = outfit.estimator()
+        makes = outfit.changes(journal)
+        self._cover = Cover(makes, self._record) if makes else None
+        self._harmless: set[str] = set()
         self._talk = self._begin(model)
         self._told_mode: Mode = "ask"
 
@@ -197,6 +204,23 @@ class OpenDesk:
             raise InputError(f"There is no prompt {seq} to rewind to.")
         return [self._record(Undo(seq - 1, "rewind"))]
 
+    def undo(self) -> Sequence[Event]:
+        """Put the files back as they were before the newest change. Raises InputError when there is none."""
+        return self._covered().undo()
+
+    def redo(self) -> Sequence[Event]:
+        """Take the newest undo of files back. Raises InputError when there is none."""
+        return self._covered().redo()
+
+    def rewind_files(self, seq: int) -> Sequence[Event]:
+        """Put files back as they were before the prompt with this seq. Raises InputError when none was changed since."""
+        return self._covered().rewind(seq)
+
+    def _covered(self) -> Cover:
+        if self._cover is None:
+            raise InputError("This session keeps no states of files to go back to.")
+        return self._cover
+
     def switch(self, *, model: str = "", mode: str = "", policy: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
         if mode and mode not in MODES:
@@ -247,6 +271,16 @@ class OpenDesk:
         """Tokens and USD per model."""
         return cost_lines(self._journal.records())
 
+    def budget_report(self) -> Sequence[str]:
+        """What has been spent of each budget, in words."""
+        usage, cost = self._talk.spent()
+        session = Spent(self.history.usage.total, self.history.cost)
+        state = self._talk.purse.state(session, Spent(usage.total, cost))
+        lines = [f"{budget.scope} ({budget.mode}): {budget.left(spent)} left" for budget, spent in state]
+        return lines or [
+            "No budget is set. For example: budget.session.cost = 5.0 in config, or --set budget.task.tokens=200000."
+        ]
+
     def diff(self) -> str:
         """This session's changes to files as a unified diff."""
         return changes(self._journal.records())
@@ -276,7 +310,7 @@ class OpenDesk:
         kit = Kit(
             tools={tool.name: tool for tool in outfit.tools},
             work=self._work,
-            run=outfit.run,
+            run=self._run,
             permit=self._permit,
             record=self._record,
             printed=self._work.printed,
@@ -290,9 +324,19 @@ class OpenDesk:
     async def _permit(self, call: ToolCall, tool: Tool) -> Permit:
         """The gate's decision; a path outside the workspace that was allowed is open to the tools from now on."""
         permit = await self._gate.permit(call, tool)
+        if permit.event is not None and permit.event.rule == "read-only":
+            self._harmless.add(permit.call.call_id)
         if not permit.refused:
             grant(self._work, tool, permit.call.input)
         return permit
+
+    async def _run(self, tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]) -> Outcome:
+        """Run a tool, the states of the files that it may change taken before."""
+        harmless = call_id in self._harmless
+        self._work.options = self._options(harmless=harmless)
+        if self._cover is None:
+            return await self._outfit.run(tool, work, call_id, given)
+        return await self._cover.run(self._outfit.run, tool, work, call_id, given, harmless=harmless)
 
     async def _leave_plan(self, plan: str) -> None:
         """The person approved the plan: go on in the mode that was chosen with it."""
@@ -305,18 +349,22 @@ class OpenDesk:
             for job in self.jobs.finished()
         ]
 
+    def _options(self, *, harmless: bool) -> Mapping[str, Any]:
+        """Settings of single tools as they are now. A command that runs unasked since it only reads gets the hardened environment."""
+        given = self._outfit.tool_options(self.mode)
+        bash = {**given.get("bash", {}), "hardened": harmless}
+        own = {"bash": bash, "jobs": self.jobs, "exit_plan": self._leave_plan, "outside_ok": self._outside}
+        return {**given, **own}
+
     def _workplace(self) -> SessionWorkplace:
         place = self._outfit.place
-        outputs = {self._journal.folder / "outputs"} if self._journal.folder else set()
-        own = {"jobs": self.jobs, "exit_plan": self._leave_plan, "outside_ok": outputs}
-        options = {**self._outfit.tool_options, **own}
         return SessionWorkplace(
             place.cwd,
             place.workspace,
             self._journal,
             self._record,
             limits=self._outfit.limits,
-            options=options,
+            options=self._options(harmless=False),
             ask=self._outfit.ask,
         )
 

@@ -8,13 +8,16 @@ from agentcli.core.event import ReplyRestarted
 from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import ModelSpec, PartDone, Step, Stopped, TextDelta, UsageSeen
 
+Tail = tuple["Tail | None", str]
+"""Text as it arrives, each piece pointing to the one before it: adding a piece copies nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What has arrived so far. Finished parts are the truth; an unfinished text is kept if the stream ends here."""
 
     parts: tuple[Part, ...] = ()
-    tail: tuple[str, ...] = ()
+    tail: Tail | None = None
     usage: Usage | None = None
     stop: Stop | None = None
     detail: str = ""
@@ -23,9 +26,9 @@ class Draft:
         """The draft after one more step."""
         match step:
             case TextDelta(text):
-                return replace(self, tail=(*self.tail, text))
+                return replace(self, tail=(self.tail, text))
             case PartDone(part):
-                return replace(self, parts=(*self.parts, part), tail=() if isinstance(part, Text) else self.tail)
+                return replace(self, parts=(*self.parts, part), tail=None if isinstance(part, Text) else self.tail)
             case UsageSeen(usage):
                 return replace(self, usage=usage)
             case Stopped(stop, detail):
@@ -37,7 +40,7 @@ class Draft:
 
     def so_far(self) -> tuple[Part, ...]:
         """The parts if the stream ended now, the unfinished text included."""
-        unfinished = "".join(self.tail)
+        unfinished = _joined(self.tail)
         return (*self.parts, Text(unfinished)) if unfinished else self.parts
 
     @property
@@ -77,6 +80,14 @@ class Draft:
             stop=self.stop or ("error" if error else "interrupted"),
             error=error,
         )
+
+
+def _joined(tail: Tail | None) -> str:
+    pieces: list[str] = []
+    while tail is not None:
+        tail, piece = tail
+        pieces.append(piece)
+    return "".join(reversed(pieces))
 
 
 def _says_something(part: Part) -> bool:

@@ -110,7 +110,7 @@ async def _stream(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIt
     try:
         async for step in merge(talk.model.stream(talk.request()), until=interrupt):
             draft = draft.add(step)
-            talk.journal.stream(draft.so_far())
+            talk.keep(draft)
             match step:
                 case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted():
                     yield step

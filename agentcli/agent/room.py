@@ -92,7 +92,7 @@ class Room:
         """What `compact` would do now, calling no model."""
         spec = talk.model.spec
         limits = limits_of(spec, self.settings)
-        return preview(talk.view(), limits, talk.counts, self.settings, spec)
+        return preview(talk.view(), limits, talk.counts, self.settings, spec, self._summariser(spec).spec)
 
     def prune(self, talk: Talk, *, forced: bool) -> Sequence[Event]:
         """Clear old outputs now."""

@@ -28,6 +28,9 @@ from agentcli.core.message import Message, Part, Text, ToolResult, Usage
 from agentcli.core.model import Model, Request, ToolSchema
 from agentcli.core.record import Body, Failure, Prune
 
+KEEP_EVERY = 0.5
+"""Seconds between two savings of a streaming reply; the journal may space them out further, to one a second."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -74,6 +77,7 @@ class Talk:
         self.health = health_of(journal.history.entries, model.spec, room.settings.cache.thrash)
         self._sent: tuple[Request, float] | None = None
         self._heard = 0.0
+        self._kept_at = 0.0
         self._edits = 0
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
@@ -206,6 +210,13 @@ class Talk:
         """Leave out all thinking so far, since the provider no longer accepts it."""
         history = self.journal.history
         return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
+
+    def keep(self, draft: Draft) -> None:
+        """Remember a reply that is still arriving, now and then: what a crash may cost is less than a second of it."""
+        now = time.monotonic()
+        if now - self._kept_at >= KEEP_EVERY:
+            self._kept_at = now
+            self.journal.stream(draft.so_far())
 
     def received(self, draft: Draft, failure: ModelError | None) -> Iterator[Event]:
         """Record a reply, or what arrived of it. One that says nothing is not stored, but what it cost is."""

@@ -26,8 +26,9 @@ def add_to(app: typer.Typer) -> None:
 
 def models(json: Json = False) -> None:
     """The models that are known: windows, output limits, prices in USD per million tokens."""
-    program = Program(Options())
-    known = program.models()
+    from agentcli.providers import catalog
+
+    known = catalog.models()
     if json:
         say_json([_model(spec) for spec in known])
         return
@@ -41,9 +42,7 @@ def models(json: Json = False) -> None:
         for m in known
     ]
     say(table(["model", "window", "output", "in $", "out $", "cached $"], rows))
-    from agentcli.providers.catalog import ALIASES
-
-    say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in ALIASES.items()))
+    say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in catalog.ALIASES.items()))
 
 
 def _model(spec: Any) -> dict[str, Any]:

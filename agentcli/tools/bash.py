@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
+from agentcli.core.hardened import hardened
 from agentcli.core.message import Status
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
 from agentcli.tools import _process
@@ -96,6 +97,12 @@ def environment(base: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in base.items() if not _is_secret(name)} | _QUIET | _git()
 
 
+def _environment(work: Workplace) -> dict[str, str]:
+    """Harder for a command that runs unasked: the policy lets git read only because no repository chooses a program for it."""
+    known = environment(os.environ)
+    return hardened(known) if work.options.get("bash", {}).get("hardened") else known
+
+
 def _is_secret(name: str) -> bool:
     return any(word in name.upper() for word in _SECRET)
 
@@ -129,7 +136,7 @@ def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
             "Use the read and edit tools for files, or a program that does its work without asking."
         )
     argv: Sequence[str] = ["bash", "--noprofile", "--norc", "-c", command]
-    return Command(wrap(argv) if wrap else argv, work.cwd, environment(os.environ))
+    return Command(wrap(argv) if wrap else argv, work.cwd, _environment(work))
 
 
 def _in_background(work: Workplace, call_id: str, command: str, prepared: Command) -> Outcome:

@@ -55,6 +55,7 @@ def open_desk(
     allowance: Allowance | None = None,
     saved: list[str] | None = None,
     journal: Any = None,
+    changes: Any = lambda _: None,
     **agent: Any,
 ) -> OpenDesk:
     """A desk that works in `folder`."""
@@ -84,15 +85,16 @@ def open_desk(
         allowance=lambda: allowance or Allowance(),
         today=lambda: date(2026, 11, 20),
         strict=True,
+        changes=changes,
     )
     return OpenDesk(journal or MemorySession(), outfit, made, mode)
 
 
-def say_to(desk: OpenDesk, text: str, interrupt: asyncio.Event | None = None) -> list[Event]:
-    """All events of one turn."""
+def say_to(desk: OpenDesk, *texts: str) -> list[Event]:
+    """All events of one turn, or of several."""
 
     async def collect() -> list[Event]:
-        return [event async for event in desk.turn(Prompt(text), interrupt or asyncio.Event())]
+        return [event for text in texts async for event in desk.turn(Prompt(text), asyncio.Event())]
 
     return asyncio.run(collect())
 

@@ -1,0 +1,78 @@
+"""Takes the states of files before a tool changes them, and leads back to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.execute import RunTool
+from agentcli.core.event import Event, Noticed, Recorded
+from agentcli.core.record import Body
+from agentcli.core.tool import Outcome, Tool, Workplace
+from agentcli.sessions.changes import Changes
+from agentcli.sessions.checkpoints import Restored
+
+Makes = Callable[[Callable[[Body], object]], Changes]
+"""Makes the changes of one session, given where their checkpoint records go."""
+
+
+class Cover:
+    """Around the tools of one session. Records are appended here, never in the thread that looks at files."""
+
+    def __init__(self, makes: Makes, record: Callable[[Body], Recorded]) -> None:
+        self._waiting: list[Body] = []
+        self._record = record
+        self._changes = makes(self._waiting.append)
+        self._changes.recover()
+        self._append()
+
+    async def run(
+        self, run: RunTool, tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any], *, harmless: bool
+    ) -> Outcome:
+        """Run a tool; what it changes can be taken back afterwards. A `harmless` command changes nothing."""
+        change = None if harmless else self._around(tool, work, call_id, given)
+        if change is None:
+            return await run(tool, work, call_id, given)
+        await asyncio.to_thread(change.__enter__)
+        try:
+            return await run(tool, work, call_id, given)
+        finally:
+            await asyncio.to_thread(change.__exit__, None, None, None)
+            self._append()
+
+    def undo(self) -> Sequence[Event]:
+        """Files as they were before the newest change. Raises InputError when there is none."""
+        return self._told(self._changes.undo(), "Put back")
+
+    def redo(self) -> Sequence[Event]:
+        """The newest undo or rewind taken back. Raises InputError when there is none."""
+        return self._told(self._changes.redo(), "Changed again")
+
+    def rewind(self, seq: int) -> Sequence[Event]:
+        """Files as they were at record `seq`. Raises InputError when nothing was changed since."""
+        return self._told(self._changes.rewind(seq), "Put back")
+
+    def _around(
+        self, tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]
+    ) -> AbstractContextManager[None] | None:
+        match tool.effect:
+            case "write":
+                return self._changes.edits([work.cwd / Path(str(given.get(tool.subject, ""))).expanduser()], [call_id])
+            case "run":
+                return self._changes.command([call_id])
+            case _:
+                return None
+
+    def _told(self, restored: Restored, done: str) -> Sequence[Event]:
+        events: list[Event] = [*self._append()]
+        names = ", ".join(path.name for path in restored.changed) or "nothing"
+        events.append(Noticed(f"{done}: {names}."))
+        events += [Noticed(f"Left alone: {path}: {why}.") for path, why in restored.skipped.items()]
+        return events
+
+    def _append(self) -> list[Recorded]:
+        bodies, self._waiting[:] = list(self._waiting), []
+        return [self._record(body) for body in bodies]

@@ -1,0 +1,100 @@
+"""What the terminal asks of the program around a session: other sessions, settings, reports, trust."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from agentcli.agent.desk import OpenDesk
+from agentcli.agent.ports import Desk
+from agentcli.agent.trust import is_trusted, trust, what_it_would_load
+from agentcli.app import TRUSTED, Program
+from agentcli.core.errors import InputError
+from agentcli.core.model import ModelSpec
+from agentcli.sessions.info import info_to_json
+from agentcli.sessions.session import Session
+
+Topic = Literal["permissions", "doctor", "stats", "budget"]
+
+
+class TerminalHost:
+    """The host of a REPL. See `agentcli.agent.ports.Host` for what each operation promises."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def new(self) -> OpenDesk:
+        """A fresh session in the current folder."""
+        return self._program.new()
+
+    def open(self, selector: str) -> OpenDesk:
+        """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
+        program = self._program
+        return program.open(program.store.find(selector, program.project))
+
+    def fork(self, desk: Desk) -> OpenDesk:
+        """A copy of a session that goes its own way from here."""
+        program = self._program
+        return program.open(program.store.fork(program.store.find(desk.journal.id)))
+
+    def sessions(self) -> Sequence[Mapping[str, Any]]:
+        """`session.json` of this project's sessions, newest first."""
+        return [info_to_json(info) for info in self._program.store.list(self._program.project)]
+
+    def models(self) -> Sequence[ModelSpec]:
+        """The models that are known."""
+        from agentcli.providers.catalog import models
+
+        return models()
+
+    def setting(self, key: str) -> Any:
+        """A value from the merged configuration, by dotted key."""
+        return self._program.config.get(key)
+
+    def report(self, topic: Topic, desk: Desk) -> Sequence[str]:
+        """Lines for people."""
+        match topic:
+            case "permissions":
+                return self._rules(desk)
+            case "doctor":
+                from agentcli.doctor import examine
+
+                return [
+                    f"{'ok  ' if found.ok else 'look'}  {found.what}: {found.detail}"
+                    for found in examine(self._program)
+                ]
+            case "stats":
+                from agentcli.stats import collect, lines
+
+                return lines(collect(self._program.store.list(self._program.project)))
+            case "budget":
+                return desk.budget_report() if isinstance(desk, OpenDesk) else []
+
+    def export(self, desk: Desk, form: Literal["md", "json"]) -> str:
+        """The whole session as a text, secrets redacted."""
+        from agentcli.sessions.exporting import collect, export
+
+        return export(collect(desk.journal), form)
+
+    def unloaded(self, desk: Desk) -> Sequence[str]:
+        """What the session's folder would load once it is trusted; nothing when it is."""
+        program = self._program
+        if program.options.trust or is_trusted(program.cwd, program.places.state / TRUSTED):
+            return []
+        return [str(found) for found in what_it_would_load(program.cwd) if found.kind != "instructions"]
+
+    def trust(self, desk: Desk) -> Desk:
+        """Remember that the person trusts the folder; the same session with all of it loaded."""
+        program = self._program
+        trust(program.cwd, program.places.state / TRUSTED)
+        program.reload()
+        journal = desk.journal
+        if not isinstance(journal, Session):
+            raise InputError("The folder is trusted from now on; start agentcli again to load its settings.")
+        return program.desk(journal)
+
+    def _rules(self, desk: Desk) -> Sequence[str]:
+        rules = desk.rules if isinstance(desk, OpenDesk) else self._program.rules()
+        kinds = {"deny": rules.deny, "ask": rules.ask, "allow": rules.allow}
+        lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, each in kinds.items() for rule in each]
+        return [f"mode {desk.mode}; {self._program.sandbox.report}", *(lines or ["No rules: the mode alone decides."])]

@@ -1,0 +1,137 @@
+"""One prompt without a person: the answer to stdout, the exit code to the shell."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+from agentcli.agent.desk import OpenDesk
+from agentcli.app import Program
+from agentcli.core.errors import InputError, LimitReached
+from agentcli.core.event import TurnEnded
+from agentcli.options import Options
+from agentcli.ui.attach import prompt as with_attachments
+from agentcli.ui.headless import INTERRUPTED, TERMINATED, Headless
+
+STDIN_WAIT = 3.0
+"""Seconds to wait for the first byte of piped input when a prompt was given as well."""
+TWICE = 1.0
+"""A second Ctrl-C within this many seconds ends the program at once."""
+
+
+def print_mode(program: Program, options: Options) -> int:
+    """One prompt without a REPL. Whatever happens, the result is printed last."""
+    return asyncio.run(_print(program, options, Headless(options.output_format)))
+
+
+async def _print(program: Program, options: Options, front: Headless) -> int:
+    interrupt = asyncio.Event()
+    with _signals(interrupt) as caught:
+        text = read_prompt(options.prompt)
+        desk = program.begin()
+        front.begin(
+            session_id=desk.journal.id,
+            model=desk.model.name,
+            cwd=str(desk.cwd),
+            mode=desk.mode,
+            tools=[tool.name for tool in desk.tools],
+            sandbox=desk.sandbox,
+        )
+        for warning in program.config.warnings:
+            front.warn(warning)
+        try:
+            late = _at_time_limit(desk, interrupt)
+            ended = await _say(desk, (text, *options.then), interrupt, front)
+            if late is not None:
+                late.cancel()
+            return _finish(desk, ended, front, caught)
+        finally:
+            desk.close()
+
+
+async def _say(desk: OpenDesk, texts: Sequence[str], interrupt: asyncio.Event, front: Headless) -> TurnEnded:
+    """One prompt after the other, as long as each is answered."""
+    ended = TurnEnded("failed")
+    for text in texts:
+        command, _, focus = text.partition(" ")
+        compacting = command == "/compress"
+        said = with_attachments(text, desk.cwd)
+        async for event in desk.compress(focus, interrupt) if compacting else desk.turn(said, interrupt):
+            front.show(event)
+            if isinstance(event, TurnEnded):
+                ended = event
+        if ended.ending != "done":
+            break
+    return ended
+
+
+def _finish(desk: OpenDesk, ended: TurnEnded, front: Headless, caught: list[int]) -> int:
+    match ended.ending:
+        case "done":
+            return front.finish()
+        case "interrupted" if not caught:
+            seconds = desk.talk.allowance.seconds or 0.0
+            return front.finish(error=LimitReached(f"The limit of {seconds:g} s (--max-time) is reached."))
+        case "interrupted":
+            return front.finish(
+                exit_code=caught[0], subtype="interrupted" if caught[0] == INTERRUPTED else "terminated"
+            )
+        case "refused":
+            return front.finish(exit_code=1, subtype="refused")
+        case _:
+            return front.finish(error=ended.error)
+
+
+def _at_time_limit(desk: OpenDesk, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:
+    left = desk.talk.allowance.left()
+    return None if left is None else asyncio.get_running_loop().call_later(left, interrupt.set)
+
+
+def read_prompt(given: str | None) -> str:
+    """What to ask: piped stdin first, then the prompt; `-` or nothing reads stdin alone. Raises InputError when it is empty."""
+    alone = given is None or given == "-"
+    piped = "" if sys.stdin is None or sys.stdin.isatty() else _stdin(wait=None if alone else STDIN_WAIT)
+    words = "" if alone else given or ""
+    text = "\n\n".join(part for part in (piped.strip("\n"), words) if part.strip())
+    if not text.strip():
+        raise InputError("There is no prompt: give one after -p, or pipe it in.")
+    return text
+
+
+def _stdin(wait: float | None) -> str:
+    """All of stdin. With a wait, an end that stays open without sending anything counts as empty."""
+    if wait is not None and not select.select([sys.stdin], [], [], wait)[0]:
+        print("agentcli: nothing came on stdin, going on without it.", file=sys.stderr)
+        return ""
+    return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+
+
+@contextlib.contextmanager
+def _signals(interrupt: asyncio.Event) -> Iterator[list[int]]:
+    """SIGINT and SIGTERM end the turn in good order; the list holds the exit code they ask for. Twice ends at once."""
+    loop = asyncio.get_running_loop()
+    caught: list[int] = []
+    when: list[float] = []
+
+    def stop(code: int) -> None:
+        now = time.monotonic()
+        if when and now - when[-1] < TWICE:
+            os._exit(code)
+        when.append(now)
+        caught.append(code)
+        interrupt.set()
+
+    codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: 129}
+    for number, code in codes.items():
+        loop.add_signal_handler(number, stop, code)
+    try:
+        yield caught
+    finally:
+        for number in codes:
+            loop.remove_signal_handler(number)
