@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +42,7 @@ from agentcli.sessions.info import Info
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
+from agentcli.sessions.survey import SKIPPED
 from agentcli.tools._search import files
 from agentcli.tools.previews import preview
 from agentcli.tools.table import run, tools
@@ -300,7 +301,7 @@ class Program:
         """How a session takes the states of files; None for one that is not kept."""
         if not isinstance(journal, Session) or not self.config.checkpoints.seconds:
             return None
-        kept = self.store.checkpoints(journal, self.roots, listing=files, limits=self.config.checkpoints)
+        kept = self.store.checkpoints(journal, self.roots, listing=_listing, limits=self.config.checkpoints)
         return lambda append: Changes(journal, kept, append)
 
     def _load(self) -> Config:
@@ -322,6 +323,11 @@ def _folder(name: str) -> Path:
     if not path.is_dir():
         raise UsageError(f"{name} is not a folder.")
     return path
+
+
+def _listing(base: Path) -> Iterable[str]:
+    """The files of the workspace that a checkpoint covers: none that is ignored, or made again by a command."""
+    return (name for name in files(base) if SKIPPED.isdisjoint(name.split("/")))
 
 
 def _mode(name: str) -> Mode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentcli.core.errors import UsageError
 from agentcli.core.message import Message
+from agentcli.ui.commands.offers import Rewinds
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.view import Choice
 
@@ -55,7 +56,8 @@ async def unpin(stage: Stage, number: str) -> None:
 async def rewind(stage: Stage, number: str) -> None:
     """Go back to just before one of your prompts: /rewind [NUMBER]
 
-    Without a number you choose from a list. The prompt comes back into the input; files stay as they are.
+    Without a number you choose from a list, then what goes back: the conversation, the files, or both. The prompt comes back
+    into the input with the conversation.
     """
     prompts = [
         (record.seq, record.body.text)
@@ -75,8 +77,23 @@ async def rewind(stage: Stage, number: str) -> None:
     words = dict(prompts).get(seq)
     if words is None:
         raise UsageError(f"#{seq} is none of your prompts. /rewind without a number lists them.")
-    stage.tell(stage.desk.rewind(seq))
-    stage.draft(words)
+    what = await _what_goes_back(stage)
+    if what in ("files", "both") and isinstance(stage.desk, Rewinds):
+        stage.tell(stage.desk.rewind_files(seq))
+    if what in ("conversation", "both"):
+        stage.tell(stage.desk.rewind(seq))
+        stage.draft(words)
+
+
+async def _what_goes_back(stage: Stage) -> str:
+    """`conversation`, `files`, `both`, or an empty text for nothing."""
+    if not isinstance(stage.desk, Rewinds):
+        return "conversation"
+    what = ("conversation", "files", "both")
+    chosen = await stage.pick(
+        "What should go back?", [Choice(f"The {each}" if each != "both" else "Both") for each in what]
+    )
+    return "" if chosen is None else what[chosen]
 
 
 def _seq(number: str) -> int | None:

@@ -56,6 +56,15 @@ class Restores(Protocol):
 
 
 @runtime_checkable
+class Rewinds(Protocol):
+    """A desk that can put files back as they were before a prompt."""
+
+    def rewind_files(self, seq: int) -> Sequence[Event]:
+        """Put files back as they were before the prompt with this seq. Raises InputError when none was changed since."""
+        ...
+
+
+@runtime_checkable
 class Backgrounds(Protocol):
     """A desk whose running command can go on behind the conversation."""
 
