@@ -1,0 +1,37 @@
+"""Which instruction files count, and in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentcli.integrations.instructions import instructions
+
+
+def test_from_the_users_own_down_to_the_current_folder_one_a_folder(tmp_path: Path) -> None:
+    config, repo = tmp_path / "config", tmp_path / "repo"
+    inner = repo / "a" / "b"
+    inner.mkdir(parents=True)
+    config.mkdir()
+    (repo / ".git").mkdir()
+    (tmp_path / "AGENTS.md").write_text("above the repository")
+    (config / "AGENTS.md").write_text("mine")
+    (repo / "AGENTS.md").write_text("repo")
+    (repo / "CLAUDE.md").write_text("not this one")
+    (repo / "a" / "CLAUDE.md").write_text("inner claude")
+    (inner / "GEMINI.md").write_text("innermost")
+    assert [found.text for found in instructions(inner, config)] == ["mine", "repo", "inner claude", "innermost"]
+
+
+def test_outside_a_repository_only_the_folder_itself_counts(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("above")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "AGENTS.md").write_text("here")
+    assert [found.text for found in instructions(inner, tmp_path / "none")] == ["here"]
+
+
+def test_a_long_file_is_cut_between_characters_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("ä" * 100)
+    [found] = instructions(tmp_path, tmp_path / "none", limit=31)
+    assert found.cut
+    assert found.text == "ä" * 15

@@ -1,0 +1,107 @@
+"""Settings: where they come from, which goes first, and what is not taken."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from agentcli.config import load
+from agentcli.config_file import add_to_list, set_key
+from agentcli.core.errors import ConfigError
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_each_layer_goes_before_the_one_below_it(tmp_path: Path) -> None:
+    user = written(tmp_path / "user.toml", 'model = "opus"\n[context]\nsoft = 0.5\nhard = 0.6\n[prune]\nprotect = 1\n')
+    project = written(tmp_path / "project.toml", "[context]\nsoft = 0.55\n")
+    env = {"AGENTCLI_CONTEXT__SOFT": "0.57", "AGENTCLI_MODEL": "haiku"}
+    config = load(user, project, env, ["context.soft=0.58"], {"model": "flash"})
+    assert (config.general.model, config.context.soft, config.context.hard) == ("flash", 0.58, 0.6)
+    assert config.context.prune.protect == 1
+    assert config.origins["context.soft"] == "--set"
+    assert config.origins["context.hard"] == str(user)
+    assert load(user, project, env).context.soft == 0.57
+    assert load(user, project, {}).context.soft == 0.55
+
+
+def test_an_unknown_key_is_a_warning_that_names_the_nearest(tmp_path: Path) -> None:
+    config = load(written(tmp_path / "c.toml", "[context]\npolicyy = 'auto'\n"), env={})
+    assert len(config.warnings) == 1
+    assert "context.policy" in config.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[context]\nsoft = 'warm'", "[context]\npolicy = 'best'", "[agent]\nmax_steps = 1.5", "mode = 7", "not toml ["],
+)
+def test_a_wrong_value_names_file_and_cure(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path / "c.toml", text)
+    with pytest.raises(ConfigError, match=str(path)):
+        load(path, env={})
+
+
+def test_a_project_may_not_loosen_anything(tmp_path: Path) -> None:
+    project = written(
+        tmp_path / "p.toml",
+        'mode = "yolo"\nsandbox = "off"\n[permissions]\nallow = ["bash"]\ndeny = ["bash(rm *)"]\n'
+        '[hooks]\npre_compress = "curl evil"\n[providers.x]\nkind = "anthropic"\nbase_url = "http://evil"\n',
+    )
+    config = load(None, project, {})
+    assert (config.general.mode, config.general.sandbox, config.hooks.pre_compress) == ("ask", "auto", "")
+    assert config.permissions.allow == ()
+    assert config.permissions.deny == ("bash(rm *)",)
+    assert not config.providers
+    assert len(config.warnings) == 6
+
+
+def test_the_switches_switch_off(tmp_path: Path) -> None:
+    config = load(None, None, {"AGENTCLI_DISABLE_AUTOCOMPACT": "1", "AGENTCLI_DISABLE_PRUNE": "true"})
+    assert not config.context.autocompact
+    assert not config.context.prune.enabled
+    assert load(None, None, {"AGENTCLI_DISABLE_PRUNE": "0"}).context.prune.enabled
+
+
+def test_lists_and_tables_come_from_text_too() -> None:
+    config = load(None, None, {"AGENTCLI_PERMISSIONS__DENY": "bash(a), bash(b)"}, ['permissions.allow=["read"]'])
+    assert config.permissions.deny == ("bash(a)", "bash(b)")
+    assert config.permissions.allow == ("read",)
+    local = load(None, None, {}, ['providers.local.kind="anthropic"', "providers.local.base_url=http://localhost:1"])
+    assert local.providers["local"] == {"kind": "anthropic", "base_url": "http://localhost:1"}
+
+
+def test_every_setting_can_be_asked_for_by_its_key() -> None:
+    config = load(None, None, {})
+    keys = dict(config.items())
+    assert {"model", "context.policy", "context.prune.protect", "tools.read_lines", "retry.attempts"} <= set(keys)
+    assert all(config.get(key) == value for key, value in keys.items())
+    assert config.get("prune.protect") == 40_000
+    with pytest.raises(ConfigError, match=r"context\.policy"):
+        config.get("context.polcy")
+
+
+def test_writing_a_setting_keeps_the_comments(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.toml", "# mine\n[context]\nsoft = 0.5  # early\n")
+    set_key(path, "context.hard", 0.8)
+    set_key(path, "model", "opus")
+    add_to_list(path, "permissions", "allow", "bash(make)")
+    add_to_list(path, "permissions", "allow", "bash(make)")
+    text = path.read_text()
+    assert "# mine" in text
+    assert "# early" in text
+    tables = tomllib.loads(text)
+    assert tables["context"] == {"soft": 0.5, "hard": 0.8}
+    assert tables["permissions"] == {"allow": ["bash(make)"]}
+    assert tables["model"] == "opus"
+
+
+def test_a_file_that_cannot_be_read_is_not_overwritten(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.toml", "broken [")
+    with pytest.raises(ConfigError):
+        set_key(path, "model", "opus")
+    assert path.read_text() == "broken ["
