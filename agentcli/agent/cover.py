@@ -47,6 +47,11 @@ class Cover:
         """Files as they were before the newest change. Raises InputError when there is none."""
         return self._told(self._changes.undo(), "Put back")
 
+    @property
+    def redoes(self) -> int:
+        """The number of the record that `redo` would take back, 0 for none."""
+        return self._changes.redoes()
+
     def redo(self) -> Sequence[Event]:
         """The newest undo or rewind taken back. Raises InputError when there is none."""
         return self._told(self._changes.redo(), "Changed again")

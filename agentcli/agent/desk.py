@@ -7,10 +7,11 @@ import platform
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from agentcli.agent import loop
+from agentcli.agent import loop, rewound
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.cover import Cover, Makes
 from agentcli.agent.execute import Kit, Permit, RunTool
@@ -32,7 +33,7 @@ from agentcli.context.policies import plan
 from agentcli.context.settings import POLICIES, BudgetSettings, ContextSettings, PolicyName
 from agentcli.context.tokens import Counts
 from agentcli.core.errors import InputError
-from agentcli.core.event import Event, Recorded
+from agentcli.core.event import Event, Noticed, Recorded
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import File, Message, Part, Text, ToolCall, ToolResult
@@ -209,7 +210,10 @@ class OpenDesk:
         return self._covered().undo()
 
     def redo(self) -> Sequence[Event]:
-        """Take the newest undo of files back. Raises InputError when there is none."""
+        """Take back what came last, an undo of files or a rewind. Raises InputError when there is neither."""
+        rewind = rewound.to_redo(self._journal.records(newest_first=True))
+        if rewind and not (self._cover and self._cover.redoes > rewind):
+            return [self._record(Undo(rewind, "undo")), Noticed("The conversation is as it was before the rewind.")]
         return self._covered().redo()
 
     def rewind_files(self, seq: int) -> Sequence[Event]:
@@ -319,7 +323,11 @@ class OpenDesk:
         hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)
         room = Room(replace(outfit.context, policy=policy), outfit.summariser, hooks)
         purse = Purse(outfit.budget, outfit.approve)
-        return Talk(self._journal, model, manner, kit, self._counts, room, purse, outfit.allowance(), self._news)
+        name = outfit.agent.fallback_model
+        fallback = partial(outfit.connect, name) if name else None
+        return Talk(
+            self._journal, model, manner, kit, self._counts, room, purse, outfit.allowance(), self._news, fallback
+        )
 
     async def _permit(self, call: ToolCall, tool: Tool) -> Permit:
         """The gate's decision; a path outside the workspace that was allowed is open to the tools from now on."""

@@ -58,6 +58,12 @@ class Changes:
         """Take the newest undo or rewind back. Raises InputError when there is none, or files were changed since."""
         return self._take_back(to_redo(self.batches()), "There is nothing to redo.", force)
 
+    def redoes(self) -> int:
+        """The number of the record that `redo` would take back, 0 for none."""
+        made = self.batches()
+        taking = to_redo(made)
+        return max((batch.seq for batch in made if batch.id in taking.batches), default=0)
+
     def rewind(self, seq: int, *, force: bool = False) -> Restored:
         """Put files back as they were at record `seq`. Raises InputError when nothing was changed since."""
         return self._take_back(to_rewind(self.batches(), seq), "No file was changed since then.", force)

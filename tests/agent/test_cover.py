@@ -74,3 +74,67 @@ def test_files_go_back_to_what_they_were_before_a_prompt(tmp_path: Path) -> None
     prompts = [e.seq for e in desk.history.entries if isinstance(e.body, Message) and e.body.role == "user"]
     desk.rewind_files(prompts[-1])
     assert (work / "a.txt").read_text() == "one\n"
+
+
+def said(desk) -> list[str]:  # type: ignore[no-untyped-def]
+    return [entry.body.text for entry in desk.history.entries if isinstance(entry.body, Message)]
+
+
+def test_a_rewound_conversation_comes_back_with_redo(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path, [say("First."), say("Second."), say("Third.")])
+    say_to(desk, "first", "second")
+    whole = said(desk)
+    second, first = (entry.seq for entry in (desk.history.entries[2], desk.history.entries[0]))
+    desk.rewind(second)
+    desk.rewind(first)
+    assert said(desk) == []
+    desk.redo()
+    assert said(desk) == whole[:2]
+    desk.redo()
+    assert said(desk) == whole
+    with pytest.raises(InputError):
+        desk.redo()
+
+
+def test_a_rewind_after_which_something_was_said_stays(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path, [say("First."), say("Second.")])
+    say_to(desk, "first")
+    desk.rewind(desk.history.entries[0].seq)
+    say_to(desk, "other")
+    with pytest.raises(InputError):
+        desk.redo()
+    assert "first" not in " ".join(said(desk))
+
+
+def test_redo_takes_back_what_came_last_first(tmp_path: Path) -> None:
+    work, desk = desk_on_disk(tmp_path, [say("", call("write", file_path="a.txt", content="one\n")), say("Done.")])
+    say_to(desk, "go")
+    whole = said(desk)
+    prompt = desk.history.entries[0].seq
+    desk.rewind_files(prompt)
+    desk.rewind(prompt)
+    assert not (work / "a.txt").exists()
+    desk.redo()
+    assert said(desk) == whole
+    assert not (work / "a.txt").exists()
+    desk.redo()
+    assert (work / "a.txt").read_text() == "one\n"
+    desk.rewind(prompt)
+    desk.undo()
+    desk.redo()
+    assert (work / "a.txt").exists()
+    assert said(desk) == []
+    desk.redo()
+    assert said(desk) == whole
+
+
+def test_a_rewind_that_was_taken_back_is_so_after_resuming(tmp_path: Path) -> None:
+    _, desk = desk_on_disk(tmp_path, [say("First."), say("Second.")])
+    say_to(desk, "first", "second")
+    whole, info = said(desk), desk.journal.info
+    desk.rewind(desk.history.entries[0].seq)
+    desk.redo()
+    desk.close()
+    resumed = Store(tmp_path / "sessions").open(info.project_id, info.id)
+    assert [entry.body.text for entry in resumed.history.entries] == whole
+    resumed.close()

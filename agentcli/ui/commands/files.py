@@ -17,7 +17,7 @@ async def undo(stage: Stage, _: str) -> None:
 
 
 async def redo(stage: Stage, _: str) -> None:
-    """Take the newest /undo back: /redo"""
+    """Take the newest /undo or /rewind back: /redo"""
     stage.tell(_restores(stage).redo())
 
 
