@@ -7,7 +7,6 @@ import platform
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -323,8 +322,7 @@ class OpenDesk:
         hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)
         room = Room(replace(outfit.context, policy=policy), outfit.summariser, hooks)
         purse = Purse(outfit.budget, outfit.approve)
-        name = outfit.agent.fallback_model
-        fallback = partial(outfit.connect, name) if name else None
+        fallback = outfit.connect(outfit.agent.fallback_model) if outfit.agent.fallback_model else None
         return Talk(
             self._journal, model, manner, kit, self._counts, room, purse, outfit.allowance(), self._news, fallback
         )

@@ -98,6 +98,11 @@ async def _ask(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncItera
                         raise ContextError(why) from error
                 case "signature" | "pairing":
                     yield talk.drop_thinking(str(error))
+                case _ if talk.can_fall_back(error):
+                    for notice in talk.fall_back(error):
+                        yield notice
+                    async for event in talk.make_room(interrupt):
+                        yield event
                 case _:
                     raise
 
@@ -121,6 +126,10 @@ async def _stream(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIt
                     pass
     except ModelError as error:
         failure = error
+    if failure is not None and talk.can_fall_back(failure):
+        # The other model answers from the beginning: half an answer of this one would stand before it.
+        yield ReplyRestarted()
+        draft = Draft(usage=draft.usage)
     reply.draft = draft
     for event in talk.received(draft, failure):
         yield event

@@ -21,15 +21,18 @@ from agentcli.context.cache import health_of
 from agentcli.context.check import check, ensure, mended
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
-from agentcli.core.errors import AgentError, LimitReached, ModelError
+from agentcli.core.errors import AgentError, Cause, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, ToolResult, Usage
 from agentcli.core.model import Model, Request, ToolSchema
-from agentcli.core.record import Body, Failure, Prune
+from agentcli.core.record import Body, Failure, Prune, Settings
 
 KEEP_EVERY = 0.5
 """Seconds between two savings of a streaming reply; the journal may space them out further, to one a second."""
+
+PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "network"})
+"""What a model may fail of, all retries made, that another one need not fail of as well."""
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +65,7 @@ class Talk:
         purse: Purse,
         allowance: Allowance,
         outside: Callable[[], Sequence[str]] = tuple,
+        fallback: Model | None = None,
     ) -> None:
         self.journal = journal
         self.model = model
@@ -72,6 +76,7 @@ class Talk:
         self.purse = purse
         self.allowance = allowance
         self._outside = outside
+        self._fallback = fallback
         self.steps = 0
         self.pending: list[Part] = []
         self.health = health_of(journal.history.entries, model.spec, room.settings.cache.thrash)
@@ -205,6 +210,20 @@ class Talk:
         price = self.model.spec.cost(Usage(input=size)) or 0.0
         async for event in self.purse.pay(session, task, size, price, interrupt):
             yield event
+
+    def can_fall_back(self, error: ModelError) -> bool:
+        """Whether another model is to be asked now that this one has failed for good."""
+        other = self._fallback
+        return other is not None and other.spec.name != self.model.spec.name and error.cause in PASSED_ON
+
+    def fall_back(self, error: ModelError) -> Iterator[Event]:
+        """Go on with the fallback model, and say so. Thoughts of the former one are not sent to it."""
+        assert self._fallback is not None
+        former, self.model = self.model.spec.name, self._fallback
+        self._recount()
+        now = self.model.spec.name
+        yield self.record(Settings(now))
+        yield Noticed(f"{error} The session goes on with {now} (agent.fallback_model); /model {former} goes back.")
 
     def drop_thinking(self, why: str) -> Event:
         """Leave out all thinking so far, since the provider no longer accepts it."""

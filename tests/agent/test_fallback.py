@@ -1,0 +1,125 @@
+"""Another model takes over only where one is configured, only when the first has failed for good, and never in silence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.event import Event, Noticed, Recorded, ReplyRestarted
+from agentcli.core.message import Text, Thinking
+from agentcli.core.model import Request
+from agentcli.core.record import Failure, Settings
+from agentcli.providers.scripted import Fault, Reply, call, say
+from agentcli.sessions.memory import MemorySession
+from tests.agent.desks import DEMO, ended, messages, open_desk, results, say_to
+
+FIRST, OTHER = f"{DEMO.provider}/first", f"{DEMO.provider}/other"
+ASKED_FIRST = replace(DEMO, id="first")
+
+
+class Pair:
+    """The first model thinks and reads, then fails with a cause; the other one answers. Remembers who was asked what."""
+
+    def __init__(self, cause: str, *, good: int = 0, after: int = 0) -> None:
+        self.cause, self.good, self.after = cause, good, after
+        self.requests: list[Request] = []
+
+    @property
+    def asked(self) -> list[str]:
+        return [request.model.id for request in self.requests]
+
+    def __call__(self, request: Request) -> Reply:
+        self.requests.append(request)
+        if request.model.id == "other":
+            return say("The other one answers.")
+        if self.asked.count("first") <= self.good:
+            return say("I look.", call("list"), thinking="a thought of the first")
+        half = (Text("Half an answer that"), call("write", file_path="never.txt", content="x"))
+        return Reply(half, fault=Fault(self.cause, after=self.after))  # type: ignore[arg-type]
+
+
+def notices(events: list[Event]) -> list[str]:
+    return [event.message for event in events if isinstance(event, Noticed)]
+
+
+@pytest.mark.parametrize("cause", ["overloaded", "rate_limit", "server", "network"])
+def test_the_other_model_answers_and_the_user_is_told(tmp_path: Path, cause: str) -> None:
+    pair = Pair(cause)
+    desk = open_desk(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER)
+    events = say_to(desk, "go")
+    assert (ended(events).ending, ended(events).text) == ("done", "The other one answers.")
+    assert pair.asked == ["first", "other"]
+    [notice] = notices(events)
+    assert OTHER in notice
+    assert FIRST in notice
+    switched = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Settings)]
+    assert [settings.model for settings in switched] == [OTHER]
+    assert messages(desk)[-1].model == "other"
+    assert desk.model.name == desk.history.model == OTHER
+
+
+@pytest.mark.parametrize("cause", ["auth", "billing", "bad_request", "not_found", "refusal", "bad_reply"])
+def test_what_another_model_does_not_cure_is_not_passed_on(tmp_path: Path, cause: str) -> None:
+    pair = Pair(cause)
+    events = say_to(open_desk(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER), "go")
+    assert ended(events).ending == "failed"
+    assert set(pair.asked) == {"first"}
+
+
+def test_without_a_configured_model_the_turn_fails(tmp_path: Path) -> None:
+    pair = Pair("overloaded")
+    desk = open_desk(tmp_path, pair, model=ASKED_FIRST)
+    events = say_to(desk, "go")
+    assert (ended(events).ending, pair.asked, notices(events)) == ("failed", ["first"], [])
+    assert desk.model.name == FIRST
+
+
+def test_thoughts_of_the_first_model_are_not_sent_to_the_other(tmp_path: Path) -> None:
+    pair = Pair("overloaded", good=1)
+    desk = open_desk(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER)
+    assert ended(say_to(desk, "go")).text == "The other one answers."
+    assert pair.asked == ["first", "first", "other"]
+    to_first, to_other = (
+        [p for turn in request.turns for p in turn.parts if isinstance(p, Thinking)] for request in pair.requests[1:]
+    )
+    assert to_first == [Thinking("a thought of the first", "scripted")]
+    assert to_other == []
+    assert "I look." in str(pair.requests[-1].turns), "its words are"
+    assert [message.model for message in messages(desk) if message.role == "assistant"] == ["first", "other"]
+
+
+def test_half_an_answer_is_taken_back_paid_for_and_runs_nothing(tmp_path: Path) -> None:
+    pair = Pair("network", after=99)
+    desk = open_desk(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER, mode="yolo")
+    events = say_to(desk, "go")
+    assert ReplyRestarted() in events
+    assert [message.text for message in messages(desk)][1:] == ["The other one answers."]
+    assert "Half" not in str(pair.requests[-1].turns)
+    assert results(desk) == []
+    assert not (tmp_path / "never.txt").exists()
+    [paid] = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Failure)]
+    assert (paid.where, paid.usage.prompt > 0) == (FIRST, True)
+
+
+def test_when_the_other_fails_too_the_turn_ends_with_its_error(tmp_path: Path) -> None:
+    def failing(request: Request) -> Reply:
+        cause = "overloaded" if request.model.id == "first" else "server"
+        return Reply((Text("Half"),), fault=Fault(cause, after=9))  # type: ignore[arg-type]
+
+    desk = open_desk(tmp_path, failing, model=ASKED_FIRST, fallback_model=OTHER)
+    events = say_to(desk, "go")
+    assert ended(events).ending == "failed"
+    assert len(notices(events)) == 1
+    assert messages(desk)[-1].text == "Half", "what arrived last is kept"
+
+
+def test_a_resumed_session_goes_on_with_the_model_it_had_and_can_go_back(tmp_path: Path) -> None:
+    journal = MemorySession()
+    desk = open_desk(tmp_path, Pair("overloaded"), model=ASKED_FIRST, fallback_model=OTHER, journal=journal)
+    say_to(desk, "go")
+    assert journal.history.model == OTHER
+    desk.switch(model=FIRST)
+    assert desk.model.name == FIRST
+    assert ended(say_to(desk, "again")).text == "The other one answers.", "it can fail over once more"
