@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from agentcli.agent.desk import OpenDesk
 from agentcli.app import Program
 from agentcli.core.errors import InputError, LimitReached
-from agentcli.core.event import TurnEnded
+from agentcli.core.event import CompactionEnded, TurnEnded
 from agentcli.options import Options
 from agentcli.ui.attach import prompt as with_attachments
 from agentcli.ui.headless import INTERRUPTED, TERMINATED, Headless
@@ -64,8 +64,13 @@ async def _say(desk: OpenDesk, texts: Sequence[str], interrupt: asyncio.Event, f
         said = with_attachments(text, desk.cwd)
         async for event in desk.compress(focus, interrupt) if compacting else desk.turn(said, interrupt):
             front.show(event)
-            if isinstance(event, TurnEnded):
-                ended = event
+            match event:
+                case TurnEnded():
+                    ended = event
+                case CompactionEnded(why=why) if compacting:
+                    ended = TurnEnded("done", why)
+                case _:
+                    pass
         if ended.ending != "done":
             break
     return ended
