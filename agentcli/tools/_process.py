@@ -66,15 +66,18 @@ class Ended:
     left: int = 0
 
 
-async def run(command: Command, sink: Sink, timeout: float | None, idle: float | None) -> Ended:
+async def run(
+    command: Command, sink: Sink, timeout: float | None, idle: float | None, free: asyncio.Event | None = None
+) -> Ended:
     """Run a command, giving each piece of output to `sink`. `timeout` limits the whole, `idle` the silence, in seconds.
 
     Returns when the command's process ends, whoever still holds its output open. Cancelling the task ends the command and
-    lets this return normally with `interrupted`. Raises ToolError if no process can be started.
+    lets this return normally with `interrupted`. Neither limit counts any more once `free` is set. Raises ToolError if no
+    process can be started.
     """
     running = _Running(command, sink)
     try:
-        why = await running.wait(timeout, idle)
+        why = await running.wait(timeout, idle, free or asyncio.Event())
     except asyncio.CancelledError:
         why = "interrupted"
     if why != "exit":
@@ -115,9 +118,11 @@ class _Running:
         self._loop.add_reader(self._output, self._read)
         self._loop.add_reader(self._control, self._hear)
 
-    async def wait(self, timeout: float | None, idle: float | None) -> Why:
+    async def wait(self, timeout: float | None, idle: float | None, free: asyncio.Event) -> Why:
         """Until it ends, or takes too long, or is silent for too long."""
         while not self._ended.is_set():
+            if free.is_set():
+                timeout = idle = None
             now = time.monotonic()
             total_left = timeout - (now - self.started) if timeout is not None else None
             idle_left = idle - (now - self._heard) if idle is not None else None

@@ -16,9 +16,9 @@ from agentcli.core.tool import Outcome, ToolLimits, Workplace
 from agentcli.tools import _process
 from agentcli.tools._capture import Capture
 from agentcli.tools._clues import held_back, needs_terminal, wanted_terminal
-from agentcli.tools._process import Command, Ended
+from agentcli.tools._process import Command, Ended, Sink
 from agentcli.tools._text import plural
-from agentcli.tools.jobs import Jobs
+from agentcli.tools.jobs import Fresh, Jobs
 
 Wrap = Callable[[Sequence[str]], Sequence[str]]
 """Puts a sandbox around an argv: `work.options["bash"]["wrap"]`."""
@@ -65,25 +65,58 @@ async def bash(
     prepared = _prepared(work, command, wrap)
     if run_in_background:
         return _in_background(work, call_id, command, prepared)
-    outcome = await _run(work, call_id, prepared, timeout)
+    outcome = await _run(work, call_id, command, prepared, timeout)
     reason = _held_back(outcome) if wrap is not None else ""
     escalate: Escalate | None = work.options.get("bash", {}).get("escalate")
     if not reason or escalate is None or not await escalate(command, reason):
         return outcome
-    again = await _run(work, call_id, _prepared(work, command, None), timeout)
+    again = await _run(work, call_id, command, _prepared(work, command, None), timeout)
     return replace(again, output=f"[run again outside the sandbox, as the user allowed: {reason}]\n{again.output}")
 
 
-async def _run(work: Workplace, call_id: str, prepared: Command, timeout: int) -> Outcome:
+async def _run(work: Workplace, call_id: str, command: str, prepared: Command, timeout: int) -> Outcome:
     seconds = min(timeout / 1000 if timeout > 0 else work.limits.bash_timeout, work.limits.bash_timeout_max)
     capture = Capture(work.limits, lambda text: work.keep_output(call_id, text), call_id)
     shown = _Shown(capture, lambda text: work.progress(call_id, text))
+    jobs = work.options.get("jobs")
+    with (jobs if isinstance(jobs, Jobs) else Jobs()).watched() as away:
+        process = asyncio.create_task(_process.run(prepared, shown, seconds, work.limits.bash_idle, away))
+        sent_away = await _ends_or(away, process)
+    if sent_away and isinstance(jobs, Jobs):
+        return _sent_away(jobs, command, shown, process, work.limits)
     try:
-        ended = await _process.run(prepared, shown, seconds, work.limits.bash_idle)
+        ended = await process
     finally:
         capture.close()
         shown.close()
     return _outcome(capture, ended, seconds, work.limits)
+
+
+async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
+    """Wait until the command ends or is sent away; whether it was sent away. Cancelling this ends the command."""
+    sent = asyncio.create_task(away.wait())
+    try:
+        await asyncio.wait((process, sent), return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        process.cancel()
+    finally:
+        sent.cancel()
+    return away.is_set() and not process.done() and not process.cancelling()
+
+
+def _sent_away(jobs: Jobs, command: str, shown: _Shown, process: asyncio.Task[Ended], limits: ToolLimits) -> Outcome:
+    job = jobs.adopt(command, shown.capture, process)
+    shown.hand_over(Fresh(job, limits.bash_output))
+    so_far = job.capture.text().rstrip("\n")
+    told = (
+        f"[the user sent it to the background as {job.id}; bash_output shows what follows, you are told when it ends]"
+    )
+    return Outcome(
+        "\n".join(filter(None, (so_far, told))),
+        truncated=job.capture.cut,
+        output_file=job.capture.file,
+        metadata={"job": job.id},
+    )
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -193,18 +226,21 @@ class _Shown:
     """Captures an output and shows it: at most once a tick, and only the newest, so that no amount of it slows the command down."""
 
     def __init__(self, capture: Capture, show: Callable[[str], None]) -> None:
-        self._capture = capture
-        self._show = show
+        self.capture = capture
+        self._sink: Sink = capture
+        self._show: Callable[[str], None] | None = show
         self._waiting = b""
         self._last = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def enough(self) -> int:
-        return self._capture.enough
+        return self._sink.enough
 
     def add(self, piece: memoryview, skipped: int) -> None:
-        self._capture.add(piece, skipped)
+        self._sink.add(piece, skipped)
+        if self._show is None:
+            return
         self._waiting = bytes(piece[-_SHOWN:]) if len(piece) >= _SHOWN else (self._waiting + piece)[-_SHOWN:]
         wait = self._last + _TICK - time.monotonic()
         if wait <= 0:
@@ -215,6 +251,11 @@ class _Shown:
     def close(self) -> None:
         self._flush()
 
+    def hand_over(self, sink: Sink) -> None:
+        """Show nothing more; the output goes to another from now on."""
+        self._flush()
+        self._sink, self._show = sink, None
+
     def _flush(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -222,4 +263,5 @@ class _Shown:
         if self._waiting:
             self._last = time.monotonic()
             text, self._waiting = self._waiting.decode("utf-8", "replace"), b""
-            self._show(text)
+            if self._show is not None:
+                self._show(text)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,20 +47,46 @@ class Jobs:
     def __init__(self, most: int = 20) -> None:
         self._jobs: dict[str, Job] = {}
         self._most = most
+        self._watched: set[asyncio.Event] = set()
 
     def start(self, command: str, prepared: Command, limits: ToolLimits, keep: Callable[[str], str]) -> Job:
         """Start a command. Raises ToolError if too many run already."""
-        running = sum(job.ended is None for job in self._jobs.values())
+        running = len(self.running())
         if running >= self._most:
             raise ToolError(f"{running} background jobs are running, the most there may be. Stop one with bash_stop.")
-        job = Job(f"job-{len(self._jobs) + 1}", command, Capture(limits, keep))
-        self._jobs[job.id] = job
+        job = self._new(command, Capture(limits, keep))
         job.task = asyncio.get_running_loop().create_task(_run(job, prepared, limits.bash_output))
+        return job
+
+    @contextmanager
+    def watched(self) -> Iterator[asyncio.Event]:
+        """While somebody waits for a command: the event is set when the person wants it to go on in the background."""
+        away = asyncio.Event()
+        self._watched.add(away)
+        try:
+            yield away
+        finally:
+            self._watched.discard(away)
+
+    def send_away(self) -> bool:
+        """Have the commands that somebody waits for go on in the background; false when there is none."""
+        for away in self._watched:
+            away.set()
+        return bool(self._watched)
+
+    def adopt(self, command: str, capture: Capture, process: asyncio.Task[Ended]) -> Job:
+        """A command that runs already is a job from now on. What it prints must go to `Fresh` of the job."""
+        job = self._new(command, capture)
+        job.task = asyncio.get_running_loop().create_task(_finish(job, process))
         return job
 
     def all(self) -> Sequence[Job]:
         """Every job of the session, oldest first."""
         return tuple(self._jobs.values())
+
+    def running(self) -> Sequence[Job]:
+        """Those that have not ended."""
+        return [job for job in self._jobs.values() if job.ended is None]
 
     def get(self, id: str) -> Job:
         """Raises ToolError for an id that does not exist."""
@@ -86,6 +113,11 @@ class Jobs:
     async def close(self) -> None:
         """End all jobs."""
         await asyncio.gather(*(self.stop(job.id) for job in self._jobs.values()))
+
+    def _new(self, command: str, capture: Capture) -> Job:
+        job = Job(f"job-{len(self._jobs) + 1}", command, capture)
+        self._jobs[job.id] = job
+        return job
 
 
 async def bash_output(work: Workplace, call_id: str, id: str) -> Outcome:
@@ -124,7 +156,7 @@ def stop_title(given: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fresh:
+class Fresh:
     """Captures a job's output, and keeps the newest `kept` bytes until the model has seen them."""
 
     job: Job
@@ -143,7 +175,17 @@ class _Fresh:
 
 async def _run(job: Job, prepared: Command, kept: int) -> None:
     try:
-        job.ended = await _process.run(prepared, _Fresh(job, kept), None, None)
+        job.ended = await _process.run(prepared, Fresh(job, kept), None, None)
+    except ToolError as error:
+        job.fresh += str(error).encode()
+        job.ended = Ended("exit", None, 0.0)
+    finally:
+        job.capture.close()
+
+
+async def _finish(job: Job, process: asyncio.Task[Ended]) -> None:
+    try:
+        job.ended = await process  # to be cancelled is to have the process end, which it does in its own time
     except ToolError as error:
         job.fresh += str(error).encode()
         job.ended = Ended("exit", None, 0.0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.tool import Outcome
+from agentcli.core.tool import Outcome, ToolLimits
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.table import run, tools
 from tests.tools.conftest import Call
@@ -107,3 +107,47 @@ def test_there_is_a_most_of_jobs(work: Bench) -> None:
 def test_an_unknown_job_is_told_with_the_known_ones(call: Call, work: Bench) -> None:
     work.options["jobs"] = Jobs()
     assert call("bash_output", id="job-9").output == "There is no background job job-9. Jobs: none."
+
+
+def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_there(work: Bench) -> None:
+    async def story() -> tuple[Outcome, list[str], str]:
+        jobs = work.options["jobs"] = Jobs()
+        work.limits = ToolLimits(bash_timeout=1.0, bash_idle=1.0)
+        running = asyncio.create_task(use(work, "bash", command="echo a; read x < go; echo b; exit 3"))
+        while not work.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
+            await asyncio.sleep(0.01)
+        assert jobs.send_away()
+        first = await running
+        shown = list(work.shown)
+        assert not jobs.send_away()
+        await asyncio.sleep(1.2)  # neither limit counts any more
+        assert [job.id for job in jobs.running()] == ["job-1"]
+        await use(work, "bash", command="echo > go")
+        await until_ended(jobs)
+        assert [(job.command[:6], job.state) for job in jobs.finished()] == [("echo a", "failed (exit code 3)")]
+        assert work.shown == shown
+        return first, shown, (await use(work, "bash_output", id="job-1")).output
+
+    import os
+
+    os.mkfifo(work.cwd / "go")
+    first, shown, rest = asyncio.run(story())
+    assert first.status == "success"
+    assert first.output.startswith("a\n[the user sent it to the background as job-1;")
+    assert shown == ["a\n"]
+    assert rest == "[job-1: failed (exit code 3)]\nb\n"
+
+
+@linux
+def test_a_command_that_was_sent_away_can_be_stopped_like_any_job(work: Bench, mark: str) -> None:
+    async def story() -> str:
+        jobs = work.options["jobs"] = Jobs()
+        running = asyncio.create_task(use(work, "bash", command=f"echo begun; sleep {mark}"))
+        while not work.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
+            await asyncio.sleep(0.01)
+        jobs.send_away()
+        await running
+        return (await use(work, "bash_stop", id="job-1")).output
+
+    assert asyncio.run(story()) == "[job-1: stopped]"
+    assert living(mark) == []
