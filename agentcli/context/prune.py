@@ -100,7 +100,7 @@ def opencode_rule(view: View, counts: Counts, settings: PruneSettings) -> tuple[
 def victims(view: View, counts: Counts, limits: Limits, settings: PruneSettings) -> tuple[Victim, ...]:
     """Everything that could be cleared, best first: what is out of date, then what is old, then live content, then errors.
 
-    What the model has not answered yet is never among it, nor are the newest `protect` tokens of outputs (on a small window a
+    What the model has not answered yet is never among it, nor are the newest `auto_protect` tokens of outputs (on a small window a
     quarter of it) unless they are out of date.
     """
     return _victims(_Layout(view, counts, limits), settings)
@@ -113,10 +113,19 @@ def free_because(view: View, model: str, now: datetime, lifetime: float) -> str:
             continue
         if message.model != model:
             return f"the model was switched from {message.model}, so its cache is of no use"
-        last = _time(message.blocks[-1].created_at)
+        last = moment(message.blocks[-1].created_at)
         idle = (now - last).total_seconds() if last else 0.0
         return f"the cache is cold after {idle / 60:.0f} minutes" if idle > lifetime else ""
     return ""
+
+
+def moment(stamp: str) -> datetime | None:
+    """The time that a record bears, in UTC unless it says otherwise; None where it bears none."""
+    try:
+        time = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 class _Layout:
@@ -168,7 +177,7 @@ def _by_the_letter(layout: _Layout, settings: PruneSettings) -> tuple[Sequence[V
 
 def _victims(layout: _Layout, settings: PruneSettings) -> tuple[Victim, ...]:
     outdated, turns = superseded(layout.view), _turns_behind(layout.blocks)
-    protect = min(settings.protect, layout.limits.usable // 4)
+    protect = min(settings.auto_protect, layout.limits.usable // 4)
     found, total = [], 0
     ages = _Ages(layout, settings, protect)
     for number in range(_answered(layout.blocks) - 1, -1, -1):
@@ -179,7 +188,7 @@ def _victims(layout: _Layout, settings: PruneSettings) -> tuple[Victim, ...]:
         if total <= protect and block.tool_use_id not in outdated:
             continue
         since = outdated.get(block.tool_use_id)
-        old = turns[number] >= settings.turns
+        old = turns[number] >= settings.auto_turns
         rank = 0 if since else 3 if not _completed(block) else 1 if old else 2
         victim = layout.victim(
             number, rank, ages.requests_since(since.since) if since else ages.requests_beyond(number)
@@ -261,15 +270,15 @@ def _paying(layout: _Layout, settings: PruneSettings, ready: Sequence[Victim]) -
 
 
 def _minimum(layout: _Layout, settings: PruneSettings) -> int:
-    """What is worth an edit; less on a small window."""
-    return min(settings.minimum, layout.limits.usable // 8)
+    """What is worth an edit; less on a small window, but never fewer tokens than are worth telling."""
+    return max(settings.least, min(settings.minimum, layout.limits.usable // 8))
 
 
 class _Ages:
     """Since how many requests an output could have been cleared."""
 
     def __init__(self, layout: _Layout, settings: PruneSettings, protect: int) -> None:
-        self.blocks, self.protect, self.turns = layout.blocks, protect, settings.turns
+        self.blocks, self.protect, self.turns = layout.blocks, protect, settings.auto_turns
         self.replies = sorted({block.seq for block in layout.blocks if block.source == "assistant"})
         self.prompts = sorted({block.seq for block in layout.blocks if block.source == "user"})
         sizes = [layout.counts.block(block) if _clearable(block, settings) else 0 for block in layout.blocks]
@@ -323,11 +332,3 @@ def _clearable(block: Block, settings: PruneSettings) -> bool:
 
 def _completed(block: Block) -> bool:
     return isinstance(block.part, ToolResult) and block.part.status == "success"
-
-
-def _time(stamp: str) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(stamp)
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -18,15 +18,19 @@ Preset = Literal["", "qa", "debugging", "long"]
 class PruneSettings:
     """`context.prune.*`: which old outputs are cleared. Sizes in tokens, `turns` in user messages, `horizon` in requests.
 
-    The newest `protect` tokens of outputs stay; less than `minimum` is not worth the trouble (opencode's rule). `auto` prunes
-    on a warm cache only if that pays within `horizon` requests and once carrying the tokens has cost `patience` times what the edit
-    costs, never an output of fewer than `smallest` tokens, and even for nothing not less than `least` at once.
+    opencode's rule: the newest `protect` tokens of outputs stay, and all of the newest `turns`; less than `minimum` is not worth
+    the trouble. `auto` protects less, since it can recall what it cleared: the newest `auto_protect` tokens, and what is not out of
+    date in the newest `auto_turns`. It prunes on a warm cache only if that frees more than `minimum`, pays within `horizon` requests,
+    and once carrying the tokens has cost `patience` times what the edit costs; never an output of fewer than `smallest` tokens, and
+    even for nothing not less than `least` at once, unless the user or the window demands it.
     """
 
     enabled: bool = True
     protect: int = 40_000
     minimum: int = 20_000
     turns: int = 2
+    auto_protect: int = 10_000
+    auto_turns: int = 1
     horizon: float = 20.0
     patience: float = 1.0
     smallest: int = 100
@@ -117,6 +121,10 @@ class ContextSettings:
 
     `keep_user_tokens` of the user's own words and all pins survive a compaction; pins above `pins_share` of the window are
     reported. A compaction that frees less than `min_shrink` is dropped; two in a row stop the loop.
+
+    From `compact_floor` on, `auto` also compacts at a turn boundary when that pays within `compact_horizon` requests (0: only at the
+    marks) and takes away `compact_least` tokens or more. `compact_price` is what a token costs with the model that writes the summaries,
+    as a share of its price with the session's own.
     """
 
     policy: PolicyName = "auto"
@@ -129,6 +137,10 @@ class ContextSettings:
     keep_user_tokens: int = 20_000
     pins_share: float = 0.25
     max_summary_calls: int = 3
+    compact_horizon: float = 20.0
+    compact_floor: float = 0.35
+    compact_least: int = 20_000
+    compact_price: float = 0.35
     output_reserve: int = 32_000
     compression_model: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     estimator: EstimatorName = "calibrated"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -20,7 +22,7 @@ from agentcli.context.view import View, view
 from agentcli.core.errors import ConfigError
 from agentcli.core.history import fold
 from agentcli.core.message import Text, Usage
-from agentcli.core.model import ModelSpec
+from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Pin, Prune
 from tests.context.story import Story
 
@@ -411,6 +413,102 @@ def test_auto_updates_a_snapshot_and_never_summarises_it() -> None:
     made = planned("auto", story)
     assert min(made.summarised) == 42
     assert 62 not in (*made.summarised, *made.kept)
+
+
+LARGE = ModelSpec("anthropic", "demo", window=200_000, max_output=32_000, prices=Prices(5, 25, 0.5, 6.25))
+
+
+def long_talk(replies: int = 30, tokens: int = 80_000, prompt: str = "And now the next thing.") -> Story:
+    """Steps of so many tokens in all, half of them said by the model itself, then a prompt that waits."""
+    story = Story()
+    story.user("Fix it.")
+    half = int(tokens / (replies - 1) / 2 / Counts().rule.rate)
+    for n in range(replies - 1):
+        story.does("read", "x = 1\n" * (half // 6), file_path=f"f{n}.py", text="word " * (half // 5))
+    story.says("Done.")
+    story.user(prompt)
+    return story
+
+
+def early(story: Story, settings: ContextSettings = SETTINGS, model: ModelSpec = LARGE) -> Plan:
+    return plan("auto", seen(story), limits_of(model, settings), Counts(), settings)
+
+
+def test_auto_compacts_below_the_soft_mark_when_that_pays() -> None:
+    made = early(long_talk())
+    assert LARGE.usable * SETTINGS.compact_floor < made.tokens_before < limits_of(LARGE, SETTINGS).soft
+    assert made.trigger == "soft"
+    assert made.does_something
+    says = re.search(r"are below the soft mark of 117,599, but it pays after (\d+) requests\.", made.reasons[0])
+    assert says
+    # By hand: the summary at the price of the summariser, what stays written anew, and the reads that are saved from then on.
+    gone = sum(Counts().block(block) for block in seen(long_talk()).blocks if block.seq in made.summarised)
+    call = (gone + (4_000 + 1_000) * 5) * SETTINGS.compact_price
+    removed = made.tokens_before - made.tokens_after_estimate
+    assert int(says[1]) == math.ceil((call + made.tokens_after_estimate * 1.15) / (removed * 0.1))
+
+
+def test_auto_keeps_to_its_marks_where_a_compaction_does_not_pay() -> None:
+    story = long_talk()
+    assert early(story, replace(SETTINGS, compact_horizon=0)).reasons[0].endswith("are below the soft mark of 117,599.")
+    for settings in (
+        replace(SETTINGS, compact_horizon=0),
+        replace(SETTINGS, compact_horizon=5),
+        replace(SETTINGS, compact_price=5),
+        replace(SETTINGS, compact_floor=0.6),
+        replace(SETTINGS, compact_least=90_000),
+        replace(SETTINGS, autocompact=False),
+    ):
+        made = early(story, settings)
+        assert (made.trigger, made.does_something) == (None, False)
+    assert "would pay only after" in early(story, replace(SETTINGS, compact_horizon=5)).reasons[1]
+
+
+def test_auto_never_compacts_early_in_the_middle_of_a_turn() -> None:
+    story = long_talk()
+    assert early(story).trigger == "soft"
+    story.reads("now.py")
+    assert early(story).trigger is None
+    story.says("Done.")
+    assert early(story).trigger is None
+
+
+def test_auto_does_not_compact_a_short_session_early() -> None:
+    assert early(long_talk(replies=30)).trigger == "soft"
+    made = early(long_talk(replies=5))
+    assert made.trigger is None
+    assert "would pay only after" in made.reasons[1]
+
+
+def test_auto_does_not_compact_a_tiny_window_early() -> None:
+    tiny = replace(LARGE, window=32_000, max_output=8_000)
+    made = early(long_talk(tokens=15_000), model=tiny)
+    assert tiny.usable * SETTINGS.compact_floor < made.tokens_before < limits_of(tiny, SETTINGS).soft
+    assert made.trigger is None
+    less = replace(SETTINGS, compact_least=5_000)
+    assert early(long_talk(tokens=15_000), less, tiny).trigger == "soft"
+
+
+def test_auto_compacts_at_once_when_the_cache_is_cold() -> None:
+    story = long_talk(replies=5)
+    waits = story.records[-1]
+    story.records[-1] = replace(waits, time="2026-01-01T00:04:00Z")
+    assert early(story).trigger is None
+    story.records[-1] = replace(waits, time="2026-01-01T01:00:00Z")
+    made = early(story)
+    assert made.trigger == "soft"
+    assert made.reasons[0].endswith("but it pays at once: the cache is cold.")
+
+
+def test_thoughts_that_a_compaction_would_cost_are_part_of_its_price() -> None:
+    story = long_talk()
+    thoughtful = long_talk()
+    thoughtful.says("so", thinking="hm " * 28_000)
+    thoughtful.user("And now the next thing.")
+    bound = replace(LARGE, preserved_thinking=True)
+    assert early(story, model=bound).trigger == "soft"
+    assert early(thoughtful).trigger == "soft"
+    assert early(thoughtful, model=bound).trigger is None
 
 
 def test_a_view_of_nothing_needs_no_plan() -> None:

@@ -27,6 +27,8 @@ PRICES = Prices(5, 25, 0.5, 6.25)
 MODEL = ModelSpec("anthropic", "claude-test", prices=PRICES)
 LIMITS = limits_of(MODEL, ContextSettings())
 RULE = PruneSettings()
+CAREFUL = replace(RULE, auto_protect=RULE.protect, auto_turns=RULE.turns)
+"""`auto` with opencode's protection, under which a few round sizes show the queue at work."""
 NONE = Pressure()
 
 
@@ -85,7 +87,7 @@ def test_errors_protected_tools_and_pins_are_neither_counted_nor_cleared() -> No
     assert letter(*work, Pin(pinned)) == []
 
 
-def plan(*bodies: Body, pressure: Pressure = NONE, rule: PruneSettings = RULE, limits: object = LIMITS) -> tuple:  # type: ignore[type-arg]
+def plan(*bodies: Body, pressure: Pressure = NONE, rule: PruneSettings = CAREFUL, limits: object = LIMITS) -> tuple:  # type: ignore[type-arg]
     return plan_prune(view(history(*bodies)), Counts(Chars4()), limits, rule, pressure=pressure)  # type: ignore[arg-type]
 
 
@@ -105,7 +107,7 @@ def test_on_a_warm_cache_a_prune_waits_until_it_pays() -> None:
     assert body is None
     assert "warm" in why
     assert f"{math.ceil(60_000 * 11.5 / 25_000)} requests" in why
-    eager = replace(RULE, horizon=40, patience=0)
+    eager = replace(CAREFUL, horizon=40, patience=0)
     body, why = plan(*WARM, rule=eager)
     assert body.call_ids == ("c0",)
     assert why.startswith("it pays after")
@@ -114,7 +116,7 @@ def test_on_a_warm_cache_a_prune_waits_until_it_pays() -> None:
 def test_an_edit_is_made_once_carrying_what_could_go_has_cost_as_much() -> None:
     once = [prompt("p"), *step(0, 25_000, file_path="a"), reply("y" * 160_000), *step(1, 25_000, file_path="a")]
     payback = math.ceil((40_000 + 25_000) * 11.5 / 25_000)
-    patient = replace(RULE, horizon=1_000)
+    patient = replace(CAREFUL, horizon=1_000)
     waits = []
     for more in range(payback - 3, payback + 12):
         steps_since = [reply("ok") for _ in range(more)]
@@ -191,6 +193,33 @@ def test_a_few_tokens_are_not_worth_an_edit() -> None:
     assert plan(*again(3_000), pressure=Pressure(free="cold"))[0] is not None
     assert plan(*again(1_000), pressure=Pressure(free="cold"))[1] == "Not worth it: less than 2,000 tokens."
     assert plan(*again(1_000), pressure=Pressure(forced=True))[0] is not None
+
+
+def test_auto_protects_less_than_opencode_since_it_can_recall() -> None:
+    work = (prompt("p1"), *steps(21_000, 6_000, 9_000), reply("ok"), prompt("p2", 2), reply("ok", turn=2))
+    cold = Pressure(free="cold")
+    assert (RULE.protect, RULE.minimum, RULE.turns) == (40_000, 20_000, 2)
+    assert letter(*work) == []
+    assert plan(*work, pressure=cold)[0] is None
+    assert plan(*work, pressure=cold, rule=RULE)[0].call_ids == ("c0", "c1")
+    assert plan(*work, pressure=cold, rule=replace(RULE, auto_protect=15_000))[0].call_ids == ("c0",)
+    # What the newest prompt led to is live, and goes only when the window demands it.
+    live = (prompt("p1"), *steps(21_000, 6_000, 9_000), reply("ok"))
+    assert plan(*live, pressure=cold, rule=replace(RULE, auto_turns=2))[0] is None
+    assert plan(*live, prompt("p2", 2), pressure=cold, rule=RULE)[0].call_ids == ("c0", "c1")
+    assert plan(*live, prompt("p2", 2), pressure=cold, rule=replace(RULE, auto_turns=2))[0] is None
+
+
+def test_a_small_window_does_not_make_a_few_tokens_worth_an_edit() -> None:
+    small = limits_of(replace(MODEL, window=16_000, max_output=8_000), ContextSettings())
+    assert small.usable // 8 == 1_000
+
+    def again(tokens: int) -> str:
+        read = (*step(0, tokens, file_path="a"), *step(1, 10, file_path="a"), *[reply("ok")] * 3)
+        return str(plan(prompt("p"), *read, limits=small)[1])
+
+    assert again(1_500).endswith("on a warm cache at least 2,000 should.")
+    assert again(2_500).startswith("it pays after")
 
 
 def test_switched_off_it_clears_nothing_unless_asked() -> None:
@@ -274,7 +303,7 @@ def test_the_cache_is_cold_after_its_lifetime_and_for_another_model() -> None:
 def test_a_prune_clears_only_what_it_may_and_frees_what_it_says(
     session: Session, pressure: Pressure, letter_of_the_rule: bool
 ) -> None:
-    rule = PruneSettings(protect=50, minimum=20, smallest=10, turns=1)
+    rule = PruneSettings(protect=50, minimum=20, smallest=10, turns=1, auto_protect=50, auto_turns=1, least=20)
     counts, past = Counts(Chars4()), session.history
     seen = view(past)
     body, _ = plan_prune(
@@ -306,5 +335,5 @@ def test_victims_are_ranked_from_out_of_date_to_errors() -> None:
         *(reply(call("e0")), result("e0", "x" * 4_000, status="error")),
         *AFTER,
     )
-    ranks = {victim.call_id: victim.rank for victim in victims(view(history(*work)), Counts(Chars4()), LIMITS, RULE)}
+    ranks = {victim.call_id: victim.rank for victim in victims(view(history(*work)), Counts(Chars4()), LIMITS, CAREFUL)}
     assert ranks == {"c1": 0, "c0": 1, "e": 3}

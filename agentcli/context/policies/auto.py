@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
 from agentcli.context.keep import kept_pins, kept_words
-from agentcli.context.limits import Limits
+from agentcli.context.limits import Limits, output_ratio
 from agentcli.context.plan import Plan, PlanTrigger
 from agentcli.context.policies.stretch import divided, nothing, opens_step, opens_turn, stretch
-from agentcli.context.prune import Pressure, plan_prune
+from agentcli.context.price import Edit, price
+from agentcli.context.prune import Pressure, free_because, moment, plan_prune
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, ViewMessage
-from agentcli.core.message import ToolResult
+from agentcli.core.message import Thinking, ToolResult
 from agentcli.core.record import Prune
 
 POLICY = "auto"
@@ -22,6 +24,8 @@ SUMMARY_SHARE = 0.1
 """A summary is expected to take this share of what it replaces, within the two bounds below."""
 SUMMARY_LEAST = 400
 SUMMARY_MOST = 4_000
+SCRATCHPAD = 1_000
+"""Tokens of reasoning that a summary is taken to cost besides itself."""
 CLIPPED = 400
 """Tokens that are left of an output which is cut to its two ends."""
 AIR = 0.8
@@ -29,15 +33,78 @@ AIR = 0.8
 
 
 def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
-    """What to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
+    """What to summarise now. Soft: at a turn boundary, past the mark or because it pays; hard: also between two tool steps; forced:
+    whatever the size.
 
     What was queued for a prune in the part that stays is cleared along with it: the cache is written anew in any case. Where the
     steps that must stay are too large themselves, `clipped` names outputs of theirs to be cut to their two ends.
     """
     before = counts.prompt(view)
     trigger = due(before, limits, settings, forced)
-    if trigger is None:
-        return nothing(POLICY, view, before, _unhurried(before, limits, settings))
+    if trigger is not None:
+        return _planned(trigger, view, before, limits, counts, settings)
+    unhurried = _unhurried(before, limits, settings)
+    if not _may_pay(view, before, limits, settings):
+        return nothing(POLICY, view, before, unhurried)
+    early = _planned("soft", view, before, limits, counts, settings)
+    requests = _requests_to_pay(early, view, limits, counts, settings)
+    if requests > min(settings.compact_horizon, _replies(view)):
+        return nothing(POLICY, view, before, unhurried, _not_yet(requests))
+    pays = f"it pays after {math.ceil(requests)} requests" if requests else "it pays at once: the cache is cold"
+    return replace(early, reasons=(f"{unhurried[:-1]}, but {pays}.", *early.reasons))
+
+
+def due(before: int, limits: Limits, settings: ContextSettings, forced: bool) -> PlanTrigger | None:
+    """Which mark has been passed; none counts while auto-compaction is off."""
+    if forced:
+        return "manual"
+    if not settings.autocompact or before < limits.soft:
+        return None
+    return "hard" if before >= limits.hard else "soft"
+
+
+def _may_pay(view: View, before: int, limits: Limits, settings: ContextSettings) -> bool:
+    """Whether it is worth asking for the price: at a turn boundary, with enough in the window."""
+    boundary = bool(view.messages) and view.messages[-1].is_prompt
+    priced = settings.autocompact and settings.compact_horizon > 0
+    return priced and boundary and before >= max(limits.usable * settings.compact_floor, settings.compact_least)
+
+
+def _requests_to_pay(made: Plan, view: View, limits: Limits, counts: Counts, settings: ContextSettings) -> float:
+    """After how many requests a compaction is cheaper than none: the summary and the writing of the smaller prompt against what
+    each request then reads less. On a cold cache the larger prompt would have to be written too, which is saved at once.
+    """
+    going, kept = set(made.summarised), set(made.kept)
+    gone = sum(counts.block(block) for block in view.blocks if block.seq in going)
+    removed = made.tokens_before - made.tokens_after_estimate
+    if gone < settings.compact_least or removed <= 0:
+        return math.inf
+    (write, read), output = limits.price_ratios, output_ratio(limits.prices)
+    thoughts = sum(counts.block(each) for each in view.blocks if each.seq in kept and isinstance(each.part, Thinking))
+    thoughts = thoughts if limits.preserved_thinking else 0
+    call = (gone + (_expected(gone) + SCRATCHPAD) * output) * settings.compact_price
+    if _is_cold(view, limits):
+        once = thoughts * output - removed * write
+    else:
+        once = price(Edit(removed, made.tokens_after_estimate - counts.head, thoughts), write, read, output)
+    return max(0.0, call + once) / ((removed + thoughts) * read)
+
+
+def _replies(view: View) -> int:
+    """Requests since the last compaction: nobody knows how many will follow, so as many again are counted on."""
+    return sum(message.role == "assistant" for message in stretch(view))
+
+
+def _is_cold(view: View, limits: Limits) -> bool:
+    """Whether the provider's cache had run out when the newest message came."""
+    now = moment(view.messages[-1].blocks[-1].created_at)
+    return now is not None and bool(free_because(view, limits.model, now, limits.cache_lifetime))
+
+
+def _planned(
+    trigger: PlanTrigger, view: View, before: int, limits: Limits, counts: Counts, settings: ContextSettings
+) -> Plan:
+    """The split and what it does, or why none would help."""
     messages = stretch(view)
     sizes = [counts.message(message) for message in messages]
     aim = int(limits.soft * AIR)
@@ -68,15 +135,6 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
         clipped=tuple(clipped),
         tokens_after_estimate=max(0, made.tokens_after_estimate - sum(clipped.values()) - queued.tokens),
     )
-
-
-def due(before: int, limits: Limits, settings: ContextSettings, forced: bool) -> PlanTrigger | None:
-    """Which mark has been passed; none counts while auto-compaction is off."""
-    if forced:
-        return "manual"
-    if not settings.autocompact or before < limits.soft:
-        return None
-    return "hard" if before >= limits.hard else "soft"
 
 
 def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float) -> int:
@@ -159,6 +217,12 @@ def _unhurried(before: int, limits: Limits, settings: ContextSettings) -> str:
     if not settings.autocompact:
         return "Auto-compaction is switched off."
     return f"{before:,} tokens are below the soft mark of {limits.soft:,}."
+
+
+def _not_yet(requests: float) -> str:
+    if math.isinf(requests):
+        return "Too little could be summarised for that to pay."
+    return f"A compaction now would pay only after {math.ceil(requests)} requests."
 
 
 def _infeasible(floor: int, before: int, head: int, carried: int) -> str:

@@ -60,6 +60,28 @@ def test_a_replay_is_repeatable(long_runs: dict[str, Played]):
     assert replay(LONG.records, "auto", SETUP, LONG.planted) == long_runs["auto"]
 
 
+def test_auto_costs_far_less_than_the_plain_prune_rule():
+    opus = Setup(replace(MODEL, window=200_000, max_output=64_000))
+    made = [trace(seed) for seed in (2, 6)]
+    auto, plain = ([replay(each.records, policy, opus) for each in made] for policy in ("auto", "opencode"))
+    assert sum(played.cost for played in auto) < 0.6 * sum(played.cost for played in plain)
+    assert not sum(played.overflows for played in auto)
+
+
+def test_where_no_prune_can_help_a_compaction_that_pays_does():
+    said = [Message("assistant", (Text(f"{n}: " + "words and more " * 200),), 1 + n // 10) for n in range(100)]
+    asked = [Message("user", (Text(f"Now do part {turn}."),), turn) for turn in range(1, 11)]
+    bodies = [body for turn in range(10) for body in (asked[turn], *said[10 * turn : 10 * turn + 10])]
+    records = [Record(n, "", f"2026-01-01T00:{n // 2:02}:00Z", "", body) for n, body in enumerate(bodies, 1)]
+    opus = Setup(replace(MODEL, window=200_000), summary_prices=Prices(1, 5, 0.1, 1.25))
+    marks = replace(opus, settings=ContextSettings(compact_horizon=0))
+    priced, waiting = (replay(records, "auto", setup) for setup in (opus, marks))
+    assert (priced.compactions, priced.prunes, priced.broken) == (1, 0, ())
+    assert waiting.compactions == 0
+    assert priced.summary_cost > 0
+    assert priced.cost < 0.95 * waiting.cost
+
+
 def test_planted_facts_can_be_recalled_after_all_that(long_runs: dict[str, Played]):
     played = long_runs["auto"]
     assert played.kept.facts > 20
@@ -124,9 +146,10 @@ def test_the_real_session_goes_through_auto_without_an_overflow():
 
     records = [Record(seq, "", time, "", body) for seq, (time, body) in enumerate(read(REAL).bodies, 1)]
     opus = replace(MODEL, window=200_000, max_output=64_000)
-    auto, plain = (replay(records, policy, Setup(opus)) for policy in ("auto", "opencode"))
+    auto, plain, sliding = (replay(records, policy, Setup(opus)) for policy in ("auto", "opencode", "sliding"))
     assert (auto.overflows, auto.broken) == (0, ())
-    assert auto.cost < plain.cost
+    assert auto.cost < 0.75 * plain.cost
+    assert auto.cost < 0.75 * sliding.cost
     assert auto.kept.recoverability > 0.9
 
 
@@ -144,7 +167,7 @@ def test_a_reply_that_quotes_what_is_gone_is_charged_for_fetching_it():
         times = ["2026-01-01T00:00:00Z"] * (len(bodies) - 2) + [pause] * 2
         return [Record(n, "", time, "", body) for n, (time, body) in enumerate(zip(times, bodies, strict=True), 1)]
 
-    rules = ContextSettings(prune=PruneSettings(protect=1_000, minimum=1_000))
+    rules = ContextSettings(prune=PruneSettings(auto_protect=1_000, minimum=1_000))
     big = Setup(replace(MODEL, window=2_000_000), settings=rules)
     cleared, kept = (replay(records("2026-01-01T02:00:00Z"), policy, big) for policy in ("auto", "gemini"))
     assert (cleared.prunes, cleared.again) == (1, 1)
