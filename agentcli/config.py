@@ -20,6 +20,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
 from agentcli.providers.retrying import RetryPolicy
+from agentcli.sessions.retention import Retention
 from agentcli.sessions.survey import CheckpointLimits
 
 PREFIX = "AGENTCLI_"
@@ -68,6 +69,7 @@ class Config:
     tools: ToolLimits = ToolLimits()
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     checkpoints: CheckpointLimits = field(default_factory=lambda: CheckpointLimits(seconds=1.0))
+    retention: Retention = field(default_factory=Retention)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     hooks: HookSettings = field(default_factory=HookSettings)
     ui: UiSettings = field(default_factory=UiSettings)
@@ -93,13 +95,26 @@ class Config:
                     yield f"{table}.{name}.{inner}", value
 
 
-SECTIONS = ("general", "agent", "context", "budget", "tools", "retry", "checkpoints", "permissions", "hooks", "ui")
+SECTIONS = (
+    "general",
+    "agent",
+    "context",
+    "budget",
+    "tools",
+    "retry",
+    "checkpoints",
+    "retention",
+    "permissions",
+    "hooks",
+    "ui",
+)
 TABLES = ("providers", "models")
 SHORT = {"prune": "context.prune"}
 """Tables that may be written without the name of the section they belong to."""
 PROJECT_MAY_NOT = (
     "providers",
     "hooks",
+    "retention",
     "general.sandbox",
     "general.sandbox_network",
     "general.mode",

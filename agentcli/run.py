@@ -77,6 +77,7 @@ def _sit_down(options: Options, approve: Approve, ask: AskUser) -> tuple[Termina
     from agentcli.host import TerminalHost
     from agentcli.logs import log_to
     from agentcli.providers.connect import warm
+    from agentcli.sweeping import sweep_later
     from agentcli.ui.settings import from_config
 
     program = Program(options)
@@ -88,6 +89,7 @@ def _sit_down(options: Options, approve: Approve, ask: AskUser) -> tuple[Termina
     warming = Timer(WARM_AFTER, warm, [desk.model.kind])
     warming.daemon = True
     warming.start()
+    sweep_later(program)
     return TerminalHost(program), desk, from_config(program.config.get, program.places.state)
 
 

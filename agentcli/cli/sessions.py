@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
 import typer
 
 from agentcli.app import Program
+from agentcli.cli.pager import page
 from agentcli.cli.tables import say, say_json, table
 from agentcli.core.codec import body_to_json
 from agentcli.core.errors import InputError, UsageError
@@ -18,6 +20,7 @@ from agentcli.core.sanitise import safe
 from agentcli.options import Options
 from agentcli.sessions.info import Info, info_to_json
 from agentcli.sessions.session import Session
+from agentcli.sessions.tree import branches, stem
 
 app = typer.Typer(help="The session store.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -29,7 +32,7 @@ All = Annotated[bool, typer.Option("--all", help="the sessions of all projects")
 
 @app.command("list")
 def list_sessions(all: All = False, json: Json = False, limit: int = 0, cwd: Cwd = "") -> None:
-    """The sessions of this project, last used first."""
+    """The sessions of this project, last used first, each with its branches below it."""
     program = Program(Options(cwd=cwd))
     infos = program.store.list(None if all else program.project)
     infos = infos[:limit] if limit else infos
@@ -38,24 +41,23 @@ def list_sessions(all: All = False, json: Json = False, limit: int = 0, cwd: Cwd
     elif not infos:
         say("No sessions yet. `agentcli` starts one; --all lists those of other projects.")
     else:
-        rows = [[info.id, _when(info), info.records, info.model, info.cost, info.name or info.title] for info in infos]
+        rows = [
+            [info.id, _when(info), info.records, info.model, info.cost, stem(depth) + (info.name or info.title)]
+            for depth, info in branches(infos)
+        ]
         say(table(["id", "last used", "records", "model", "cost $", "title"], rows))
 
 
 @app.command()
 def show(selector: Selector, json: Json = False, offset: int = 0, limit: int = 0, cwd: Cwd = "") -> None:
-    """What was said in a session. --offset and --limit choose records."""
+    """What was said in a session, on a terminal through your pager. --offset and --limit choose records."""
     session = _read(selector, cwd)
-    records = list(session.records())[offset:]
-    records = records[:limit] if limit else records
+    records = islice(session.records(), max(offset, 0), max(offset, 0) + limit if limit > 0 else None)
     if json:
         lines = [{"seq": r.seq, "id": r.id, "time": r.time, "kind": r.kind, **body_to_json(r.body)} for r in records]
         say_json({**info_to_json(session.info), "entries": lines})
         return
-    for record in records:
-        text = _told(record)
-        if text:
-            say(text + "\n")
+    page(safe(text + "\n") for record in records if (text := _told(record)))
 
 
 @app.command()
@@ -106,6 +108,22 @@ def delete(
     info = program.store.find(selector, program.project)
     program.store.delete(info)
     say(f"{info.id} is in the trash. To fetch it back: agentcli sessions delete --undo {info.id}")
+
+
+@app.command()
+def sweep(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would go")] = False, cwd: Cwd = ""
+) -> None:
+    """Move to the trash what the [retention] of your config.toml no longer keeps, in all projects."""
+    from agentcli.sessions.retention import superfluous
+    from agentcli.sessions.retention import sweep as clear
+
+    program = Program(Options(cwd=cwd))
+    retention = program.config.retention
+    gone = superfluous(program.store, retention) if dry_run else clear(program.store, retention).trashed
+    for info in gone:
+        say(f"{info.id}  {_when(info)}  {info.name or info.title}")
+    say(f"{len(gone)} sessions {'would go' if dry_run else 'went'} to the trash.")
 
 
 @app.command()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,11 @@ class Retention:
     total_bytes: int = 0
     trash_days: float = 0.0
 
+    @property
+    def wanted(self) -> bool:
+        """Whether there is any limit."""
+        return bool(self.days or self.count or self.total_bytes or self.trash_days)
+
 
 @dataclass(frozen=True, slots=True)
 class Swept:
@@ -45,9 +49,10 @@ class Swept:
 
 def sweep(store: Store, retention: Retention, now: datetime | None = None) -> Swept:
     """Move what is too old, too many or too large to the trash, oldest first; then empty the trash of what is old there."""
-    now = now or datetime.now(UTC)
+    import shutil
+
     trashed = []
-    for info in _superfluous(store, retention, now):
+    for info in superfluous(store, retention, now):
         with contextlib.suppress(StoreError):  # opened meanwhile, or the disk refuses: it stays
             store.delete(info)
             trashed.append(info)
@@ -58,20 +63,11 @@ def sweep(store: Store, retention: Retention, now: datetime | None = None) -> Sw
     return Swept(tuple(trashed), tuple(removed), freed)
 
 
-def size_on_disk(folder: Path) -> int:
-    """Bytes that a session takes; a file that several sessions share counts in parts."""
-    total = 0.0
-    for here, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                status = os.lstat(os.path.join(here, name))
-                total += status.st_blocks * 512 / max(status.st_nlink, 1)
-    return round(total)
-
-
-def _superfluous(store: Store, retention: Retention, now: datetime) -> Sequence[Info]:
+def superfluous(store: Store, retention: Retention, now: datetime | None = None) -> Sequence[Info]:
+    """What `sweep` would move to the trash, oldest first."""
     if not (retention.days or retention.count or retention.total_bytes):
         return ()
+    now = now or datetime.now(UTC)
     infos = store.list()
     sizes = {info.id: size_on_disk(store.folder(info)) for info in infos} if retention.total_bytes else {}
     left, used = len(infos), sum(sizes.values())
@@ -87,6 +83,17 @@ def _superfluous(store: Store, retention: Retention, now: datetime) -> Sequence[
         left -= 1
         used -= sizes.get(info.id, 0)
     return chosen
+
+
+def size_on_disk(folder: Path) -> int:
+    """Bytes that a session takes; a file that several sessions share counts in parts."""
+    total = 0.0
+    for here, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                status = os.lstat(os.path.join(here, name))
+                total += status.st_blocks * 512 / max(status.st_nlink, 1)
+    return round(total)
 
 
 def _too_old(info: Info, retention: Retention, now: datetime) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from agentcli.sessions.info import Info
 
@@ -12,13 +12,23 @@ def branches(infos: Sequence[Info]) -> Iterator[tuple[int, Info]]:
 
     A session whose parent is not among them stands at the root.
     """
-    present = {info.id for info in infos}
-    children: dict[str, list[Info]] = {}
-    for info in infos:
-        above = info.parent.session if info.parent and info.parent.session in present - {info.id} else ""
-        children.setdefault(above, []).append(info)
-    ahead = [(0, info) for info in reversed(children.get("", ()))]
+    by_id = {info.id: info for info in infos}
+    for depth, each in nested({info.id: info.parent.session if info.parent else "" for info in infos}):
+        yield depth, by_id[each]
+
+
+def nested(parents: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Ids with their depth, each right below its parent; `parents` says of every id where it comes from."""
+    children: dict[str, list[str]] = {}
+    for each, parent in parents.items():
+        children.setdefault(parent if parent in parents and parent != each else "", []).append(each)
+    ahead = [(0, each) for each in reversed(children.get("", ()))]
     while ahead:
-        depth, info = ahead.pop()
-        yield depth, info
-        ahead += [(depth + 1, child) for child in reversed(children.get(info.id, ()))]
+        depth, each = ahead.pop()
+        yield depth, each
+        ahead += [(depth + 1, child) for child in reversed(children.get(each, ()))]
+
+
+def stem(depth: int) -> str:
+    """What stands before a title at this depth, for people."""
+    return "  " * (depth - 1) + "└ " if depth else ""

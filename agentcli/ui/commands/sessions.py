@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentcli.core.errors import UsageError
+from agentcli.sessions.tree import nested, stem
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.draw import Item
 from agentcli.ui.view import Choice
@@ -30,9 +31,11 @@ async def resume(stage: Stage, selector: str) -> None:
 
 
 async def sessions(stage: Stage, _: str) -> None:
-    """List this project's sessions, newest first: /sessions"""
-    found = stage.host.sessions()
-    stage.say(*[f"{one.get('id', '')}  {_label(one)}  ({_detail(one)})" for one in found] or ["No session yet."])
+    """List this project's sessions, newest first, each with its branches below it: /sessions"""
+    found = {str(one.get("id", "")): one for one in stage.host.sessions()}
+    tree = nested({each: str((one.get("parent") or {}).get("session", "")) for each, one in found.items()})
+    lines = [f"{each}  {stem(depth)}{_label(found[each])}  ({_detail(found[each])})" for depth, each in tree]
+    stage.say(*(lines or ["No session yet."]))
 
 
 async def rename(stage: Stage, name: str) -> None:

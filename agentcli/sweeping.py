@@ -1,0 +1,51 @@
+"""Once a day, in the background of a session, what retention no longer keeps goes to the trash."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from threading import Timer
+
+from agentcli.app import Program
+from agentcli.core.errors import AgentError
+
+SWEPT = "swept"
+"""The file in the state folder whose time says when sessions were last swept."""
+DAY = 86_400.0
+SWEEP_AFTER = 5.0
+"""Seconds after the start: the person comes first."""
+
+_log = logging.getLogger(__name__)
+
+
+def sweep_later(program: Program) -> None:
+    """Sweep in a thread of its own, if the user wants any retention and it is due."""
+    if program.config.retention.wanted and due(program.places.state / SWEPT):
+        sweeping = Timer(SWEEP_AFTER, sweep_now, [program])
+        sweeping.daemon = True
+        sweeping.start()
+
+
+def sweep_now(program: Program) -> None:
+    """Sweep, and remember when. Nobody waits for it, so trouble goes to the log."""
+    from agentcli.sessions.retention import sweep
+
+    stamp = program.places.state / SWEPT
+    try:
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.touch()
+        swept = sweep(program.store, program.config.retention)
+    except (AgentError, OSError) as error:
+        _log.warning("sessions could not be swept: %s", error)
+        return
+    _log.info("retention moved %d sessions to the trash, removed %d", len(swept.trashed), len(swept.removed))
+
+
+def due(stamp: Path, now: float | None = None) -> bool:
+    """Whether the last sweep is a day ago, or lies in the future of a clock that was set back."""
+    try:
+        since = (time.time() if now is None else now) - stamp.stat().st_mtime
+    except OSError:
+        return True
+    return not 0 <= since < DAY

@@ -1,0 +1,136 @@
+"""`agentcli sessions` and resuming, as a user has them."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from tests.e2e.program import Program
+from tests.terminal import Terminal
+
+
+def say_once(program: Program, words: str, *arguments: str) -> str:
+    """One prompt in a session of its own, or in the one that `arguments` resume; the session's id."""
+    ran = program.run(*arguments, "-p", words, "-m", "script:echo", "-o", "json")
+    assert ran.code == 0, ran.err
+    return str(ran.result["session_id"])
+
+
+def listed(program: Program) -> list[dict[str, object]]:
+    return list(json.loads(program.run("sessions", "list", "--json").out))
+
+
+def test_forks_are_listed_below_what_they_came_from(program: Program) -> None:
+    first = say_once(program, "the root")
+    other = say_once(program, "another")
+    fork = program.run("sessions", "fork", first, "--at", "2").out.strip()
+    twig = say_once(program, "deeper", "resume", fork, "--fork")
+    lines = program.run("sessions", "list").out.splitlines()[1:]
+    order = [line.split()[0] for line in lines]
+    assert order.index(fork) == order.index(first) + 1
+    assert order.index(twig) == order.index(fork) + 1
+    depths = {line.split()[0]: line.find("└") for line in lines}
+    assert depths[first] == depths[other] == -1
+    assert 0 < depths[fork] < depths[twig]
+    parents = {one["id"]: one["parent"] for one in listed(program)}
+    assert parents[fork] == {"session": first, "seq": 2, "kind": "fork"}
+    assert len(program.records(fork)) == 2
+
+
+def test_a_fork_at_a_record_that_is_not_there_says_which_there_are(program: Program) -> None:
+    first = say_once(program, "hello")
+    ran = program.run("sessions", "fork", first, "--at", "99")
+    assert ran.code == 42
+    assert "has no record 99" in ran.err
+
+
+def test_show_prints_plainly_where_nobody_pages(program: Program) -> None:
+    first = say_once(program, "hello")
+    whole = program.run("sessions", "show", first).out
+    assert "#2 user" in whole
+    assert "#3 assistant" in whole
+    part = program.run("sessions", "show", first, "--offset", "2", "--limit", "1").out
+    assert part.startswith("#3 assistant")
+    assert "#2" not in part
+    entries = json.loads(program.run("sessions", "show", first, "--json", "--offset", "1", "--limit", "1").out)[
+        "entries"
+    ]
+    assert [entry["seq"] for entry in entries] == [2]
+
+
+def test_show_goes_through_the_pager_on_a_terminal(program: Program) -> None:
+    first = say_once(program, "hello \x1b[31mred")
+    program.more = {"PAGER": "cat -A; echo paged"}
+    with Terminal(
+        [sys.executable, "-m", "agentcli", "sessions", "show", first],
+        columns=100,
+        rows=30,
+        env=program.env,
+        cwd=str(program.work),
+    ) as t:
+        assert t.wait() == 0
+        screen = "\n".join(t.history())
+    assert "#2 user$" in screen
+    assert "paged" in screen
+    assert "^[[31m" not in screen
+
+
+def test_a_session_that_is_open_elsewhere_can_be_read_or_forked(program: Program) -> None:
+    first = say_once(program, "hello")
+    (folder,) = program.sessions.glob(f"*/{first}")
+    holder = program.start("resume", first, "-p", "on", "-m", "script:long-reply:200@100", "-o", "stream-json")
+    try:
+        assert holder.stdout is not None
+        while '"delta":' not in holder.stdout.readline().replace(" ", ""):
+            pass
+        refused = program.run("resume", first, "-p", "me too", "-m", "script:echo")
+        assert refused.code != 0
+        assert f"process {holder.pid}" in refused.err
+        assert f"agentcli sessions show {first}" in refused.err
+        assert f"agentcli resume {first} --fork" in refused.err
+        assert "#2 user" in program.run("sessions", "show", first).out
+        copy = say_once(program, "in a copy", "resume", first, "--fork")
+        assert copy != first
+        assert folder.is_dir()
+        assert program.run("sessions", "delete", first).code != 0
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+def test_a_deleted_session_is_fetched_back(program: Program) -> None:
+    first = say_once(program, "precious")
+    assert first in program.run("sessions", "delete", first).out
+    assert listed(program) == []
+    assert program.run("resume", first, "-p", "x", "-m", "script:echo").code != 0
+    assert program.run("sessions", "delete", "--undo", first).code == 0
+    assert [one["id"] for one in listed(program)] == [first]
+    assert program.run("sessions", "check").out == "1 of 1 sessions are sound.\n"
+
+
+def test_a_damaged_session_is_found_by_check_and_doctor_and_mended(program: Program) -> None:
+    first = say_once(program, "hello")
+    (record,) = program.sessions.glob(f"*/{first}/records/000003-*")
+    record.write_bytes(record.read_bytes()[:-20])
+    assert "1 damaged" in program.run("doctor").out
+    ran = program.run("sessions", "check", "--json")
+    assert ran.code == 1
+    [report] = json.loads(ran.out)
+    assert next(problem["seq"] for problem in report["problems"] if problem["severity"] == "error") == 3
+    assert "damaged/" in program.run("sessions", "check", "--repair").out
+    assert program.run("sessions", "check").code == 0
+    assert "0 damaged" in program.run("doctor").out
+    assert say_once(program, "go on", "resume", first) == first
+
+
+def test_retention_sweeps_what_it_says_and_nothing_by_default(program: Program) -> None:
+    ids = [say_once(program, f"number {n}") for n in range(3)]
+    assert program.run("sessions", "sweep").out == "0 sessions went to the trash.\n"
+    program.config("[retention]\ncount = 1\n")
+    would = program.run("sessions", "sweep", "--dry-run").out
+    assert ids[0] in would
+    assert ids[1] in would
+    assert len(listed(program)) == 3
+    program.run("sessions", "sweep")
+    assert [one["id"] for one in listed(program)] == [ids[2]]
+    assert program.run("sessions", "delete", "--undo", ids[0]).code == 0
