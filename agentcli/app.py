@@ -191,6 +191,7 @@ class Program:
             place=self.place(),
             tool_options=self._tool_options,
             changes=self._changes,
+            policy=self.policy_asked,
             sandbox=self.sandbox.state,
             approve=self.approve,
             ask=self.ask,
@@ -275,6 +276,11 @@ class Program:
             if any(self.env.get(name) for name in (*KEY_VARIABLES[provider], BASE_URL_VARIABLES[provider])):
                 return model
         raise CredentialsError(NO_KEY)
+
+    @property
+    def policy_asked(self) -> str:
+        """The policy that this run asks for by `--set`; empty where it leaves the choice to session and configuration."""
+        return self.config.context.policy if self.config.origins.get("context.policy") == "--set" else ""
 
     def _context(self) -> ContextSettings:
         """The context settings with the preset worked in: what this run asks for goes before it, environment and config after."""

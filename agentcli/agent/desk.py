@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -17,9 +18,9 @@ from agentcli.agent.execute import Kit, Permit, RunTool
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permit import Gate, Repeats
-from agentcli.agent.ports import Approve, AskUser, Prompt, Window
+from agentcli.agent.ports import Approve, AskUser, Glance, Prompt, Window
 from agentcli.agent.purse import Purse
-from agentcli.agent.reports import changes, cost_lines
+from agentcli.agent.reports import acts, cache_lines, changes, cost_lines, job_lines
 from agentcli.agent.room import Room
 from agentcli.agent.settings import AgentSettings, HookSettings
 from agentcli.agent.talk import Manner, Talk
@@ -27,6 +28,7 @@ from agentcli.agent.workplace import SessionWorkplace
 from agentcli.context.budget import Spent
 from agentcli.context.lab.shown import show
 from agentcli.context.limits import limits_of
+from agentcli.context.marks import prunes_from
 from agentcli.context.oversize import is_oversize, reference, size_of
 from agentcli.context.policies import plan
 from agentcli.context.settings import POLICIES, BudgetSettings, ContextSettings, PolicyName
@@ -68,6 +70,8 @@ class Outfit:
     tool_options: Callable[[Mode], Mapping[str, Any]] = lambda _: {}
     jobs: Callable[[], Jobs] = Jobs
     strict: bool = False
+    policy: str = ""
+    """The policy that this run asks for, whatever the session had before."""
     changes: Callable[[Journal], Makes | None] = lambda _: None
     sandbox: str = ""
     """What holds commands, in a word for the status line."""
@@ -90,7 +94,9 @@ class OpenDesk:
             preview=lambda tool, given: outfit.preview(self._work, tool, given),
             save=outfit.save_rule,
             repeats=Repeats(outfit.agent.repeat_limit),
+            later=self._later,
         )
+        self._opened_at = journal.history.last_seq
         self.jobs = outfit.jobs()
         self._outside = {journal.folder / "outputs"} if journal.folder else set()
         self._work = self._workplace()
@@ -284,6 +290,35 @@ class OpenDesk:
             "No budget is set. For example: budget.session.cost = 5.0 in config, or --set budget.task.tokens=200000."
         ]
 
+    def cache_report(self) -> Sequence[str]:
+        """How well the provider's cache works in this session."""
+        return cache_lines(self._talk.health, self.model.prices)
+
+    def tasks_report(self) -> Sequence[str]:
+        """The background jobs."""
+        return job_lines(self.jobs.all(), time.time())
+
+    def acts_report(self) -> Sequence[str]:
+        """What was done unasked before the session was opened this time."""
+        return list(acts(record for record in self._journal.records() if record.seq <= self._opened_at))
+
+    def background(self) -> bool:
+        """Send the running command to the background; false when none runs."""
+        return self.jobs.send_away()
+
+    def glance(self) -> Glance:
+        """What the status line tells besides the window."""
+        talk, health = self._talk, self._talk.health
+        usage, cost = talk.spent()
+        state = talk.purse.state(Spent(self.history.usage.total, self.history.cost), Spent(usage.total, cost))
+        return Glance(
+            sandbox=self.sandbox,
+            prunes=prunes_from(limits_of(self.model, talk.room.settings), talk.room.settings),
+            hit_rate=health.hit_rate if health.requests else None,
+            budget=max((budget.used(spent) for budget, spent in state), default=None),
+            jobs=len(self.jobs.running()),
+        )
+
     def diff(self) -> str:
         """This session's changes to files as a unified diff."""
         return changes(self._journal.records())
@@ -318,7 +353,7 @@ class OpenDesk:
             record=self._record,
             printed=self._work.printed,
         )
-        policy = cast(PolicyName, history.policy or outfit.context.policy)
+        policy = cast(PolicyName, outfit.policy or history.policy or outfit.context.policy)
         hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)
         room = Room(replace(outfit.context, policy=policy), outfit.summariser, hooks)
         purse = Purse(outfit.budget, outfit.approve)
@@ -343,6 +378,12 @@ class OpenDesk:
         if self._cover is None:
             return await self._outfit.run(tool, work, call_id, given)
         return await self._cover.run(self._outfit.run, tool, work, call_id, given, harmless=harmless)
+
+    def _later(self, call: ToolCall) -> Sequence[tuple[ToolCall, Tool]]:
+        """The calls of the same reply that come after this one."""
+        calls, tools = list(self._calls), {tool.name: tool for tool in self._outfit.tools}
+        after = calls[calls.index(call.call_id) + 1 :] if call.call_id in calls else []
+        return [(self._calls[each], tools[self._calls[each].name]) for each in after if self._calls[each].name in tools]
 
     async def _leave_plan(self, plan: str) -> None:
         """The person approved the plan: go on in the mode that was chosen with it."""

@@ -22,9 +22,6 @@ from agentcli.core.record import Trigger
 if TYPE_CHECKING:
     from agentcli.agent.talk import Talk
 
-FUTILE = 2
-"""Compactions in a row that free too little before the loop is stopped."""
-
 
 class Room:
     """The space of one session. `summariser` connects the model that writes summaries for a given model."""
@@ -33,7 +30,7 @@ class Room:
         self.settings = settings
         self._summariser = summariser
         self._hooks = hooks
-        self._futile = 0
+        self._futile = False
         self._futile_size = 0
         self._calls_left = settings.max_summary_calls
 
@@ -51,16 +48,16 @@ class Room:
         if boundary or self.settings.policy != "opencode":
             for event in self._prune(talk, limits):
                 yield event
+        if limits.near_a_mark(talk.size(), self.settings.exact_count_margin):
+            await talk.count_exactly()
         due = plan(self.settings.policy, talk.view(), limits, talk.counts, self.settings)
-        if due.trigger is not None and (boundary or due.trigger != "soft") and self._worth_trying(talk):
+        over = talk.size() > limits.usable
+        wanted = due.trigger is not None and (boundary or due.trigger != "soft") and self._worth_trying(talk)
+        if wanted or (over and self.settings.autocompact):
             async for event in self.compact(talk, interrupt, "auto"):
                 yield event
-        size = talk.size()
-        if size > limits.usable and self._futile >= FUTILE:
-            raise ContextError(
-                f"The context holds {size:,} tokens of {limits.usable:,} and cannot be made smaller. "
-                "Unpin messages (/unpin), start anew (/new), or take a model with a larger window (/model)."
-            )
+        if talk.size() > limits.usable and not interrupt.is_set():
+            raise ContextError(_too_full(talk.size(), limits.usable, self.settings.autocompact))
 
     async def compact(
         self, talk: Talk, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = ""
@@ -136,5 +133,14 @@ class Room:
         shrunk = ended.status == "compressed" and ended.tokens_after < ended.tokens_before * (
             1 - self.settings.min_shrink
         )
-        self._futile = 0 if shrunk else self._futile + 1
+        self._futile = not shrunk
         self._futile_size = talk.size()
+
+
+def _too_full(size: int, usable: int, tried: bool) -> str:
+    why = "and cannot be made smaller" if tried else "and auto-compaction is switched off"
+    cure = "Unpin messages (/unpin)" if tried else "Compact by hand (/compress)"
+    return (
+        f"The context holds {size:,} tokens of {usable:,} {why}. "
+        f"{cure}, start anew (/new), or take a model with a larger window (/model)."
+    )

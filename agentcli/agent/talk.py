@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ from agentcli.core.message import Message, Part, Text, ToolResult, Usage
 from agentcli.core.model import Model, Request, ToolSchema
 from agentcli.core.record import Body, Failure, Prune, Settings
 
+COUNT_PATIENCE = 5.0
+"""Seconds that an exact count may take."""
 KEEP_EVERY = 0.5
 """Seconds between two savings of a streaming reply; the journal may space them out further, to one a second."""
 
@@ -154,10 +157,22 @@ class Talk:
         """Tokens of the next prompt, as well as they can be known."""
         return self.counts.prompt(self.view())
 
+    async def count_exactly(self) -> None:
+        """Ask the provider how large the next prompt is; where it does not say in time, the estimate stands."""
+        with contextlib.suppress(TimeoutError):
+            tokens = await asyncio.wait_for(self.model.count(self._assembled()), COUNT_PATIENCE)
+            if tokens is not None:
+                self.counts.know(self.view(), tokens)
+
     def request(self) -> Request:
         """The next request. The same records give the same bytes."""
+        request = self._checked(self._assembled())
+        self._sent = request, time.time()
+        return request
+
+    def _assembled(self) -> Request:
         manner = self.manner
-        request = assemble(
+        return assemble(
             self.view(),
             manner.system,
             manner.tools,
@@ -166,9 +181,6 @@ class Talk:
             max_output=manner.max_output,
             counts=self.counts,
         )
-        request = self._checked(request)
-        self._sent = request, time.time()
-        return request
 
     def _checked(self, request: Request) -> Request:
         """The request, if all that must hold of it holds. In tests a breach raises; a user's session is mended and it is logged."""

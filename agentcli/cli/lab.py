@@ -113,7 +113,7 @@ def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
 def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
     context = program.config.context
     limits = limits_of(program.spec_for(history), context)
-    name = policy or history.policy or context.policy
+    name = policy or program.policy_asked or history.policy or context.policy
     return plan_by(name, view(history), limits, program.counts_for(history), context, forced=force)
 
 

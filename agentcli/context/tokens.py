@@ -32,6 +32,7 @@ class Counts:
         self.calibration: Calibration = from_json({})
         self.doubt = doubt
         self._remember = remember
+        self._known: tuple[View, int] | None = None
         self._sizes: dict[int, tuple[Part | ToolResult, float]] = {}
         self._compaction: Record | None = None
 
@@ -82,6 +83,8 @@ class Counts:
         added or cleared since. Where the characters say `doubt` times as much as the report, they decide: some servers report
         only what they did not have in their own cache.
         """
+        if self._known is not None and self._known[0] is view:
+            return self._known[1]
         whole = max(self.head, round(self.calibration.head(self.model))) + self.view(view)
         if not isinstance(self.rule, Calibrated):
             return whole
@@ -89,6 +92,10 @@ class Counts:
         if reported is None or whole > max(2_000, self.doubt * reported):
             return whole
         return reported
+
+    def know(self, view: View, tokens: int) -> None:
+        """Take the provider's own count of the prompt that shows this very view; it holds until the view changes."""
+        self._known = (view, tokens)
 
     def overhead(self, system: Sequence[str], tools: Sequence[ToolSchema]) -> int:
         """Tokens that stand before the first message."""
