@@ -33,9 +33,9 @@ AIR = 0.8
 
 
 def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
-    """What to summarise now. Soft: at a turn boundary, past the mark or because it pays; hard: also between two tool steps; forced:
-    whatever the size.
+    """What to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
 
+    Below the soft mark a turn boundary is also used when that is cheaper than to go on as it is, see `compact_horizon`.
     What was queued for a prune in the part that stays is cleared along with it: the cache is written anew in any case. Where the
     steps that must stay are too large themselves, `clipped` names outputs of theirs to be cut to their two ends.
     """
@@ -71,8 +71,10 @@ def _may_pay(view: View, before: int, limits: Limits, settings: ContextSettings)
 
 
 def _requests_to_pay(made: Plan, view: View, limits: Limits, counts: Counts, settings: ContextSettings) -> float:
-    """After how many requests a compaction is cheaper than none: the summary and the writing of the smaller prompt against what
-    each request then reads less. On a cold cache the larger prompt would have to be written too, which is saved at once.
+    """After how many requests a compaction is cheaper than none, or infinity where it takes away too little.
+
+    The summary and the writing of the smaller prompt stand against what each request then reads less. On a cold cache the larger
+    prompt would have to be written anew as well, which is saved at once.
     """
     going, kept = set(made.summarised), set(made.kept)
     gone = sum(counts.block(block) for block in view.blocks if block.seq in going)
@@ -91,7 +93,7 @@ def _requests_to_pay(made: Plan, view: View, limits: Limits, counts: Counts, set
 
 
 def _replies(view: View) -> int:
-    """Requests since the last compaction: nobody knows how many will follow, so as many again are counted on."""
+    """Requests whose replies are still in view: nobody knows how many will follow, so no more than these are counted on."""
     return sum(message.role == "assistant" for message in stretch(view))
 
 
