@@ -48,7 +48,7 @@ class Room:
         if boundary or self.settings.policy != "opencode":
             for event in self._prune(talk, limits):
                 yield event
-        if limits.near_a_mark(talk.size(), self.settings.exact_count_margin):
+        if talk.size() > limits.usable or limits.near_a_mark(talk.size(), self.settings.exact_count_margin):
             await talk.count_exactly()
         due = plan(self.settings.policy, talk.view(), limits, talk.counts, self.settings)
         over = talk.size() > limits.usable
@@ -56,8 +56,13 @@ class Room:
         if wanted or (over and self.settings.autocompact):
             async for event in self.compact(talk, interrupt, "auto"):
                 yield event
-        if talk.size() > limits.usable and not interrupt.is_set():
-            raise ContextError(_too_full(talk.size(), limits.usable, self.settings.autocompact))
+        if talk.size() <= limits.usable or interrupt.is_set():
+            return
+        # An estimate alone does not stop the work while the window may still hold it: then the provider decides.
+        if await talk.count_exactly() or talk.size() > limits.window:
+            size = talk.size()
+            if size > limits.usable:
+                raise ContextError(_too_full(size, limits.usable, self.settings.autocompact))
 
     async def compact(
         self, talk: Talk, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = ""

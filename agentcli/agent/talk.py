@@ -157,12 +157,14 @@ class Talk:
         """Tokens of the next prompt, as well as they can be known."""
         return self.counts.prompt(self.view())
 
-    async def count_exactly(self) -> None:
-        """Ask the provider how large the next prompt is; where it does not say in time, the estimate stands."""
+    async def count_exactly(self) -> bool:
+        """Ask the provider how large the next prompt is. False, and the estimate stands, where it does not say in time."""
         with contextlib.suppress(TimeoutError):
             tokens = await asyncio.wait_for(self.model.count(self._assembled()), COUNT_PATIENCE)
             if tokens is not None:
                 self.counts.know(self.view(), tokens)
+                return True
+        return False
 
     def request(self) -> Request:
         """The next request. The same records give the same bytes."""

@@ -65,7 +65,7 @@ def test_close_to_a_mark_the_provider_is_asked_for_its_count(tmp_path: Path) -> 
     desk = open_desk(tmp_path, [], model=SMALL, context=ContextSettings(exact_count_margin=10.0), repeat_limit=0)
     desk.talk.model = model
     say_to(desk, "go")
-    assert len(asked) == 2
+    assert len(asked) == 2, "once before each of the two requests"
     far = open_desk(tmp_path, [], model=SMALL, context=ContextSettings(exact_count_margin=0.0))
     far.talk.model = model
     say_to(far, "go")
