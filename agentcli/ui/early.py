@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import select
+import signal
 import sys
 import termios
 import threading
@@ -45,6 +47,7 @@ class EarlyTerminal:
         self.status = status[: self._wide_enough]
         termios.tcsetattr(keyboard, termios.TCSANOW, _raw(self._before))
         _write(screen, f"{BRACKETED_PASTE}{self.lines[0]}\r\n{self.lines[1]}")
+        self.guard()
         if select.select([keyboard], [], [], 0)[0]:
             # Typed before we were here: the terminal has made a line feed of Enter, which would mean a new line to us.
             self._take(os.read(keyboard, 65536).replace(b"\n", b"\r"))
@@ -75,7 +78,8 @@ class EarlyTerminal:
 
     def restore(self) -> None:
         """Put the terminal back as it was found; nothing typed is thrown away. Does no harm twice."""
-        termios.tcsetattr(self._keyboard, termios.TCSADRAIN, self._before)
+        # Not TCSADRAIN: a terminal that nobody reads from would hold us for ever.
+        termios.tcsetattr(self._keyboard, termios.TCSANOW, self._before)
 
     def hand_over(self) -> bytes:
         """Leave the screen to an editor; returns what was typed so far."""
@@ -84,10 +88,20 @@ class EarlyTerminal:
 
     def leave(self) -> None:
         """Take the prompt off the screen, if it still stands, and restore: nobody will read it."""
-        if self._standing:
-            _write(self.screen, "\r\x1b[A\x1b[J" + PLAIN_PASTE)
+        # A terminal that is gone takes nothing back.
+        with contextlib.suppress(OSError, termios.error):
+            _write(self.screen, ("\r\x1b[A\x1b[J" if self._standing else "") + PLAIN_PASTE)
             self._standing = False
-        self.restore()
+            self.restore()
+
+    def guard(self) -> None:
+        """Have signals end the program at once, the terminal restored: for as long as there is no work to be ended first."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._end)
+
+    def _end(self, number: int, _: object) -> None:
+        self.leave()
+        os._exit(128 + number)
 
     def _take(self, data: bytes) -> None:
         if not data:

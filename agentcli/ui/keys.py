@@ -146,7 +146,7 @@ def _leaving(keys: KeyBindings, editor: Editor, drafting: Filter) -> None:
 
     @keys.add(Keys.SIGINT)
     def signalled(event: KeyPressEvent) -> None:
-        editor.deeds.act("break")
+        editor.deeds.act("signal")
 
 
 def _moving(keys: KeyBindings, editor: Editor, drafting: Filter, menu: Filter) -> None:

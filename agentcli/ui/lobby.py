@@ -34,6 +34,7 @@ def run(open_: Open, *, prompts: Sequence[str] = (), early: EarlyTerminal | None
     try:
         return asyncio.run(Lobby(standing).run(open_, prompts))
     finally:
+        standing.guard()
         standing.restore()
 
 
@@ -65,6 +66,7 @@ class Lobby:
         if loading.cancelling() or loading.exception() is not None:
             self.editor.leave(1)
             code = await _code(reading)
+            self.early.guard()
             self._clear()
             typed = [*self.waiting, self.editor.draft.text]
             # What was typed for a program that does not come up can at least be copied.
@@ -111,8 +113,8 @@ class Lobby:
 
     def act(self, act: Act) -> None:
         """Only leaving makes sense by now."""
-        if act in ("leave", "break"):
-            self.editor.leave(130 if act == "break" else 0)
+        if act in ("leave", "break", "signal"):
+            self.editor.leave(0 if act == "leave" else 130)
 
     def press(self, key: str) -> None:
         """No dialog can be open."""

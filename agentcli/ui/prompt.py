@@ -30,9 +30,20 @@ FLUSH = 0.05
 """Seconds that a lone Esc waits for the rest of a sequence."""
 
 Act = Literal[
-    "interrupt", "break", "leave", "mode", "output", "thinking", "search", "keys", "editor", "background", "redraw"
+    "interrupt",
+    "break",
+    "signal",
+    "leave",
+    "mode",
+    "output",
+    "thinking",
+    "search",
+    "keys",
+    "editor",
+    "background",
+    "redraw",
 ]
-"""What a key can ask for besides editing and sending."""
+"""What a key can ask for besides editing and sending; `signal` is SIGINT from outside."""
 
 
 class Deeds(Protocol):

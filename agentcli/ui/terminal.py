@@ -101,15 +101,17 @@ class Terminal:
 
     async def close(self) -> None:
         """End what goes on, give the terminal back, and say how to come again."""
+        for number in (*_SIGNALS, signal.SIGINT):
+            # We are leaving already, and soon: nothing is to break into the saving.
+            asyncio.get_running_loop().add_signal_handler(number, lambda: None)
         self._asking.close()
         await self.repl.stop()
-        for number in _SIGNALS:
-            asyncio.get_running_loop().remove_signal_handler(number)
         for task in self._tasks[1:]:
             task.cancel()
         self._say_goodbye()
         await asyncio.wait(self._tasks)
         self.console.desk.close()
+        self._lobby.early.guard()
 
     @property
     def working(self) -> bool:
@@ -152,6 +154,8 @@ class Terminal:
                 self.repl.interrupt()
             case "break":
                 self._break()
+            case "signal":
+                self._break(leaving=INTERRUPTED)
             case "leave":
                 self.console.leave()
             case "mode":
@@ -211,13 +215,13 @@ class Terminal:
         for prompt in prompts:
             self.submit(prompt)
 
-    def _break(self) -> None:
-        """Ctrl-C: interrupt, else clear, else leave when it comes twice."""
+    def _break(self, leaving: int = 0) -> None:
+        """Ctrl-C: interrupt, else clear, else leave when it comes twice; `leaving` is the exit code where nothing was broken off."""
         now = time.monotonic()
         twice, self._broken_at = now - self._broken_at < TWICE, now
         self._broke_off = self.working or (twice and self._broke_off)
         if twice and not self.editor.draft.text:
-            self.console.leave(INTERRUPTED if self._broke_off else 0)
+            self.console.leave(INTERRUPTED if self._broke_off else leaving)
         elif self.working:
             self.repl.interrupt()
         elif self.editor.draft.text:
