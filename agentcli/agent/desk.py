@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
-from agentcli.agent import loop, rewound
+from agentcli.agent import loop, rewound, titling
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.cover import Cover, Makes
 from agentcli.agent.execute import Kit, Permit, RunTool
@@ -33,7 +33,7 @@ from agentcli.context.oversize import is_oversize, reference, size_of
 from agentcli.context.policies import plan
 from agentcli.context.settings import POLICIES, BudgetSettings, ContextSettings, PolicyName
 from agentcli.context.tokens import Counts
-from agentcli.core.errors import InputError
+from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Event, Noticed, Recorded
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
@@ -105,6 +105,7 @@ class OpenDesk:
         self._cover = Cover(makes, self._record) if makes else None
         self._harmless: set[str] = set()
         self._talk = self._begin(model)
+        self._titled = False
         self._told_mode: Mode = "ask"
 
     @property
@@ -248,6 +249,33 @@ class OpenDesk:
     def rename(self, name: str) -> Sequence[Event]:
         """Give the session a name that `resume` takes."""
         return [self._record(Title(name=name))]
+
+    async def improve_title(self) -> Sequence[Event]:
+        """Once a session has something to be named after, have the cheap model think of a title; for when nothing else goes on.
+
+        Nothing where that is switched off, done, or not to be paid for.
+        """
+        if self._titled or not self._outfit.agent.titles or not titling.wanted(self.history):
+            return []
+        self._titled = True
+        model, size = self._cheap_model(), self._talk.size()
+        if model is None or self._overspent():
+            return []
+        title, spent = await titling.improved(self.history, model, size)
+        return [self._record(title), *spent] if title.title or spent else []
+
+    def _cheap_model(self) -> Model | None:
+        try:
+            model = self._outfit.summariser(self.model)
+        except AgentError:
+            return None  # no key for it, say: the first words of the prompt are a title, too
+        return model if titling.is_cheap(model.spec, self.model) else None
+
+    def _overspent(self) -> bool:
+        usage, cost = self._talk.spent()
+        session = Spent(self.history.usage.total, self.history.cost)
+        state = self._talk.purse.state(session, Spent(usage.total, cost))
+        return any(budget.used(spent) >= 1 for budget, spent in state)
 
     def window(self) -> Window:
         """What fills the context window now."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agentcli.agent.execute import Permit
@@ -28,7 +28,10 @@ NOBODY = "Nobody is there to allow it, so it is denied"
 
 @dataclass(slots=True)
 class Gate:
-    """Lets calls through. `rules` grows by what the person allows for the session; `save` keeps an "always"."""
+    """Lets calls through. `rules` grows by what the person allows for the session; `save` keeps an "always".
+
+    `later` tells which calls of the same reply come after one.
+    """
 
     rules: Rules
     mode: Mode
@@ -39,6 +42,9 @@ class Gate:
     repeats: Repeats
     after_plan: Mode = "ask"
     """The mode that an approved plan is carried out in: auto-edit where the person said so for the session."""
+    later: Callable[[ToolCall], Sequence[tuple[ToolCall, Tool]]] = lambda _: ()
+    _allowed: dict[str, str] = field(default_factory=dict)
+    """The calls that were allowed together with one before them, each with what was shown of it."""
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
         """Decide about one call; ask if need be. What a person edited is decided about again, as it will run."""
@@ -51,7 +57,12 @@ class Gate:
         except ToolError as error:
             # Nobody is asked about a call that cannot work, such as an edit that cannot be made; the model is told at once.
             return Permit(call, None, str(error), "error")
+        if self._allowed.pop(call.call_id, None) == ask.preview:
+            return _permit(call, replace(decision, decision="allow", rule="user:all"))
+        ask = replace(ask, others=self._others(call) if ask.kind != "plan" else ())
         answer = await self.approve(ask)
+        if answer is not None and answer.choice == "all":
+            self._allowed = {other.call.call_id: other.preview for other in ask.others}
         if answer is None:
             why = f"{decision.why}. {NOBODY}".lstrip(". ")
             return _permit(call, replace(decision, decision="deny", why=why))
@@ -76,6 +87,19 @@ class Gate:
             kind="plan" if tool.name == "exit_plan" else _KINDS.get(tool.effect, "input"),
             always=decision.always,
         )
+
+    def _others(self, call: ToolCall) -> tuple[Ask, ...]:
+        return tuple(ask for ask in (self._asking(*each) for each in self.later(call)) if ask is not None)
+
+    def _asking(self, call: ToolCall, tool: Tool) -> Ask | None:
+        """What would be asked about a call as things stand; None where nothing would be, or no person could tell yet."""
+        try:
+            check(tool.schema.parameters, call.input)
+            decision = self._decide(call, tool)
+            ask = self._ask(call, tool, decision) if decision.decision == "ask" else None
+        except ToolError:
+            return None
+        return ask if ask is not None and ask.kind != "plan" else None
 
     def _answered(self, call: ToolCall, tool: Tool, decision: Decision, answer: Answer) -> Permit:
         if answer.choice == "no":

@@ -30,16 +30,19 @@ class Ask:
     preview: str
     kind: Literal["command", "diff", "input", "plan"] = "input"
     always: str = ""
+    others: tuple[Ask, ...] = ()
+    """The later calls of the same reply that will be asked about as well, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What the person said: allow once, for this session, always, or no. `words` go to the model with a no.
 
-    `input` replaces the call's input when the person edited the proposal.
+    `all` allows this call once and, as they were shown, all `others` of the question. `input` replaces the call's input when
+    the person edited the proposal.
     """
 
-    choice: Literal["once", "session", "always", "no"]
+    choice: Literal["once", "session", "always", "all", "no"]
     words: str = ""
     input: Mapping[str, Any] | None = None
 
@@ -57,6 +60,22 @@ class Prompt:
 
     text: str
     parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What the status line tells of a session besides its window.
+
+    `sandbox` is a word. `prunes` is the size of the window in tokens below which nothing is pruned, 0 where it does not prune by
+    itself. `hit_rate` is the share of all input that came from the cache, 0 to 1, None before the first request. `budget` is the
+    share used of the budget that is used most, None where none is set. `jobs` run in the background.
+    """
+
+    sandbox: str = ""
+    prunes: int = 0
+    hit_rate: float | None = None
+    budget: float | None = None
+    jobs: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from agentcli.context.cache import Health
 from agentcli.core.message import Message, ToolResult, Usage
-from agentcli.core.record import Compaction, Failure, Record
+from agentcli.core.model import Prices
+from agentcli.core.record import Compaction, Failure, Prune, Record
+from agentcli.tools.jobs import Job
 
 
 def cost_lines(records: Iterable[Record]) -> Sequence[str]:
@@ -19,6 +22,49 @@ def cost_lines(records: Iterable[Record]) -> Sequence[str]:
     return [line for model, (requests, usage, cost) in sums.items() for line in _lines(model, requests, usage, cost)]
 
 
+def cache_lines(health: Health, prices: Prices | None) -> Sequence[str]:
+    """How well the provider's cache works: its hit rate, tokens and USD by kind, and what rewrote it."""
+    if not health.requests:
+        return ["Nothing has been asked yet, so nothing is cached."]
+    tokens = {
+        "fresh": health.fresh,
+        "cache write": health.written,
+        "cache read": health.read,
+        "output": health.output,
+    }
+    costs = health.costs(prices) if prices is not None else {}
+    return [
+        f"{health.hit_rate:.1%} of all input came from the cache, in {health.requests} requests; {health.misses} missed it.",
+        *(
+            f"  {kind:11} {count:>12,} tokens  {f'${costs[kind]:,.4f}' if kind in costs else 'price unknown'}"
+            for kind, count in tokens.items()
+        ),
+        f"{health.compactions} compactions, {health.prunes} prunes, {health.recalls} outputs recalled.",
+        health.words() or "Nothing is wrong with it.",
+    ]
+
+
+def job_lines(jobs: Sequence[Job], now: float) -> Sequence[str]:
+    """The background jobs of a session, oldest first; `now` is seconds since the epoch."""
+    if not jobs:
+        return ["There are no background jobs. Ctrl-B sends a running command to the background."]
+    return [_job(job, now) for job in jobs]
+
+
+def acts(records: Iterable[Record]) -> Iterator[str]:
+    """What was done to a session unasked, as its records tell it: compactions and prunes, oldest first."""
+    for record in records:
+        match record.body:
+            case Compaction(trigger=trigger, status="compressed") as body if trigger != "manual":
+                yield f"{_when(record)} Compaction: {body.tokens_before:,} → {body.tokens_after:,} tokens ({trigger}, {body.policy})"
+            case Compaction(trigger=trigger, status=status) if trigger != "manual":
+                yield f"{_when(record)} Compaction: {status.replace('_', ' ')} ({trigger})"
+            case Prune(call_ids=calls, tokens=tokens, reason=reason):
+                yield f"{_when(record)} Pruned {len(calls)} old outputs, {tokens:,} tokens. {reason}"
+            case _:
+                pass
+
+
 def changes(records: Iterable[Record]) -> str:
     """Every edit of a session as one unified diff, in the order in which they were made."""
     diffs = [
@@ -27,6 +73,18 @@ def changes(records: Iterable[Record]) -> str:
         if isinstance(record.body, ToolResult) and not record.body.failed and record.body.metadata.get("diff")
     ]
     return "\n".join(diffs)
+
+
+def _job(job: Job, now: float) -> str:
+    seconds = (now - job.started) if job.ended is None else job.ended.seconds
+    minutes, rest = divmod(int(seconds), 60)
+    took = f"{minutes} m {rest:02} s" if minutes else f"{rest} s"
+    last = bytes(job.fresh).decode("utf-8", "replace").rstrip("\n").rpartition("\n")[2]
+    return f"{job.id}  {job.state}, {took}  $ {job.command}" + (f"\n       {last}" if last else "")
+
+
+def _when(record: Record) -> str:
+    return record.time[:16].replace("T", " ")
 
 
 def _spent(records: Iterable[Record]) -> Iterator[tuple[str, Usage, float | None]]:

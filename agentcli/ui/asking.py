@@ -13,7 +13,7 @@ from agentcli.agent.ports import Answer, Ask
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
 from agentcli.ui import diff
-from agentcli.ui.cells import expand, wrap
+from agentcli.ui.cells import clip, expand, wrap
 from agentcli.ui.dialogs import Cancelled, Edited, Outcome, Picked, matching, press
 from agentcli.ui.prompt import Editor
 from agentcli.ui.screen import Screen
@@ -146,30 +146,36 @@ class Asking:
             self._editor.repaint()
 
     def _approval(self, ask: Ask, changed: dict[str, Any] | None, chosen: int) -> Dialog:
-        body = self._preview(ask, changed)
-        size = self._screen.size
-        if len(body) > max(size.rows - 10, 3):
-            # What does not fit goes to the scrollback, whole: nothing is approved that was not shown.
-            self._screen.print(Printed(("", *body)))
-            self._screen.flush()
-            body = [self._screen.look.theme.paint("dim", f"  ({len(body)} lines, shown above)")]
+        body = self._fitting(self._preview(ask, changed))
         if ask.why:
-            body += [self._screen.look.theme.paint("dim", row) for row in wrap(safe(ask.why), size.columns - 2)]
+            columns = self._screen.size.columns - 2
+            body += [self._screen.look.theme.paint("dim", row) for row in wrap(safe(ask.why), columns)]
         title = safe(ask.title) or ask.call.name
         if ask.kind == "plan":
             return Dialog(
                 title, tuple(body), _PLAN, chosen, hint="e edits the plan · Esc goes on planning", editable=True
             )
         always = safe(ask.always)
-        choices = (
+        choices: tuple[Choice, ...] = (
             Choice("Yes, once", keys="y"),
             Choice("Yes, for this session"),
             Choice(f"Always: {always}" if always else "Always (no rule would cover just this)"),
             Choice("No, and tell it what to do instead", keys="n"),
         )
-        return Dialog(
-            title, tuple(body), choices, chosen, hint="1-4, y, n · e edits it first · Esc says no", editable=True
-        )
+        if ask.others:
+            choices += (
+                Choice(f"Yes, and to all {len(ask.others) + 1} of this reply (shows the others first)", keys="a"),
+            )
+        hint = f"1-{len(choices)}, y, n · e edits it first · Esc says no"
+        return Dialog(title, tuple(body), choices, chosen, hint=hint, editable=True)
+
+    def _fitting(self, body: list[str]) -> list[str]:
+        """A body for a dialog. What does not fit goes to the scrollback, whole: nothing is approved that was not shown."""
+        if len(body) <= max(self._screen.size.rows - 10, 3):
+            return body
+        self._screen.print(Printed(("", *body)))
+        self._screen.flush()
+        return [self._screen.look.theme.paint("dim", f"  ({len(body)} lines, shown above)")]
 
     def _preview(self, ask: Ask, changed: dict[str, Any] | None) -> list[str]:
         look, columns = self._screen.look, self._screen.size.columns - 2
@@ -204,8 +210,20 @@ class Asking:
                 return Answer("session")
             case 2:
                 return Answer("always") if ask.always else None
+            case 4:
+                return await self._all(ask)
             case _:
                 return await self._refusal()
+
+    async def _all(self, ask: Ask) -> Answer | None:
+        """Yes to this call and all others of the reply, once those were shown; None to go back to the one."""
+        body: list[str] = []
+        for number, other in enumerate(ask.others, 2):
+            heading = clip(f"{number}. {safe(other.title) or other.call.name}", self._screen.size.columns - 2)
+            body += ["", self._screen.look.theme.paint("strong", heading), *self._preview(other, None)]
+        choices = (Choice("Yes, to all of them", keys="ya"), Choice("One after another", keys="n"))
+        dialog = Dialog(f"The other {len(ask.others)} of this reply", tuple(self._fitting(body)), choices, chosen=1)
+        return Answer("all") if await self._show(dialog, drop=True) == Picked(0) else None
 
     async def _refusal(self) -> Answer | None:
         line = Dialog("No. What should it do instead?", entry="> ", hint="Enter sends, also when empty · Esc goes back")

@@ -131,7 +131,7 @@ class Console:
         self.screen.status = self.telling
         for record in desk.history.entries[-replay or len(desk.history.entries) :]:
             self.screen.hear(Recorded(record))
-        self.screen.change(replace(self.state, todo=desk.history.todo))
+        self.screen.change(replace(self.state, todo=desk.history.todo, acts=()))
         self.screen.refresh()
 
     def draft(self, text: str) -> None:

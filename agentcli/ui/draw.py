@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MENU_ROWS = 8
 RUNNING_ROWS = 5
 TODO_ROWS = 8
+MARKS_FROM = 100
+"""Columns from which on the status line names the marks of the window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +107,25 @@ def status_line(status: Status, columns: int, theme: Theme) -> str:
 def _fact(status: Status, name: str, columns: int) -> str:
     match name:
         case "context" if status.usable:
-            mark = f" (compacts at {100 * status.soft / status.usable:.0f}%)" if status.soft and columns >= 100 else ""
-            return f"ctx {100 * status.used / status.usable:.0f}%{mark}"
+            return f"ctx {100 * status.used / status.usable:.0f}%{_marks(status) if columns >= MARKS_FROM else ''}"
         case "cost" if status.cost is not None:
             return f"${status.cost:.2f}"
-        case "cache" if status.cached and status.used:
-            return f"cache {min(100 * status.cached / status.used, 100):.0f}%"
-        case "model" | "mode" | "branch" | "session" | "extra":
+        case "budget" if status.budget is not None:
+            return f"budget {100 * status.budget:.0f}%"
+        case "cache" if status.hit_rate is not None:
+            return f"cache {100 * status.hit_rate:.0f}%"
+        case "jobs" if status.jobs:
+            return f"{status.jobs} job{'s' if status.jobs > 1 else ''}"
+        case "model" | "mode" | "branch" | "session" | "extra" | "sandbox":
             return str(getattr(status, name))
         case _:
             return ""
+
+
+def _marks(status: Status) -> str:
+    marks = {"prunes": status.prunes, "compacts": status.soft}
+    words = [f"{what} {100 * size / status.usable:.0f}%" for what, size in marks.items() if size]
+    return f" ({', '.join(words)})" if words else ""
 
 
 def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int, int]]:

@@ -85,8 +85,9 @@ class PlainTerminal:
         self.say("", f"Permission needed: {ask.title}", *ask.preview.rstrip("\n").split("\n"), ask.why)
         always = f"3 always ({ask.always}), " if ask.always else ""
         self._lines.drop()
+        several = f", 5 all {len(ask.others) + 1} of this reply" if ask.others else ""
         while True:
-            answer = await self._ask(f"1 yes once, 2 yes for this session, {always}4 no? ")
+            answer = await self._ask(f"1 yes once, 2 yes for this session, {always}4 no{several}? ")
             word = (answer if answer is not None else "n").strip().lower()
             match _ANSWERS.get(word):
                 case "once":
@@ -95,11 +96,20 @@ class PlainTerminal:
                     return Answer("session")
                 case "always" if ask.always:
                     return Answer("always")
+                case _ if word in ("5", "all") and ask.others:
+                    if await self._all(ask):
+                        return Answer("all")
                 case _ if word in ("", "4", "n", "no"):
                     words = await self._ask("What should it do instead? ") if answer else ""
                     return Answer("no", words or "")
                 case _:
-                    self.say("Please answer 1, 2, 3 or 4.")
+                    self.say("Please answer with one of the numbers.")
+
+    async def _all(self, ask: Ask) -> bool:
+        """Whether the other calls of the reply are allowed too; they are printed first."""
+        for other in ask.others:
+            self.say("", other.title, *other.preview.rstrip("\n").split("\n"))
+        return await self.confirm(f"Allow all {len(ask.others) + 1}?")
 
     async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
         """Put the model's questions; None at the end of input."""

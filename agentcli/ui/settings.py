@@ -18,7 +18,7 @@ class Settings:
     """How the terminal looks and behaves.
 
     `notify_after` is in seconds of work; `state` the folder for the prompt history; `status` names the facts of the status line
-    (model, mode, context, cost, cache, branch, session, extra); `status_command` prints the extra one. `keys` are those of `agentcli.ui.keys.KEYS` that the person wants elsewhere.
+    (model, mode, jobs, context, cost, budget, cache, extra, branch, sandbox, session); `status_command` prints the extra one. `keys` are those of `agentcli.ui.keys.KEYS` that the person wants elsewhere.
     """
 
     state: Path | None = None

@@ -10,8 +10,9 @@ import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentcli.agent.ports import Desk
+from agentcli.agent.ports import Desk, Glance
 from agentcli.core.sanitise import safe_line
+from agentcli.ui.commands.offers import Glances
 from agentcli.ui.view import Status
 
 SCRIPT_SECONDS = 2.0
@@ -31,14 +32,19 @@ class Telling:
     def __call__(self) -> Status:
         """The status now."""
         window, now = self.desk.window(), self.desk.history
+        glance = self.desk.glance() if isinstance(self.desk, Glances) else Glance()
         status = Status(
             model=self.desk.model.name,
             mode=self.desk.mode,
             used=window.used,
             usable=window.usable,
             soft=window.soft,
-            cached=window.cached,
+            prunes=glance.prunes,
+            hit_rate=glance.hit_rate,
             cost=now.cost,
+            budget=glance.budget,
+            jobs=glance.jobs,
+            sandbox=safe_line(glance.sandbox),
             session=safe_line(now.name or now.title or self.desk.journal.id)[:40],
             branch=safe_line(_branch(self.desk.cwd)),
             extra=self.extra,

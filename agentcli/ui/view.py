@@ -115,19 +115,29 @@ class Dialog:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the status line tells. Tokens of the window, where pruning and compaction begin; cost in USD."""
+    """What the status line tells, and in which order.
+
+    Tokens of the window; `prunes` and `soft` are where pruning and compaction begin. Cost in USD; `hit_rate` and `budget` are
+    shares, None where unknown or not set; `jobs` run in the background.
+    """
 
     model: str = ""
     mode: str = ""
     used: int = 0
     usable: int = 0
     soft: int = 0
-    cached: int = 0
+    prunes: int = 0
+    hit_rate: float | None = None
     cost: float | None = None
+    budget: float | None = None
+    jobs: int = 0
+    sandbox: str = ""
     session: str = ""
     branch: str = ""
     extra: str = ""
-    shown: tuple[str, ...] = ("model", "mode", "context", "cost", "cache", "branch", "session", "extra")
+    shown: tuple[str, ...] = (
+        "model", "mode", "jobs", "context", "cost", "budget", "cache", "extra", "branch", "sandbox", "session",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

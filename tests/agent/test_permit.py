@@ -85,3 +85,31 @@ def test_plan_mode_changes_nothing_and_says_why(tmp_path: Path) -> None:
     say_to(desk, "go")
     assert not (tmp_path / "a.txt").exists()
     assert "plan mode" in results(desk)[0].output
+
+
+def test_all_calls_of_a_reply_are_allowed_at_once_as_they_were_shown(tmp_path: Path) -> None:
+    made = [call("bash", command=f"make part{n}") for n in range(3)]
+    person = Person(Answer("all"))
+    desk = open_desk(
+        tmp_path, [say("", *made), say("", call("bash", command="make more")), say("Done.")], person=person
+    )
+    say_to(desk, "go")
+    first, after = person.asked
+    assert [other.preview for other in first.others] == ["make part1", "make part2"]
+    assert after.preview == "make more"
+    assert after.others == ()
+    assert [result.status == "denied" for result in results(desk)] == [False, False, False, True]
+
+
+def test_what_needs_no_approval_or_cannot_work_is_not_among_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    reply = [
+        call("bash", command="make a"),
+        call("read", file_path="a.txt"),
+        call("edit", file_path="a.txt", old_string="zwei", new_string="drei"),
+        call("bash", command="make b"),
+    ]
+    person = Person(Answer("no"), Answer("no"))
+    desk = open_desk(tmp_path, [say("", *reply), say("I see.")], person=person)
+    say_to(desk, "go")
+    assert [[other.preview for other in ask.others] for ask in person.asked] == [["make b"], []]

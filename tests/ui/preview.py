@@ -11,10 +11,11 @@ import importlib
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agentcli.agent.ports import Approve, Ask, AskUser, Prompt, Window
+from agentcli.agent.ports import Approve, Ask, AskUser, Glance, Prompt, Window
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
     CallDelta,
@@ -110,7 +111,7 @@ class ScriptedDesk:
         word, *rest = prompt.text.split() or [""]
         plays = {
             "long": self._long, "edit": self._edit, "run": self._run, "plan": self._plan, "ask": self._ask, "think": self._think,
-            "tools": self._tools, "fail": self._fail, "long-command": self._long_command, "both": self._both, "slow": self._slow, "crash": self._crash,
+            "several": self._several, "tools": self._tools, "fail": self._fail, "long-command": self._long_command, "both": self._both, "slow": self._slow, "crash": self._crash,
         }  # fmt: skip
         play = plays.get(word, self._echo)
         async for event in play(rest if word in plays else [prompt.text], interrupt):
@@ -216,6 +217,21 @@ class ScriptedDesk:
             ToolResult("c2", "bash", "success", output, True, "whole.txt", f"bash {ran}", metadata={"exit_code": 0})
         )
 
+    async def _several(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        asks = [
+            Ask(
+                ToolCall(f"s{n}", "bash", {"command": f"make part{n}"}),
+                f"$ make part{n}",
+                "",
+                f"make part{n}",
+                "command",
+            )
+            for n in range(3)
+        ]
+        answer = await self.approve(replace(asks[0], others=tuple(asks[1:])))
+        async for event in self._echo([f"several {answer.choice if answer else None}"], interrupt):
+            yield event
+
     async def _tools(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
         calls = [ToolCall(f"r{n}", "read", {"file_path": f"src/module_{n}.py"}) for n in range(3)]
         yield TextDelta("Let me look.\n\n")
@@ -310,6 +326,18 @@ class ScriptedDesk:
     def background(self) -> bool:
         self.sent_away = True
         return True
+
+    def glance(self) -> Glance:
+        return Glance("bubblewrap", 30_000, 0.87, 0.25, 2)
+
+    def cache_report(self) -> Sequence[str]:
+        return ["87.0% of all input came from the cache"]
+
+    def tasks_report(self) -> Sequence[str]:
+        return ["job-1  running, 3 s  $ make"]
+
+    def acts_report(self) -> Sequence[str]:
+        return ["2026-01-01 10:00 Pruned 3 old outputs."]
 
     def close(self) -> None: ...
 

@@ -64,3 +64,15 @@ def test_a_typo_in_a_command_is_told(tmp_path: Path) -> None:
         t.until("lists the commands")
         t.send("/modle\r")
         t.until("Did you mean /mode or /model?")
+
+
+def test_several_calls_are_allowed_by_one_line_once_all_are_printed(tmp_path: Path) -> None:
+    with plain(tmp_path) as t:
+        t.until("lists the commands")
+        t.send("several\r")
+        t.until("5 all 3 of this reply?")
+        t.send("5\r")
+        t.until("make part2")
+        t.until("y or n?")
+        t.send("y\r")
+        t.until("several all")

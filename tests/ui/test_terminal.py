@@ -628,3 +628,38 @@ def _until(holds: object, seconds: float = 20.0) -> None:
     while not holds():  # type: ignore[operator]
         assert time.monotonic() < ends
         time.sleep(0.05)
+
+
+def test_all_calls_of_a_reply_are_allowed_at_once_after_they_were_shown(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("several\r")
+        t.until("5. Yes, and to all 3 of this reply")
+        assert not any("make part1" in row for row in t.screen())
+        t.send("a")
+        t.until("One after another")
+        shown = "\n".join(t.screen())
+        assert "$ make part1" in shown
+        assert "$ make part2" in shown
+        t.send("n")
+        t.until("5. Yes, and to all 3 of this reply")
+        t.send("5")
+        t.until("One after another")
+        t.send("y")
+        t.until("several all")
+
+
+def test_the_state_at_a_glance_is_told_by_line_and_command(tmp_path: Path) -> None:
+    with preview(tmp_path, 140) as t:
+        t.until("demo/demo · ask · 2 jobs · ctx 7% (prunes 18%, compacts 65%) · budget 25% · cache 87%")
+        t.until("bubblewrap")
+        t.send("/cache\r")
+        t.until("87.0% of all input came from the cache")
+        t.send("/tasks\r")
+        t.until("job-1  running, 3 s  $ make")
+        t.send("tools\r")
+        t.until("You said: looked")
+        t.send("/why\r")
+        t.until("2026-01-01 10:00 Pruned 3 old outputs.")
+        t.settle()
+        assert sum("Pruned nothing: too little to gain." in row for row in t.history()) == 2

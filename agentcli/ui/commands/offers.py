@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol, runtime_checkable
 
-from agentcli.agent.ports import Desk
+from agentcli.agent.ports import Desk, Glance
 from agentcli.core.event import Event
 
 Topic = Literal["permissions", "doctor", "stats", "budget"]
@@ -70,4 +70,30 @@ class Backgrounds(Protocol):
 
     def background(self) -> bool:
         """Send it there; false when no command runs."""
+        ...
+
+
+@runtime_checkable
+class Glances(Protocol):
+    """A desk that tells more than its window for the status line."""
+
+    def glance(self) -> Glance:
+        """How things stand; cheap enough for every frame."""
+        ...
+
+
+@runtime_checkable
+class Watches(Protocol):
+    """A desk that knows how its cache does, what runs behind the conversation, and what was done unasked earlier."""
+
+    def cache_report(self) -> Sequence[str]:
+        """Lines for people: hit rate, tokens and cost by kind, and what rewrote the cache."""
+        ...
+
+    def tasks_report(self) -> Sequence[str]:
+        """The background jobs, a line or two each."""
+        ...
+
+    def acts_report(self) -> Sequence[str]:
+        """What was done unasked before the session was opened this time, oldest first."""
         ...

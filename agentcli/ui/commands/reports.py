@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentcli.core.errors import UsageError
 from agentcli.core.message import Message
 from agentcli.ui import diff
+from agentcli.ui.commands.offers import Watches
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.draw import todo_lines
 
@@ -49,7 +50,22 @@ async def tools(stage: Stage, _: str) -> None:
 
 async def why(stage: Stage, _: str) -> None:
     """List what was done automatically in this session, and why: /why"""
-    stage.say(*stage.state.acts or ("Nothing was done automatically so far.",))
+    earlier = stage.desk.acts_report() if isinstance(stage.desk, Watches) else ()
+    stage.say(*((*earlier, *stage.state.acts) or ("Nothing was done automatically so far.",)))
+
+
+async def cache(stage: Stage, _: str) -> None:
+    """Show how much the provider's cache saves, and what rewrote it: /cache"""
+    if not isinstance(stage.desk, Watches):
+        raise UsageError("Nothing is known of the cache here.")
+    stage.say(*stage.desk.cache_report())
+
+
+async def tasks(stage: Stage, _: str) -> None:
+    """List the background jobs and what they printed last: /tasks"""
+    if not isinstance(stage.desk, Watches):
+        raise UsageError("There are no background jobs here.")
+    stage.say(*stage.desk.tasks_report())
 
 
 async def copy(stage: Stage, _: str) -> None:
