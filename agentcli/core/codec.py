@@ -98,8 +98,9 @@ def body_to_json(body: Body) -> Json:
             return {"pins": seq}
         case Retry(attempt, delay, reason):
             return {"attempt": attempt, "delay": delay, "reason": reason}
-        case Title(title, name):
-            return {"title": title, "name": name}
+        case Title(title, name, model, usage, cost):
+            called: Json = {"title": title, "name": name}
+            return called | ({"model": model, "usage": usage_to_json(usage), "cost": cost} if usage.total else {})
         case Todo(items):
             return {"items": [_todo_to_json(item) for item in items]}
         case Checkpoint(data):

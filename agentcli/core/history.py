@@ -110,8 +110,9 @@ def evolve(history: History, record: Record) -> History:
             return replace(history, pins=history.pins | {seq})
         case Unpin(seq):
             return replace(history, pins=history.pins - {seq})
-        case Title(title, name):
-            return replace(history, title=title or history.title, name=name or history.name)
+        case Title(title, name, _, usage, cost):
+            named = replace(history, title=title or history.title, name=name or history.name)
+            return replace(named, usage=history.usage + usage, cost=_add(history.cost, cost))
         case Todo(items):
             return replace(history, todo=items)
         case Settings():

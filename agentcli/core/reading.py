@@ -215,6 +215,11 @@ def _failure(raw: Mapping[str, Any]) -> Failure:
     return Failure(text(raw, "message", None), text(raw, "where"), usage, number(raw, "cost"))
 
 
+def _title(raw: Mapping[str, Any]) -> Title:
+    usage = usage_from_json(table(raw, "usage"))
+    return Title(text(raw, "title"), text(raw, "name"), text(raw, "model"), usage, number(raw, "cost"))
+
+
 def _undo(raw: Mapping[str, Any]) -> Undo:
     return Undo(whole(raw, "undoes", None), cast(UndoTarget, text(raw, "target", "compaction")))
 
@@ -240,7 +245,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Body]] = {
     "pin": lambda raw: Pin(whole(raw, "pins", None)),
     "unpin": lambda raw: Unpin(whole(raw, "pins", None)),
     "retry": lambda raw: Retry(whole(raw, "attempt", None), number(raw, "delay") or 0.0, text(raw, "reason", None)),
-    "title": lambda raw: Title(text(raw, "title"), text(raw, "name")),
+    "title": _title,
     "todo": lambda raw: Todo(tuple(map(_todo, items(raw, "items", dict, None)))),
     "checkpoint": lambda raw: Checkpoint(table(raw, "data")),
     "settings": _settings,

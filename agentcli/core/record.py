@@ -136,10 +136,16 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """What the session is called: `title` by us, `name` by the user. An empty field leaves the former value."""
+    """What the session is called: `title` by us, `name` by the user. An empty field leaves the former value.
+
+    `usage` and `cost` are what the `model` took that thought of the title, if one did.
+    """
 
     title: str = ""
     name: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,8 @@ def note(info: Info, record: Record, head: str) -> Info:
             return _spent(replace(info, time=replace(times, compacting=record.time)), usage, cost)
         case Failure(usage=usage, cost=cost):
             return _spent(info, usage, cost)
-        case Title(title, name):
-            return replace(info, title=title or info.title, name=name or info.name)
+        case Title(title, name, _, usage, cost):
+            return _spent(replace(info, title=title or info.title, name=name or info.name), usage, cost)
         case Settings(model, mode):
             return replace(info, model=model or info.model, mode=mode or info.mode)
         case _:

@@ -56,6 +56,7 @@ def open_desk(
     saved: list[str] | None = None,
     journal: Any = None,
     changes: Any = lambda _: None,
+    summariser: Model | None = None,
     **agent: Any,
 ) -> OpenDesk:
     """A desk that works in `folder`."""
@@ -66,7 +67,7 @@ def open_desk(
 
     outfit = Outfit(
         connect=lambda name: Scripted(replace(model, id=name.partition("/")[2]), script),
-        summariser=lambda _: made,
+        summariser=lambda _: summariser or made,
         estimator=Counts,
         tools=tools(),
         run=run,
