@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,14 +13,17 @@ import typer
 
 from agentcli.app import Program
 from agentcli.cli.tables import say, say_json
+from agentcli.context.compaction import Summary, Task
 from agentcli.context.lab.shown import plan_json
 from agentcli.context.lab.shown import show as shown
 from agentcli.context.limits import limits_of
 from agentcli.context.plan import Plan
 from agentcli.context.policies import plan as plan_by
 from agentcli.context.settings import POLICIES
+from agentcli.context.tokens import Counts
 from agentcli.context.view import view
 from agentcli.core.history import History
+from agentcli.core.model import ModelSpec
 from agentcli.core.record import Record
 from agentcli.options import LAST, Options
 
@@ -79,6 +84,7 @@ def compare(
     policies: Policies = ALL_POLICIES,
     json: Json = False,
     svg: Annotated[str, typer.Option("--svg", help="write the plot of the first session to this file")] = "",
+    summariser: Annotated[str, typer.Option("--summariser", help="write summaries with this model (costs money)")] = "",
     html: Annotated[str, typer.Option("--html", help="write a page with tables and plots to this file")] = "",
     model: Model = "",
     settings: Set = None,
@@ -92,7 +98,11 @@ def compare(
     recorded = {name: _records(program, name) for name in sessions}
     spec = program.spec_for(program.history(sessions[0]))
     context = program.config.context
-    found = report.compare(recorded, [name.strip() for name in policies.split(",")], Setup(spec, context))
+    cheap = program.spec(spec.summary_model or spec.name)
+    setup = Setup(spec, context, summary_prices=cheap.prices)
+    if summariser:
+        setup = replace(setup, summarise=_written_by(program, summariser, spec))
+    found = report.compare(recorded, [name.strip() for name in policies.split(",")], setup)
     limits = limits_of(spec, context)
     first = next(iter(found.played))
     series = {name: played.sizes for name, played in found.played[first].items()}
@@ -115,6 +125,24 @@ def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
     limits = limits_of(program.spec_for(history), context)
     name = policy or program.policy_asked or history.policy or context.policy
     return plan_by(name, view(history), limits, program.counts_for(history), context, forced=force)
+
+
+def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task, Counts], Summary]:
+    """Summaries by a real model. Each gets a connection of its own, since each runs in an event loop of its own."""
+    from agentcli.agent.summaries import summarise
+    from agentcli.agent.summaries.brief import Brief
+    from agentcli.agent.summaries.secretary import Secretary
+    from agentcli.context.snapshot import SnapshotSettings
+
+    context = program.config.context
+    usable = limits_of(main, context).usable
+
+    def write(task: Task, counts: Counts) -> Summary:
+        brief = Brief(context, SnapshotSettings(), counts, usable, main, "", (), (), {})
+        secretary = Secretary(program.connect(name), context.max_summary_calls)
+        return asyncio.run(summarise(task, brief, secretary)).summary
+
+    return write
 
 
 def _records(program: Program, name: str) -> Sequence[Record]:

@@ -1,0 +1,93 @@
+"""The commands that report something, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e.program import Program
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["models", "--json"],
+        ["tools", "--json"],
+        ["config", "show", "--json"],
+        ["sessions", "list", "--json"],
+        ["sessions", "check", "--json"],
+        ["permissions", "show", "--json"],
+        ["stats", "--json"],
+    ],
+    ids=" ".join,
+)
+def test_reports_are_json_when_asked(program: Program, arguments: list[str]) -> None:
+    assert program.run("-p", "hi", "-m", "script:echo").code == 0
+    ran = program.run(*arguments)
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)
+
+
+def test_a_session_is_listed_shown_found_renamed_forked_exported_deleted_and_fetched_back(program: Program) -> None:
+    program.run("-p", "where is the needle", "-m", "script:echo")
+    [listed] = json.loads(program.run("sessions", "list", "--json").out)
+    session = listed["id"]
+    assert listed["title"] == "where is the needle"
+    assert "where is the needle" in program.run("sessions", "show", session).out
+    assert session in program.run("sessions", "search", "needle").out
+    assert program.run("sessions", "rename", session, "hay").code == 0
+    assert program.run("resume", "hay", "-p", "again", "-m", "script:echo").out == "again\n"
+    fork = program.run("sessions", "fork", "hay").out.strip()
+    assert fork != session
+    exported = program.base / "out.json"
+    assert program.run("sessions", "export", "hay", "-f", "json", "--keep-secrets", "-o", str(exported)).code == 0
+    imported = program.run("sessions", "import", str(exported)).out.strip()
+    assert [r["kind"] for r in program.records(imported)] == [r["kind"] for r in program.records(session)]
+    assert program.run("sessions", "delete", session).code == 0
+    assert program.run("resume", session, "-p", "x", "-m", "script:echo").code == 42
+    assert program.run("sessions", "delete", "--undo", session).code == 0
+    assert program.run("resume", session, "-p", "back", "-m", "script:echo").out == "back\n"
+
+
+def test_explain_reads_a_line_and_answers_a_line(program: Program) -> None:
+    calls = [
+        {"id": "1", "tool": "bash", "input": {"command": "ls -la | head"}},
+        {"id": "2", "tool": "bash", "input": {"command": "find . -exec rm {} +"}},
+        {"id": "3", "tool": "read", "input": {"file_path": "a.txt"}},
+    ]
+    ran = program.run("permissions", "explain", "--json", "-", stdin="\n".join(map(json.dumps, calls)) + "\n")
+    answers = [json.loads(line) for line in ran.out.splitlines()]
+    assert [(answer["id"], answer["decision"]) for answer in answers] == [("1", "allow"), ("2", "ask"), ("3", "allow")]
+    assert all({"rule", "why"} <= set(answer) for answer in answers)
+    denied = program.run("permissions", "explain", "ls", "--deny", "bash(ls *)")
+    assert denied.out.startswith("deny")
+
+
+def test_a_setting_is_written_and_says_where_it_came_from(program: Program) -> None:
+    assert program.run("config", "set", "context.policy", "gemini").code == 0
+    assert program.run("config", "get", "context.policy").out == "gemini\n"
+    assert "config.toml" in program.run("config", "show", "--origin").out
+    assert program.run("config", "path").out.strip().endswith("agentcli/config.toml")
+    assert program.run("config", "set", "context.soft", "warm").code == 52
+    assert program.run("config", "get", "context.polcy").code == 52
+
+
+def test_the_doctor_names_what_is_missing(program: Program) -> None:
+    out = program.run("doctor").out
+    assert "ANTHROPIC_API_KEY" in out
+    assert "sandbox" in out
+    assert "sessions" in out
+
+
+def test_plans_and_comparisons_need_no_key(program: Program) -> None:
+    for n in range(6):
+        (program.work / f"f{n}.txt").write_text("some words\n" * 50)
+    assert program.run("-p", "go", "-m", "script:steps:4").code == 0
+    plan = json.loads(program.run("context", "plan", "--json", "--policy", "opencode").out)
+    assert plan["policy"] == "opencode"
+    session = json.loads(program.run("sessions", "list", "--json").out)[0]["id"]
+    page = program.base / "lab.html"
+    found = program.run("context", "compare", session, "--policies", "auto,opencode", "--json", "--html", str(page))
+    assert set(json.loads(found.out)["total"]) == {"auto", "opencode"}
+    assert "://" not in page.read_text().replace("http://www.w3.org/2000/svg", "")
