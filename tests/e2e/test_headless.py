@@ -236,3 +236,51 @@ def test_a_hook_is_told_of_a_compaction_and_cannot_break_it(program: Program) ->
 def test_no_session_writes_nothing(program: Program) -> None:
     assert program.run("-p", "hi", "-m", "script:echo", "--no-session").code == 0
     assert not program.sessions.exists()
+
+
+def test_a_resumed_session_has_its_model_mode_and_todo_list_back(program: Program) -> None:
+    script = program.base / "script.json"
+    todo = {"name": "todo", "input": {"todos": [{"content": "find the bug", "status": "in_progress"}]}}
+    script.write_text(json.dumps({"replies": [{"calls": [todo]}, {"text": "Noted."}], "then": "repeat"}))
+    assert program.ask("-p", "plan it", "-m", f"script:{script}", "--mode", "auto-edit").code == 0
+    again = {"replies": [{"calls": [{"name": "todo", "input": {}}]}, {"text": "Still noted."}]}
+    script.write_text(json.dumps(again))
+    ran = program.ask("resume", "--last", "-p", "what is left?")
+    init = ran.lines[0]
+    assert (init["model"], init["mode"]) == (f"script/{script}", "auto-edit")
+    assert "find the bug" in ran.of("tool_result")[0]["output"]
+
+
+def test_pictures_and_files_named_in_a_prompt_reach_the_model(program: Program) -> None:
+    png = (
+        "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360606060000000050001a5f645400000"
+        "000049454e44ae426082"
+    )
+    (program.work / "dot.png").write_bytes(bytes.fromhex(png))
+    (program.work / "note.txt").write_text("the word is mango\n")
+    for model, where in ((CLAUDE, '"type": "image"'), (GEMINI, "inlineData")):
+        with Loopback(lambda _: say("I see.")) as server:
+            program.more = server.env
+            assert program.ask("-p", "look at @dot.png and @note.txt", "-m", model).code == 0
+        sent = json.dumps(server.requests[0].json)
+        assert where in sent
+        assert "the word is mango" in sent
+
+
+def test_the_switches_keep_auto_compaction_and_pruning_away(program: Program) -> None:
+    for step in range(1, 13):
+        (program.work / f"f{step}.txt").write_text(f"file {step} some words to fill the window\n" * 300)
+    replies = [{"calls": [{"name": "read", "input": {"file_path": f"f{n}.txt"}}]} for n in range(1, 13)]
+    script = program.base / "script.json"
+    script.write_text(json.dumps({"replies": [*replies, {"text": "Read."}]}))
+    name = f"script:{script}"
+    program.config(f'[models."{script}"]\nwindow = 30000\nmax_output = 4000\n')
+    free = program.ask("-p", "read", "-m", name)
+    assert free.code == 0
+    assert free.of("prune") or free.of("compaction")
+    program.more = {"AGENTCLI_DISABLE_AUTOCOMPACT": "1", "AGENTCLI_DISABLE_PRUNE": "1"}
+    bound = program.ask("-p", "read", "-m", name)
+    assert bound.code == 54
+    assert not bound.of("prune")
+    assert not bound.of("compaction")
+    assert "auto-compaction is switched off" in bound.result["error"]
