@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 PROMPT = "> "
 BRACKETED_PASTE, PLAIN_PASTE = "\x1b[?2004h", "\x1b[?2004l"
+PAINTED = "\x1b[?7h\x1b[?25h\x1b[?2026l"
+"""What every painting ends with: wrapping and the cursor are on, and the terminal shows it."""
 _CTRL_C = 3
 
 
@@ -78,8 +80,9 @@ class EarlyTerminal:
 
     def restore(self) -> None:
         """Put the terminal back as it was found; nothing typed is thrown away. Does no harm twice."""
-        # Not TCSADRAIN: a terminal that nobody reads from would hold us for ever.
-        termios.tcsetattr(self._keyboard, termios.TCSANOW, self._before)
+        # A terminal that is gone needs nothing. Not TCSADRAIN: one that nobody reads from would hold us for ever.
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(self._keyboard, termios.TCSANOW, self._before)
 
     def hand_over(self) -> bytes:
         """Leave the screen to an editor; returns what was typed so far."""
@@ -89,10 +92,10 @@ class EarlyTerminal:
     def leave(self) -> None:
         """Take the prompt off the screen, if it still stands, and restore: nobody will read it."""
         # A terminal that is gone takes nothing back.
-        with contextlib.suppress(OSError, termios.error):
+        with contextlib.suppress(OSError):
             _write(self.screen, ("\r\x1b[A\x1b[J" if self._standing else "") + PLAIN_PASTE)
-            self._standing = False
-            self.restore()
+        self._standing = False
+        self.restore()
 
     def guard(self) -> None:
         """Have signals end the program at once, the terminal restored: for as long as there is no work to be ended first."""
@@ -100,6 +103,8 @@ class EarlyTerminal:
             signal.signal(number, self._end)
 
     def _end(self, number: int, _: object) -> None:
+        with contextlib.suppress(OSError):
+            _write(self.screen, PAINTED)
         self.leave()
         os._exit(128 + number)
 

@@ -96,7 +96,7 @@ def bindings(editor: Editor, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
 
     @keys.add("c-z")
     def suspend(event: KeyPressEvent) -> None:
-        event.app.suspend_to_background()
+        editor.suspend()
 
     return keys
 

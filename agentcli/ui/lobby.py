@@ -139,6 +139,10 @@ class Lobby:
         """Somebody else writes now."""
         self.painter.erase()
 
+    def go_away(self) -> None:
+        """The shell gets the terminal."""
+        self.painter.raw(PLAIN_PASTE)
+
     def come_back(self) -> None:
         """The terminal is ours again."""
         self.painter.raw(BRACKETED_PASTE)

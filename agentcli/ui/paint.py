@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 from collections.abc import Callable, Sequence
 
 from agentcli.ui.cells import RESET, certain, width
+from agentcli.ui.early import PAINTED
 
 Write = Callable[[str], None]
 Place = tuple[int, int]
 """Row and column, from 0."""
 
-_BEGIN, _END = "\x1b[?2026h\x1b[?25l\x1b[?7l", "\x1b[?7h\x1b[?25h\x1b[?2026l"
+_BEGIN, _END = "\x1b[?2026h\x1b[?25l\x1b[?7l", PAINTED
 _CONTINUES = "\u200d\ufe0e\ufe0f"
 
 
 def to_terminal(descriptor: int) -> Write:
-    """A writer that gives every byte to the terminal, however slowly it takes them."""
+    """A writer that gives every byte to the terminal, however slowly it takes them.
+
+    A terminal that is gone is written to in vain: the end of its input is what ends the program.
+    """
 
     def write(text: str) -> None:
         data = text.encode(errors="replace")
@@ -26,6 +31,10 @@ def to_terminal(descriptor: int) -> Write:
                 data = data[os.write(descriptor, data) :]
             except BlockingIOError:
                 select.select([], [descriptor], [])
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                return
 
     return write
 

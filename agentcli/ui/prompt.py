@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
 
-from prompt_toolkit.application import Application
+from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
@@ -95,6 +98,10 @@ class Deeds(Protocol):
         """Take the live part off the screen: somebody else writes now."""
         ...
 
+    def go_away(self) -> None:
+        """The shell gets the terminal until we come back."""
+        ...
+
     def come_back(self) -> None:
         """The terminal is ours again, in whatever state another program left it."""
         ...
@@ -135,7 +142,25 @@ class Editor:
 
     async def run(self) -> int:
         """Read keys until `leave`."""
-        return await self.application.run_async()
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTSTP, self.suspend)
+        try:
+            return await self.application.run_async()
+        finally:
+            loop.remove_signal_handler(signal.SIGTSTP)
+
+    def suspend(self) -> None:
+        """Stop, the terminal as the shell wants it, until the shell has us go on. Without a shell nothing happens."""
+        loop = asyncio.get_running_loop()
+
+        def stop() -> None:
+            self.deeds.go_away()
+            loop.remove_signal_handler(signal.SIGTSTP)
+            os.kill(0, signal.SIGTSTP)  # the whole group: what we are in a pipe with stops, too
+            loop.add_signal_handler(signal.SIGTSTP, self.suspend)
+
+        if self.application.is_running:
+            run_in_terminal(stop)
 
     def remember(self, past: Sequence[str]) -> None:
         """Have these prompts, oldest first, behind the Up key."""

@@ -20,7 +20,7 @@ from agentcli.ui.cells import wrap
 from agentcli.ui.commands.offers import Backgrounds, Trusts
 from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
-from agentcli.ui.early import BRACKETED_PASTE, EarlyTerminal, start
+from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
 from agentcli.ui.keyboard import ASK_BACKGROUND
 from agentcli.ui.keys import KEYS, chosen, help_lines
 from agentcli.ui.lobby import HANGUP, Lobby
@@ -41,6 +41,8 @@ CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
 TWICE = 1.5
 """Seconds within which a second Ctrl-C leaves."""
 INTERRUPTED = 130
+JOBS_EVERY = 1.0
+"""Seconds between two looks at the background jobs, while there are any."""
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -91,7 +93,9 @@ class Terminal:
         self.editor.deeds = self
         # The lexers would otherwise stop the keys when the first code block comes.
         warming = asyncio.to_thread(_warm, self.screen)
-        self._tasks = [asyncio.create_task(work) for work in (warming, self.screen.run(), self._run_script())]
+        self._tasks = [
+            asyncio.create_task(work) for work in (warming, self.screen.run(), self._run_script(), self._watch_jobs())
+        ]
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self.console.leave, 128 + number)
@@ -200,6 +204,10 @@ class Terminal:
         """Somebody else writes now."""
         self.screen.erase()
 
+    def go_away(self) -> None:
+        """The shell gets the terminal."""
+        self.screen.painter.raw(PLAIN_PASTE)
+
     def come_back(self) -> None:
         """The terminal is ours again."""
         self.screen.painter.raw(BRACKETED_PASTE)
@@ -276,6 +284,13 @@ class Terminal:
             self.console.telling.extra = await run_script(self.settings.status_command, status, folder)
             self.screen.refresh()
             await asyncio.sleep(SCRIPT_EVERY)
+
+    async def _watch_jobs(self) -> None:
+        """A background job may end while nothing else happens."""
+        while True:
+            await asyncio.sleep(JOBS_EVERY)
+            if self.screen.state.status.jobs:
+                self.screen.refresh()
 
     def _finished(self, seconds: float) -> None:
         self._opened = 0
