@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 import sys
+import typing
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -25,7 +29,8 @@ class Format(StrEnum):
 
 app = typer.Typer(
     name="agentcli",
-    help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is its first message.",
+    help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is its first message. "
+    "Its options: agentcli run --help.",
     add_completion=False,
     no_args_is_help=False,
     pretty_exceptions_enable=False,
@@ -59,103 +64,94 @@ PromptText = Annotated[
 ]
 
 
-def _options(given: dict[str, Any], **more: Any) -> Options:
+def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> Options:
     """The flags of a run as one value; files named by flags are read here."""
-    if given["system_prompt_file"]:
-        given["system_prompt"] = _read(given["system_prompt_file"])
-    if given["append_system_prompt_file"]:
-        given["append_system_prompt"] = _read(given["append_system_prompt_file"])
-    prompt_flag = given.pop("prompt_flag")
-    return Options(
-        prompt=prompt_flag if prompt_flag is not None else given.get("prompt"),
-        print=given["print"] or prompt_flag is not None,
-        model=given["model"],
-        mode=given["mode"],
-        allow=tuple(given["allow"] or ()),
-        deny=tuple(given["deny"] or ()),
-        cwd=given["cwd"],
-        add_dirs=tuple(given["add_dir"] or ()),
-        output_format=given["output_format"].value,
-        max_turns=given["max_turns"],
-        max_cost=given["max_cost"],
-        max_tokens=given["max_tokens"],
-        max_time=given["max_time"],
-        system_prompt=given["system_prompt"],
-        append_system_prompt=given["append_system_prompt"],
-        settings=tuple(given["settings"] or ()),
-        no_session=given["no_session"],
-        fork=given["fork"],
-        trust=given["trust"],
-        plain=given["plain"],
-        **more,
-    )
+    given = dict(flags)
+    said = given.pop("prompt_flag")
+    for name in ("system_prompt", "append_system_prompt"):
+        file = given.pop(f"{name}_file")
+        given[name] = _read(file) if file else given[name]
+    given |= {to: tuple(given.pop(name) or ()) for name, to in _LISTS.items()}
+    given["print"] = given["print"] or said is not None
+    given["output_format"] = given["output_format"].value
+    return Options(prompt=said if said is not None else prompt, session=session, **given)
+
+
+_LISTS = {"allow": "allow", "deny": "deny", "add_dir": "add_dirs", "settings": "settings"}
+"""Repeatable flags, and what they are called in Options."""
+
+
+def _flags(
+    prompt_flag: PromptText = None,
+    print: Print = False,
+    model: Model = "",
+    mode: Mode = "",
+    allow: Allow = None,
+    deny: Deny = None,
+    cwd: Cwd = "",
+    add_dir: AddDir = None,
+    output_format: Output = Format.text,
+    max_turns: MaxTurns = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    max_time: MaxTime = None,
+    system_prompt: SystemPrompt = None,
+    system_prompt_file: SystemPromptFile = None,
+    append_system_prompt: AppendPrompt = "",
+    append_system_prompt_file: AppendPromptFile = None,
+    settings: Set = None,
+    no_session: NoSession = False,
+    fork: Fork = False,
+    trust: Trust = False,
+    plain: Plain = False,
+) -> None:
+    """The flags that every session takes: only their names, kinds and defaults are of use."""
+
+
+def _taking_flags(command: Callable[..., Options]) -> Callable[..., Options]:
+    """The command with all flags of a session beside its own parameters; it gets them as one mapping `flags`."""
+    shared = _parameters(_flags)
+    own = [each for each in _parameters(command) if each.name != "flags"]
+
+    @functools.wraps(command)
+    def typed(**given: Any) -> Options:
+        flags = {each.name: given.pop(each.name) for each in shared}
+        return command(**given, flags=flags)
+
+    # Typer reads a command's parameters off its signature and annotations.
+    typed.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+    typed.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+    return typed
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    hints = typing.get_type_hints(function, include_extras=True)
+    return [each.replace(annotation=hints[each.name]) for each in inspect.signature(function).parameters.values()]
 
 
 @app.command("run", hidden=True)
+@_taking_flags
 def run(
+    flags: dict[str, Any],
     prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]")] = None,
     go_on: Annotated[bool, typer.Option("-c", "--continue", help="the same as `agentcli resume --last`")] = False,
-    prompt_flag: PromptText = None,
-    print: Print = False,
-    model: Model = "",
-    mode: Mode = "",
-    allow: Allow = None,
-    deny: Deny = None,
-    cwd: Cwd = "",
-    add_dir: AddDir = None,
-    output_format: Output = Format.text,
-    max_turns: MaxTurns = None,
-    max_cost: MaxCost = None,
-    max_tokens: MaxTokens = None,
-    max_time: MaxTime = None,
-    system_prompt: SystemPrompt = None,
-    system_prompt_file: SystemPromptFile = None,
-    append_system_prompt: AppendPrompt = "",
-    append_system_prompt_file: AppendPromptFile = None,
-    settings: Set = None,
-    no_session: NoSession = False,
-    fork: Fork = False,
-    trust: Trust = False,
-    plain: Plain = False,
 ) -> Options:
     """Open a session in the current folder, or answer one prompt with -p."""
-    return _options(dict(locals()), session=LAST if go_on else None)
+    return _options(flags, prompt, LAST if go_on else None)
 
 
 @app.command("resume")
+@_taking_flags
 def resume(
+    flags: dict[str, Any],
     session: Annotated[str | None, typer.Argument(help="full id, unique prefix, or name")] = None,
     prompt: Annotated[str | None, typer.Argument(help="the first message")] = None,
     last: Annotated[bool, typer.Option("--last", help="the newest session of this project")] = False,
-    prompt_flag: PromptText = None,
-    print: Print = False,
-    model: Model = "",
-    mode: Mode = "",
-    allow: Allow = None,
-    deny: Deny = None,
-    cwd: Cwd = "",
-    add_dir: AddDir = None,
-    output_format: Output = Format.text,
-    max_turns: MaxTurns = None,
-    max_cost: MaxCost = None,
-    max_tokens: MaxTokens = None,
-    max_time: MaxTime = None,
-    system_prompt: SystemPrompt = None,
-    system_prompt_file: SystemPromptFile = None,
-    append_system_prompt: AppendPrompt = "",
-    append_system_prompt_file: AppendPromptFile = None,
-    settings: Set = None,
-    no_session: NoSession = False,
-    fork: Fork = False,
-    trust: Trust = False,
-    plain: Plain = False,
 ) -> Options:
     """Go on with a past session."""
     if last and session is not None:
         session, prompt = None, prompt or session
-    given = dict(locals())
-    chosen = LAST if last else given.pop("session") or ""
-    return _options(given, session=chosen)
+    return _options(flags, prompt, LAST if last else session or "")
 
 
 @app.command("demo")
