@@ -221,8 +221,8 @@ class Asking:
         for number, other in enumerate(ask.others, 2):
             heading = clip(f"{number}. {safe(other.title) or other.call.name}", self._screen.size.columns - 2)
             body += ["", self._screen.look.theme.paint("strong", heading), *self._preview(other, None)]
-        choices = (Choice("Yes, to all of them", keys="ya"), Choice("One after another", keys="n"))
-        dialog = Dialog(f"The other {len(ask.others)} of this reply", tuple(self._fitting(body)), choices, chosen=1)
+        choices = (Choice(f"Yes, to all {len(ask.others) + 1}", keys="ya"), Choice("One after another", keys="n"))
+        dialog = Dialog("The rest of this reply", tuple(self._fitting(body)), choices, chosen=1)
         return Answer("all") if await self._show(dialog, drop=True) == Picked(0) else None
 
     async def _refusal(self) -> Answer | None:

@@ -117,7 +117,10 @@ class Console:
             return file.read_text(encoding="utf-8").rstrip("\n") if code == 0 else text
 
     def move_to(self, desk: Desk) -> None:
-        """Go on with another session; the one that was open is closed."""
+        """Go on with another session, and close the one that was open; or with the same one, opened in another way."""
+        if desk.journal is self.desk.journal:
+            self.sit_down(desk, self._replay, self.telling.shown)
+            return
         self.desk.close()
         self.show("", self.look.theme.paint("dim", f"── session {safe_line(desk.journal.id)} ──"))
         self.sit_down(desk, self._replay, self.telling.shown)

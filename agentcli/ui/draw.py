@@ -94,13 +94,12 @@ def _end(source: str, rows: int, columns: int) -> str:
 
 
 def status_line(status: Status, columns: int, theme: Theme) -> str:
-    """The facts that `status.shown` names, in that order; what does not fit is left out from the right."""
+    """The facts that `status.shown` names, in that order; what does not fit is left out."""
     line = ""
     for fact in filter(None, (_fact(status, name, columns) for name in status.shown)):
         longer = f"{line} · {fact}" if line else fact
-        if width(longer) > columns - 1:
-            break
-        line = longer
+        if width(longer) < columns:
+            line = longer
     return theme.paint("dim", line)
 
 

@@ -173,6 +173,9 @@ class PlainTerminal:
 
     def move_to(self, desk: Desk) -> None:
         """Go on with another session."""
+        if desk.journal is self.desk.journal:
+            self.desk = desk
+            return
         self.desk.close()
         self.desk = desk
         self.say(f"This is session {desk.journal.id}.")

@@ -1,0 +1,129 @@
+"""What a person meets first, and what stands at a glance, in the real program with a model behind a real wire."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import Any
+
+from agentcli.providers.scripted import call, say
+from tests.e2e.program import Program
+from tests.e2e.test_repl import CLAUDE, leave, terminal
+from tests.loopback import Asked, Loopback
+
+
+def model(asked: Asked) -> Any:
+    """Runs what it is told to, and says that it is done."""
+    words = asked.last_text
+    if "wait" in words:
+        return say("I wait.", call("bash", command="echo begun; read x < go; echo over"))
+    if "several" in words:
+        return say("I do.", *(call("bash", command=f"touch {name}.txt") for name in ("one", "two", "three")))
+    if "AGENTS.md" in words:
+        return say("I write it.", call("write", file_path="AGENTS.md", content="# Work\n\nRun make.\n"))
+    return say("That is that.")
+
+
+def test_a_folder_is_trusted_once_and_its_settings_count_from_then_on(program: Program) -> None:
+    (program.work / ".agentcli").mkdir()
+    (program.work / ".agentcli" / "config.toml").write_text("[budget.session]\ncost = 5.0\n")
+    with Loopback(model) as server:
+        program.more = server.env
+        with terminal(program, "-m", CLAUDE) as t:
+            t.until("Do you trust this folder?")
+            assert ".agentcli/config.toml(settings:" in "".join(t.screen()).replace(" ", "")
+            t.send("y")
+            t.until("budget 0%")
+            t.send("hello\r")
+            t.until("That is that.")
+            t.send("/budget\r")
+            t.until("of $5.00 left")
+            leave(t)
+        with terminal(program, "-m", CLAUDE) as t:
+            t.until("budget 0%")
+            assert "trust" not in "\n".join(t.history())
+            leave(t)
+
+
+def test_a_folder_that_is_not_trusted_changes_nothing(program: Program) -> None:
+    (program.work / ".agentcli").mkdir()
+    (program.work / ".agentcli" / "config.toml").write_text("[budget.session]\ncost = 5.0\n")
+    with Loopback(model) as server:
+        program.more = server.env
+        with terminal(program, "-m", CLAUDE) as t:
+            t.until("Do you trust this folder?")
+            t.send("n")
+            t.until("claude-sonnet-5 · ask")
+            t.send("/budget\r")
+            t.until("No budget is set.")
+            t.send("hello\r")
+            t.until("That is that.")
+            leave(t)
+
+
+def test_a_command_sent_to_the_background_is_counted_listed_and_told_to_the_model(program: Program) -> None:
+    subprocess.run(["mkfifo", str(program.work / "go")], check=True)
+    with Loopback(model) as server:
+        program.more = server.env
+        with terminal(program, "-m", CLAUDE, "--mode", "yolo", columns=140) as t:
+            t.until("claude-sonnet-5")
+            t.send("wait for it\r")
+            t.until("  begun")
+            t.send("\x02")
+            t.until("That is that.")
+            t.until("· 1 job ·")
+            t.send("/tasks\r")
+            t.until("job-1  running")
+            (program.work / "go").write_text("now\n")
+            t.gone("· 1 job ·")
+            t.send("/tasks\r")
+            t.until("job-1  done")
+            t.send("hello\r")
+            t.settle(0.5)
+            leave(t)
+    assert "the user sent it to the background as job-1" in str(server.requests[-1].json)
+    assert "Background job job-1" in str(server.requests[-1].json)
+
+
+def test_all_commands_of_a_reply_are_allowed_at_once(program: Program) -> None:
+    with Loopback(model) as server:
+        program.more = server.env
+        with terminal(program, "-m", CLAUDE) as t:
+            t.until("claude-sonnet-5")
+            t.send("several\r")
+            t.until("5. Yes, and to all 3 of this reply")
+            t.send("5")
+            t.until("Yes, to all 3")
+            assert "touch three.txt" in "\n".join(t.screen())
+            t.send("y")
+            t.until("That is that.")
+            leave(t)
+    assert sorted(path.stem for path in program.work.glob("*.txt")) == ["one", "three", "two"]
+
+
+def test_the_program_tells_about_itself_and_the_session(program: Program) -> None:
+    with Loopback(model) as server:
+        program.more = server.env
+        with terminal(program, "-m", CLAUDE, columns=140, rows=60) as t:
+            t.until("prunes 3%, compacts 70%")
+            t.send("hello\r")
+            t.until("That is that.")
+            for command, words in {
+                "/cache": "cache write",
+                "/doctor": "ok    key for anthropic",
+                "/permissions": "No rules: the mode alone decides.",
+                "/stats": "per day",
+                f"/export {program.base}/session.md": "session.md, ",
+                "/tasks": "There are no background jobs.",
+            }.items():
+                t.send(f"{command}\r")
+                t.until(words)
+            t.send("/init\r")
+            t.until("AGENTS.md is protected")
+            t.send("y")
+            t.gone("1. Yes, once")
+            t.settle(0.5)
+            assert re.search(r" · cache \d+% · ", "\n".join(t.screen())), t.screen()
+            leave(t)
+    assert (program.work / "AGENTS.md").read_text() == "# Work\n\nRun make.\n"
+    assert "That is that." in (program.base / "session.md").read_text()
