@@ -21,6 +21,7 @@ from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
 from agentcli.ui import attach, commands, shell
+from agentcli.ui.idle import Idle
 from agentcli.ui.look import Look, duration
 from agentcli.ui.scroll import brief
 from agentcli.ui.settings import Settings
@@ -60,6 +61,7 @@ class PlainTerminal:
         self._broken_at = 0.0
         self._next: list[str] = []
         self._ahead: list[Part] = []
+        self._idle = Idle(lambda: self._working, lambda: self.desk, self.tell)
 
     async def run(self, host: Host, desk: Desk, settings: Settings, prompts: Sequence[str] = ()) -> int:
         """Read, work and print until the person leaves; returns the exit code."""
@@ -74,6 +76,8 @@ class PlainTerminal:
                 if text is None:
                     break
                 await self._do(text)
+                self._idle.begin()
+        await self._idle.stop()
         loop.remove_signal_handler(signal.SIGINT)
         if self.desk.journal.folder is not None:
             self.say(f"agentcli resume {self.desk.journal.id}")

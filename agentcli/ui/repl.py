@@ -12,6 +12,7 @@ from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.ui import attach, commands, shell
 from agentcli.ui.console import Console
+from agentcli.ui.idle import Idle
 from agentcli.ui.view import Note, Said
 
 PATIENCE = 1.0
@@ -27,6 +28,7 @@ class Repl:
         self._console, self._finished, self._failed = console, finished, failed
         self._work: asyncio.Task[None] | None = None
         self._ahead: list[Part] = []
+        self._idle = Idle(lambda: self.working, lambda: console.desk, console.tell)
 
     @property
     def working(self) -> bool:
@@ -64,6 +66,7 @@ class Repl:
 
     async def stop(self) -> None:
         """End what goes on, politely first; nothing that was queued begins."""
+        await self._idle.stop()
         if self._work is None or self._work.done():
             return
         self._console.screen.change(replace(self._console.state, queue=()))
@@ -115,3 +118,5 @@ class Repl:
     def _over(self, work: asyncio.Task[None]) -> None:
         if not work.cancelled() and (error := work.exception()) is not None:
             self._failed(error)
+            return
+        self._idle.begin()

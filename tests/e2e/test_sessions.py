@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 
+from agentcli.providers.scripted import Reply, say
 from tests.e2e.program import Program
+from tests.loopback import Asked, Loopback
 from tests.terminal import Terminal
+
+CLAUDE = "anthropic/claude-sonnet-5"
 
 
 def say_once(program: Program, words: str, *arguments: str) -> str:
@@ -134,3 +139,38 @@ def test_retention_sweeps_what_it_says_and_nothing_by_default(program: Program) 
     program.run("sessions", "sweep")
     assert [one["id"] for one in listed(program)] == [ids[2]]
     assert program.run("sessions", "delete", "--undo", ids[0]).code == 0
+
+
+def test_a_session_that_is_left_alone_gets_a_better_title_from_the_cheap_model(program: Program) -> None:
+    def model(asked: Asked) -> Reply:
+        return say(
+            "The clock is wrong on Mondays." if "haiku" not in str(asked.json["model"]) else "Login test and time"
+        )
+
+    with Loopback(model) as server:
+        program.more = server.env
+        command = [sys.executable, "-m", "agentcli", "-m", CLAUDE]
+        with Terminal(command, columns=100, rows=30, env=program.env, cwd=str(program.work)) as t:
+            t.until("claude-sonnet-5")
+            t.send("please find out why the login test fails\r")
+            t.until("wrong on Mondays")
+            ends = time.monotonic() + 20
+            while len(server.requests) < 2 and time.monotonic() < ends:
+                t.settle(0.2, 0.5)
+            t.settle(0.3)
+            t.send("\x04")
+            assert t.wait() == 0
+            assert "Login test and time" not in "\n".join(t.history())
+    assert len(server.requests) == 2
+    [one] = listed(program)
+    assert one["title"] == "Login test and time"
+    spent = [record["usage"]["input"] for record in program.records() if record.get("usage")]
+    assert len(spent) == 2
+    assert one["usage"]["input"] == sum(spent)  # type: ignore[index]
+
+
+def test_a_run_without_a_person_asks_for_no_title(program: Program) -> None:
+    with Loopback(lambda _: say("done")) as server:
+        program.more = server.env
+        assert program.run("-p", "do it", "-m", CLAUDE).code == 0
+    assert len(server.requests) == 1

@@ -65,6 +65,15 @@ class Rewinds(Protocol):
 
 
 @runtime_checkable
+class Titles(Protocol):
+    """A desk that can have its session named by a model."""
+
+    async def improve_title(self) -> Sequence[Event]:
+        """Name it if that is wanted and was not done yet; may call a model."""
+        ...
+
+
+@runtime_checkable
 class Backgrounds(Protocol):
     """A desk whose running command can go on behind the conversation."""
 

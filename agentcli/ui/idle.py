@@ -1,0 +1,49 @@
+"""What can wait is done once nothing has gone on for a while: the session gets a better title."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from agentcli.agent.ports import Desk
+from agentcli.core.event import Event
+from agentcli.ui.commands.offers import Titles
+
+QUIET = 3.0
+"""Seconds without work before it begins."""
+PATIENCE = 1.0
+"""Seconds that it has to end when the program is left."""
+
+
+class Idle:
+    """`working` says whether something goes on, `desk` which session is open; `tell` shows what happened."""
+
+    def __init__(
+        self, working: Callable[[], bool], desk: Callable[[], Desk], tell: Callable[[Sequence[Event]], None]
+    ) -> None:
+        self._working, self._desk, self._tell = working, desk, tell
+        self._timer: asyncio.TimerHandle | None = None
+        self._work: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Work has just ended: count from now."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(QUIET, self._start)
+
+    async def stop(self) -> None:
+        """Begin nothing more, and end what goes on."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._work is not None and not self._work.done():
+            self._work.cancel()
+            await asyncio.wait({self._work}, timeout=PATIENCE)
+
+    def _start(self) -> None:
+        busy = self._work is not None and not self._work.done()
+        if not busy and not self._working():
+            self._work = asyncio.get_running_loop().create_task(self._improve_title(self._desk()))
+
+    async def _improve_title(self, desk: Desk) -> None:
+        if isinstance(desk, Titles):
+            self._tell(await desk.improve_title())
