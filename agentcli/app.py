@@ -12,7 +12,8 @@ from typing import Any
 from agentcli import __version__
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.cover import Makes
-from agentcli.agent.desk import OpenDesk, Outfit, environment
+from agentcli.agent.desk import OpenDesk
+from agentcli.agent.outfit import Outfit, environment
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Answer, Approve, Ask, AskUser

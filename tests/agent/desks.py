@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.allowance import Allowance
-from agentcli.agent.desk import OpenDesk, Outfit
+from agentcli.agent.desk import OpenDesk
+from agentcli.agent.outfit import Outfit
 from agentcli.agent.permissions import Place
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Answer, Ask, Prompt

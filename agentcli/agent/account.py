@@ -1,0 +1,117 @@
+"""What can be told of an open session: its window, its cost, its cache, its jobs, its changes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from agentcli.agent.ports import Glance, Window
+from agentcli.agent.reports import acts, cache_lines, changes, cost_lines, job_lines
+from agentcli.agent.talk import Talk
+from agentcli.context.budget import Budget, Spent
+from agentcli.context.lab.shown import show
+from agentcli.context.limits import limits_of
+from agentcli.context.marks import prunes_from
+from agentcli.context.policies import plan
+from agentcli.core.history import History
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message
+from agentcli.core.model import ModelSpec
+from agentcli.core.record import Body
+from agentcli.tools.jobs import Jobs
+
+
+class Account:
+    """The telling half of a desk. `opened_at` is the last record that was there before the session was opened this time."""
+
+    journal: Journal
+    talk: Talk
+    jobs: Jobs
+    sandbox: str
+    opened_at: int
+
+    @property
+    def history(self) -> History:
+        """What is in force now."""
+        return self.journal.history
+
+    @property
+    def model(self) -> ModelSpec:
+        """The model in use."""
+        return self.talk.model.spec
+
+    def budgets(self) -> Sequence[tuple[Budget, Spent]]:
+        """Each budget that is set, with what has been spent of it."""
+        usage, cost = self.talk.spent()
+        session = Spent(self.history.usage.total, self.history.cost)
+        return self.talk.purse.state(session, Spent(usage.total, cost))
+
+    def window(self) -> Window:
+        """What fills the context window now."""
+        room, spec = self.talk.room, self.model
+        limits = limits_of(spec, room.settings)
+        last = next((entry.body for entry in reversed(self.history.entries) if _has_usage(entry.body)), None)
+        cached = last.usage.cache_read + last.usage.cache_write if isinstance(last, Message) and last.usage else 0
+        return Window(
+            used=self.talk.size(),
+            usable=limits.usable,
+            window=limits.window,
+            soft=limits.soft,
+            hard=limits.hard,
+            shares=room.shares(self.talk),
+            cached=cached,
+            estimator=room.settings.estimator,
+        )
+
+    def context_report(self) -> Sequence[str]:
+        """The window drawn and the messages listed, as plain lines."""
+        talk, settings = self.talk, self.talk.room.settings
+        limits = limits_of(self.model, settings)
+        made = plan(settings.policy, talk.view(), limits, talk.counts, settings)
+        tools = talk.counts.overhead((), talk.manner.tools)
+        lines = show(talk.view(), talk.counts, limits, made, tools=tools).lines()
+        health = f"Cache: {talk.health.hit_rate:.1%} of all input read from it. {talk.health.words()}".rstrip()
+        return [*lines, "", f"Counted by {talk.counts.rule.name}. {talk.counts.rule.note}".rstrip(), health]
+
+    def cost_report(self) -> Sequence[str]:
+        """Tokens and USD per model."""
+        return cost_lines(self.journal.records())
+
+    def budget_report(self) -> Sequence[str]:
+        """What has been spent of each budget, in words."""
+        state = self.budgets()
+        lines = [f"{budget.scope} ({budget.mode}): {budget.left(spent)} left" for budget, spent in state]
+        return lines or [
+            "No budget is set. For example: budget.session.cost = 5.0 in config, or --set budget.task.tokens=200000."
+        ]
+
+    def cache_report(self) -> Sequence[str]:
+        """How well the provider's cache works in this session."""
+        return cache_lines(self.talk.health, self.model.prices)
+
+    def tasks_report(self) -> Sequence[str]:
+        """The background jobs."""
+        return job_lines(self.jobs.all(), time.time())
+
+    def acts_report(self) -> Sequence[str]:
+        """What was done unasked before the session was opened this time."""
+        return list(acts(record for record in self.journal.records() if record.seq <= self.opened_at))
+
+    def glance(self) -> Glance:
+        """What the status line tells besides the window."""
+        talk, health, state = self.talk, self.talk.health, self.budgets()
+        return Glance(
+            sandbox=self.sandbox,
+            prunes=prunes_from(limits_of(self.model, talk.room.settings), talk.room.settings),
+            hit_rate=health.hit_rate if health.requests else None,
+            budget=max((budget.used(spent) for budget, spent in state), default=None),
+            jobs=len(self.jobs.running()),
+        )
+
+    def diff(self) -> str:
+        """This session's changes to files as a unified diff."""
+        return changes(self.journal.records())
+
+
+def _has_usage(body: Body) -> bool:
+    return isinstance(body, Message) and body.usage is not None

@@ -1,0 +1,111 @@
+"""The tools of one open session: what may run, in which surroundings, and the way back from it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from agentcli.agent.cover import Cover
+from agentcli.agent.execute import Kit, Permit
+from agentcli.agent.outfit import Outfit
+from agentcli.agent.permit import Gate, Repeats
+from agentcli.agent.workplace import SessionWorkplace
+from agentcli.core.event import Recorded
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.record import Body, Mode
+from agentcli.core.tool import Outcome, Tool, Workplace
+from agentcli.tools.grants import grant
+
+
+class Hands:
+    """What the loop's calls go through. `leave_plan` is told when the person has approved a plan."""
+
+    def __init__(
+        self, journal: Journal, outfit: Outfit, mode: Mode, leave_plan: Callable[[str], Awaitable[None]]
+    ) -> None:
+        self._journal = journal
+        self._outfit = outfit
+        self._leave_plan = leave_plan
+        self._calls: dict[str, ToolCall] = {}
+        self._harmless: set[str] = set()
+        self._outside = {journal.folder / "outputs"} if journal.folder else set()
+        self.jobs = outfit.jobs()
+        self.gate = Gate(
+            rules=outfit.rules,
+            mode=mode,
+            place=outfit.place,
+            approve=outfit.approve,
+            preview=lambda tool, given: outfit.preview(self.work, tool, given),
+            save=outfit.save_rule,
+            repeats=Repeats(outfit.agent.repeat_limit),
+            later=self._later,
+        )
+        self.work = self._workplace()
+        makes = outfit.changes(journal)
+        self.cover = Cover(makes, self.record) if makes else None
+
+    @property
+    def kit(self) -> Kit:
+        """The same, as the loop wants it."""
+        tools = {tool.name: tool for tool in self._outfit.tools}
+        return Kit(tools, self.work, self.run, self.permit, self.record, self.work.printed)
+
+    async def permit(self, call: ToolCall, tool: Tool) -> Permit:
+        """The gate's decision; a path outside the workspace that was allowed is open to the tools from now on."""
+        permit = await self.gate.permit(call, tool)
+        if permit.event is not None and permit.event.rule == "read-only":
+            self._harmless.add(permit.call.call_id)
+        if not permit.refused:
+            grant(self.work, tool, permit.call.input)
+        return permit
+
+    async def run(self, tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]) -> Outcome:
+        """Run a tool, the states of the files that it may change taken before."""
+        harmless = call_id in self._harmless
+        self.work.options = self._options(harmless=harmless)
+        if self.cover is None:
+            return await self._outfit.run(tool, work, call_id, given)
+        return await self.cover.run(self._outfit.run, tool, work, call_id, given, harmless=harmless)
+
+    def _later(self, call: ToolCall) -> Sequence[tuple[ToolCall, Tool]]:
+        """The calls of the same reply that come after this one."""
+        calls, tools = list(self._calls), {tool.name: tool for tool in self._outfit.tools}
+        after = calls[calls.index(call.call_id) + 1 :] if call.call_id in calls else []
+        return [(self._calls[each], tools[self._calls[each].name]) for each in after if self._calls[each].name in tools]
+
+    def news(self) -> Sequence[str]:
+        """What has happened outside of the conversation: background jobs that have ended."""
+        return [
+            f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
+            for job in self.jobs.finished()
+        ]
+
+    def _options(self, *, harmless: bool) -> Mapping[str, Any]:
+        """Settings of single tools as they are now. A command that runs unasked since it only reads gets the hardened environment."""
+        given = self._outfit.tool_options(self.gate.mode)
+        bash = {**given.get("bash", {}), "hardened": harmless}
+        own = {"bash": bash, "jobs": self.jobs, "exit_plan": self._leave_plan, "outside_ok": self._outside}
+        return {**given, **own}
+
+    def _workplace(self) -> SessionWorkplace:
+        place = self._outfit.place
+        return SessionWorkplace(
+            place.cwd,
+            place.workspace,
+            self._journal,
+            self.record,
+            limits=self._outfit.limits,
+            options=self._options(harmless=False),
+            ask=self._outfit.ask,
+        )
+
+    def record(self, body: Body) -> Recorded:
+        match body:
+            case Message():
+                self._calls = {call.call_id: call for call in body.calls} or self._calls
+            case ToolResult() if call := self._calls.get(body.call_id):
+                self.gate.repeats.note(call, body)
+            case _:
+                pass
+        return Recorded(self._journal.append(body))

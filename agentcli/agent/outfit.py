@@ -1,0 +1,65 @@
+"""What the composition root gives every session, and what every session is told of where it works."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.allowance import Allowance
+from agentcli.agent.cover import Makes
+from agentcli.agent.execute import RunTool
+from agentcli.agent.permissions import Place, Rules
+from agentcli.agent.ports import Approve, AskUser
+from agentcli.agent.settings import AgentSettings, HookSettings
+from agentcli.context.settings import BudgetSettings, ContextSettings
+from agentcli.context.tokens import Counts
+from agentcli.core.journal import Journal
+from agentcli.core.model import Model, ModelSpec
+from agentcli.core.record import Mode
+from agentcli.core.tool import Tool, ToolLimits, Workplace
+from agentcli.tools.jobs import Jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Outfit:
+    """What the composition root gives every session: settings, tools, and the ways to models and people."""
+
+    connect: Callable[[str], Model]
+    summariser: Callable[[ModelSpec], Model]
+    estimator: Callable[[], Counts]
+    tools: Sequence[Tool]
+    run: RunTool
+    system: tuple[str, ...]
+    context: ContextSettings
+    budget: BudgetSettings
+    agent: AgentSettings
+    hooks: HookSettings
+    limits: ToolLimits
+    rules: Rules
+    place: Place
+    approve: Approve
+    ask: AskUser
+    preview: Callable[[Workplace, Tool, Mapping[str, Any]], str]
+    save_rule: Callable[[str], None]
+    instructions: Sequence[tuple[Path, int]] = ()
+    tool_options: Callable[[Mode], Mapping[str, Any]] = lambda _: {}
+    jobs: Callable[[], Jobs] = Jobs
+    strict: bool = False
+    policy: str = ""
+    """The policy that this run asks for, whatever the session had before."""
+    changes: Callable[[Journal], Makes | None] = lambda _: None
+    sandbox: str = ""
+    """What holds commands, in a word for the status line."""
+    allowance: Callable[[], Allowance] = Allowance
+    today: Callable[[], date] = date.today
+
+
+def environment(cwd: Path, roots: Sequence[Path]) -> str:
+    """What the model should know of where it works; nothing in it changes while a session lasts."""
+    more = "".join(f"\nAlso in the workspace: {root}" for root in roots if root != cwd)
+    repository = "yes" if any((folder / ".git").exists() for folder in (cwd, *cwd.parents)) else "no"
+    return f"# Where you work\nFolder: {cwd}{more}\nGit repository: {repository}\nPlatform: {platform.system()}"
