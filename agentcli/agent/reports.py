@@ -59,6 +59,8 @@ def acts(records: Iterable[Record]) -> Iterator[str]:
                 yield f"{_when(record)} Compaction: {body.tokens_before:,} → {body.tokens_after:,} tokens ({trigger}, {body.policy})"
             case Compaction(trigger=trigger, status=status) if trigger != "manual":
                 yield f"{_when(record)} Compaction: {status.replace('_', ' ')} ({trigger})"
+            case Prune(call_ids=(), reason=reason):
+                yield f"{_when(record)} {reason}"
             case Prune(call_ids=calls, tokens=tokens, reason=reason):
                 yield f"{_when(record)} Pruned {len(calls)} old outputs, {tokens:,} tokens. {reason}"
             case _:

@@ -21,6 +21,7 @@ from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
 from agentcli.ui import attach, commands, shell
+from agentcli.ui.commands.offers import Trusts
 from agentcli.ui.idle import Idle
 from agentcli.ui.look import Look, duration
 from agentcli.ui.scroll import brief
@@ -71,6 +72,7 @@ class PlainTerminal:
         loop.add_signal_handler(signal.SIGINT, self._break)
         with self._lines.open():
             self.say(f"agentcli, {desk.model.name}, mode {desk.mode}. /help lists the commands, /quit leaves.")
+            await self._ask_for_trust()
             while not self._left:
                 text = self._next.pop(0) if self._next else await self._ask("> ")
                 if text is None:
@@ -83,6 +85,13 @@ class PlainTerminal:
             self.say(f"agentcli resume {self.desk.journal.id}")
         self.desk.close()
         return 0
+
+    async def _ask_for_trust(self) -> None:
+        """Whether what this folder would load is wanted."""
+        found = self.host.unloaded(self.desk) if isinstance(self.host, Trusts) else ()
+        wanted = found and await self.confirm("Do you trust this folder? Until you do, these are not loaded:", found)
+        if wanted and isinstance(self.host, Trusts):
+            self.move_to(self.host.trust(self.desk))
 
     async def approve(self, ask: Ask) -> Answer | None:
         """Ask whether a call may run; the whole command or diff is printed first."""

@@ -9,7 +9,7 @@ from typing import Literal, assert_never
 from agentcli.core import event as happened
 from agentcli.core.event import Event
 from agentcli.core.message import Message, ToolCall, ToolResult
-from agentcli.core.record import Record, Todo, TodoItem
+from agentcli.core.record import Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe
 from agentcli.ui.blocks import Block, Blocks
 
@@ -282,6 +282,8 @@ def _recorded(state: State, record: Record, now: float) -> State:
             return _answered(state, body)
         case Todo(items):
             return replace(state, todo=items)
+        case Prune(call_ids=(), reason=reason):  # no event tells of what clears no output
+            return state.act(reason)
         case _:
             return state
 

@@ -9,7 +9,7 @@ from typing import Any
 from agentcli.providers.scripted import call, say
 from tests.e2e.program import Program
 from tests.e2e.test_repl import CLAUDE, leave, terminal
-from tests.loopback import Asked, Loopback
+from tests.loopback import Asked, Loopback, Refuse
 
 
 def model(asked: Asked) -> Any:
@@ -127,3 +127,29 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
             leave(t)
     assert (program.work / "AGENTS.md").read_text() == "# Work\n\nRun make.\n"
     assert "That is that." in (program.base / "session.md").read_text()
+
+
+def test_why_lists_what_was_done_unasked(program: Program) -> None:
+    failures = iter([Refuse(529, "overloaded_error")])
+
+    def unsteady(asked: Asked) -> Any:
+        return next(failures, None) or say("That is that.")
+
+    program.config(
+        "[budget.session]\ntokens = 9000\nmode = 'soft'\n[budget]\npressure_from = [0.1]\npressure_seconds = [0.2]\n"
+    )
+    with Loopback(unsteady) as server:
+        program.more = server.env
+        with terminal(program, "-m", CLAUDE) as t:
+            t.until("claude-sonnet-5")
+            t.send("hello\r")
+            t.until("That is that.")
+            t.send("more\r")
+            t.until("Waiting 0 s: a budget runs low")
+            t.settle(1)
+            t.send("/why\r")
+            t.settle(0.5)
+            shown = "\n".join(t.history())
+            assert shown.count("Trying again in") == 2, shown
+            assert shown.count("Waiting 0 s: a budget runs low") == 2, shown
+            leave(t)

@@ -8,8 +8,8 @@ from tests.terminal import Terminal
 REPOSITORY = Path(__file__).parents[2]
 
 
-def plain(tmp_path: Path) -> Terminal:
-    command = [sys.executable, "-m", "tests.ui.preview", "plain=yes", f"state={tmp_path}"]
+def plain(tmp_path: Path, *arguments: str) -> Terminal:
+    command = [sys.executable, "-m", "tests.ui.preview", "plain=yes", f"state={tmp_path}", *arguments]
     return Terminal(command, cwd=str(REPOSITORY), env={"TERM": "dumb"})
 
 
@@ -76,3 +76,14 @@ def test_several_calls_are_allowed_by_one_line_once_all_are_printed(tmp_path: Pa
         t.until("y or n?")
         t.send("y\r")
         t.until("several all")
+
+
+def test_a_strange_folder_is_asked_about_before_anything_is_said(tmp_path: Path) -> None:
+    with plain(tmp_path, "untrusted=yes") as t:
+        t.until("a hook that runs `make")
+        t.until("y or n?")
+        t.send("y\r")
+        t.until("This is session 20260101-0002.")
+        t.send("tools\r")
+        t.until("You said: **looked**")
+        assert b"\x1b" not in t.raw

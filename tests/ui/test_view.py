@@ -17,7 +17,7 @@ from agentcli.core.event import (
     Warned,
 )
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
-from agentcli.core.record import Body, Record, Todo, TodoItem
+from agentcli.core.record import Body, Prune, Record, Todo, TodoItem
 from agentcli.ui.view import Called, Note, Reply, Said, State, Thought, update
 
 CALL = ToolCall("c1", "bash", {"command": "make"})
@@ -137,3 +137,9 @@ def test_nothing_from_outside_reaches_the_terminal_raw() -> None:
     for text in (*shown, *state.acts):
         assert "\x1b" not in text
         assert "\u202e" not in text
+
+
+def test_thinking_that_had_to_be_dropped_is_told_and_kept() -> None:
+    prune = Prune((), 0, "thinking dropped: the provider refused it", drop_thinking_before=4)
+    state = after(recorded(prune))
+    assert state.acts == ("thinking dropped: the provider refused it",)

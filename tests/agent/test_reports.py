@@ -1,0 +1,59 @@
+"""What a session says of itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentcli.agent.reports import acts, cache_lines, job_lines
+from agentcli.context.cache import Health
+from agentcli.context.limits import limits_of
+from agentcli.context.marks import prunes_from
+from agentcli.context.settings import ContextSettings, PruneSettings
+from agentcli.core.model import Prices
+from agentcli.core.record import Body, Compaction, Prune, Record
+from tests.agent.desks import DEMO, open_desk
+
+
+def record(body: Body) -> Record:
+    return Record(1, "1", "2026-11-20T10:20:30Z", "", body)
+
+
+def test_acts_tells_what_was_done_unasked_and_nothing_that_was_asked_for() -> None:
+    bodies: list[Body] = [
+        Compaction("auto", "compressed", "auto", tokens_before=9_000, tokens_after=2_000),
+        Compaction("manual", "compressed", "auto", tokens_before=8_000, tokens_after=1_000),
+        Compaction("overflow", "failed_summary", "auto"),
+        Prune(("a", "b"), 4_000, "The cache is cold after 9 minutes."),
+        Prune((), 0, "thinking dropped: the provider refused it", drop_thinking_before=4),
+    ]
+    assert list(acts(map(record, bodies))) == [
+        "2026-11-20 10:20 Compaction: 9,000 → 2,000 tokens (auto, auto)",
+        "2026-11-20 10:20 Compaction: failed summary (overflow)",
+        "2026-11-20 10:20 Pruned 2 old outputs, 4,000 tokens. The cache is cold after 9 minutes.",
+        "2026-11-20 10:20 thinking dropped: the provider refused it",
+    ]
+
+
+def test_the_cache_report_has_tokens_and_money_by_kind_and_what_rewrote_it() -> None:
+    health = Health(requests=4, fresh=1_000, written=2_000, read=7_000, output=500, compactions=1, prunes=2, recalls=3)
+    lines = "\n".join(cache_lines(health, Prices(input=1.0, output=10.0, cache_read=0.1, cache_write=2.0)))
+    assert lines.startswith("70.0% of all input came from the cache, in 4 requests; 0 missed it.")
+    assert "cache read         7,000 tokens  $0.0007" in lines
+    assert "1 compactions, 2 prunes, 3 outputs recalled." in lines
+    assert "price unknown" in "\n".join(cache_lines(health, None))
+
+
+def test_a_desk_tells_at_a_glance_and_has_no_jobs_at_first(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path, [])
+    glance = desk.glance()
+    assert (glance.hit_rate, glance.budget, glance.jobs) == (None, None, 0)
+    assert glance.prunes == prunes_from(limits_of(DEMO, ContextSettings()), ContextSettings()) > 0
+    assert desk.tasks_report() == job_lines([], 0.0)
+    assert not desk.background()
+
+
+def test_where_nothing_is_pruned_there_is_no_mark() -> None:
+    limits = limits_of(DEMO, ContextSettings())
+    assert prunes_from(limits, ContextSettings(prune=PruneSettings(enabled=False))) == 0
+    assert prunes_from(limits, ContextSettings(policy="gemini")) == 0
+    assert prunes_from(limits, ContextSettings(policy="opencode")) == 60_000
