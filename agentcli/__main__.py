@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 
 from agentcli import __version__
@@ -9,7 +11,24 @@ from agentcli import __version__
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with these arguments (default: the command line's) and return its exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    _open_what_is_closed()
+    try:
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us has left. Python would complain once more when it flushes stdout on exit.
+        _write_nowhere()
+        return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        _write_nowhere()
+        print(f"agentcli: the output cannot be written: {error.strerror}.", file=sys.stderr)
+        return 1
+    return code
+
+
+def _run(arguments: list[str]) -> int:
     if arguments in (["--version"], ["-V"]):
         print(f"agentcli {__version__}")
         return 0
@@ -22,6 +41,19 @@ def main(arguments: list[str] | None = None) -> int:
     from agentcli.cli import run
 
     return run(arguments, early)
+
+
+def _open_what_is_closed() -> None:
+    """Have stdin, stdout and stderr be open: a session's file must never get the number of one that was closed."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest number that is free is this one: those below have been seen to.
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - open for as long as we run
+
+
+def _write_nowhere() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _opens_editor(arguments: list[str]) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,10 +30,6 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
             return start(parsed, early)
     except AgentError as error:
         return _fail(error, arguments)
-    except BrokenPipeError:
-        # Whoever read us has left. Python would complain once more when it flushes stdout on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
         return 130
 
