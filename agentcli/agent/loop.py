@@ -115,7 +115,7 @@ async def _stream(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIt
     try:
         async for step in merge(talk.model.stream(talk.request()), until=interrupt):
             draft = draft.add(step)
-            talk.keep(draft)
+            talk.keeping.keep(draft)
             match step:
                 case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted():
                     yield step
@@ -126,6 +126,8 @@ async def _stream(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIt
                     pass
     except ModelError as error:
         failure = error
+    finally:
+        talk.keeping.stop()
     if failure is not None and talk.can_fall_back(failure):
         # The other model answers from the beginning: half an answer of this one would stand before it.
         yield ReplyRestarted()

@@ -13,6 +13,7 @@ from typing import Any
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.draft import Draft
 from agentcli.agent.execute import NOT_RUN, Kit, refusal
+from agentcli.agent.keeping import Keeping
 from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
 from agentcli.agent.room import Room
@@ -31,9 +32,6 @@ from agentcli.core.record import Body, Failure, Prune, Settings
 
 COUNT_PATIENCE = 5.0
 """Seconds that an exact count may take."""
-KEEP_EVERY = 0.5
-"""Seconds between two savings of a streaming reply; the journal may space them out further, to one a second."""
-
 PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "network"})
 """What a model may fail of, all retries made, that another one need not fail of as well."""
 
@@ -80,12 +78,12 @@ class Talk:
         self.allowance = allowance
         self._outside = outside
         self._fallback = fallback
+        self.keeping = Keeping(journal.stream)
         self.steps = 0
         self.pending: list[Part] = []
         self.health = health_of(journal.history.entries, model.spec, room.settings.cache.thrash)
         self._sent: tuple[Request, float] | None = None
         self._heard = 0.0
-        self._kept_at = 0.0
         self._edits = 0
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
@@ -243,13 +241,6 @@ class Talk:
         """Leave out all thinking so far, since the provider no longer accepts it."""
         history = self.journal.history
         return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
-
-    def keep(self, draft: Draft) -> None:
-        """Remember a reply that is still arriving, now and then: what a crash may cost is less than a second of it."""
-        now = time.monotonic()
-        if now - self._kept_at >= KEEP_EVERY:
-            self._kept_at = now
-            self.journal.stream(draft.so_far())
 
     def received(self, draft: Draft, failure: ModelError | None) -> Iterator[Event]:
         """Record a reply, or what arrived of it. One that says nothing is not stored, but what it cost is."""
