@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from agentcli.context.cache import Health
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import Prices
-from agentcli.core.record import Compaction, Failure, Prune, Record
+from agentcli.core.record import Compaction, Failure, Prune, Record, Title
 from agentcli.tools.jobs import Job
 
 
@@ -96,6 +96,8 @@ def _spent(records: Iterable[Record]) -> Iterator[tuple[str, Usage, float | None
                 yield f"{message.provider}/{message.model}", usage, message.cost
             case Compaction(usage=usage, model=model, cost=cost) if usage.total:
                 yield f"{model} (summaries)", usage, cost
+            case Title(usage=usage, model=model, cost=cost) if usage.total:
+                yield f"{model} (titles)", usage, cost
             case Failure(usage=usage, where=model, cost=cost) if usage.total:
                 yield model, usage, cost
             case _:
