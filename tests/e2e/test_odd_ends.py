@@ -1,0 +1,162 @@
+"""Odd terminals, broken pipes and text that is no text: the program says what it can and ends in time, without a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from tests.e2e.program import Program
+from tests.terminal import Terminal
+
+SOON = 10.0
+"""Seconds for a run that needs one itself: nothing may wait for an end that never comes."""
+ECHO = ("-m", "script:echo")
+AGENT = [sys.executable, "-m", "agentcli"]
+
+
+def terminal(program: Program, *arguments: str, **more: Any) -> Terminal:
+    env = {**program.env, **more.pop("env", {})}
+    return Terminal([*AGENT, *arguments], env=env, cwd=str(program.work), **more)
+
+
+def shell(program: Program, script: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run `script` in bash, where $agent is the program."""
+    env = {**program.env, "agent": " ".join(AGENT)}
+    ran = subprocess.run(["bash", "-c", script], cwd=program.work, env=env, capture_output=True, timeout=SOON, **more)
+    assert b"Traceback" not in ran.stderr, ran.stderr.decode()
+    assert b"Exception ignored" not in ran.stderr, ran.stderr.decode()
+    return ran
+
+
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+def test_a_reader_that_leaves_is_no_error(program: Program, form: str) -> None:
+    ran = shell(
+        program, f"$agent -p hello -m script:long-reply:20@0 -o {form} | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}"
+    )
+    assert ran.stdout.split()[-1] in (b"0", b"141")
+    assert ran.stderr == b""
+    ran = shell(program, f"$agent -p hello -m script:echo -o {form} | head -c 0")
+    assert ran.stderr == b""
+
+
+@pytest.mark.parametrize("command", ["--help", "models", "tools", "config show --origin", "sessions list", "doctor"])
+def test_every_listing_may_be_left_unread(program: Program, command: str) -> None:
+    assert shell(program, f"$agent {command} | head -c 0").stderr == b""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-", "</dev/null >/dev/full"])
+def test_closed_descriptors_cost_no_traceback(program: Program, closed: str) -> None:
+    shell(program, f"$agent -p hello -m script:echo {closed}")
+    assert [r["parts"][-1]["text"] for r in program.records() if r["kind"] == "message"] == ["hello", "hello"]
+    shell(program, f"$agent {closed}")
+    shell(program, f"$agent --version {closed}")
+
+
+def test_without_a_terminal_a_prompt_is_asked_for(program: Program) -> None:
+    ran = program.run(*ECHO, stdin="")
+    assert ran.code == 42
+    assert "-p" in ran.err
+
+
+@pytest.mark.parametrize("term", ["dumb", "", "no-such-terminal", "\0unset"])
+def test_any_kind_of_terminal_will_do(program: Program, term: str) -> None:
+    with terminal(program, *ECHO, env={"TERM": term}) as t:
+        t.until(">")
+        t.settle(0.3, 5)
+        t.send("hello\r")
+        t.until("hello")
+        t.settle(0.3, 5)
+        if term in ("dumb", "", "\0unset"):
+            assert b"\x1b" not in t.raw
+        t.send("\x04")
+        assert t.wait(SOON) == 0
+        assert b"Traceback" not in t.raw
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 24), (80, 1), (2, 2), (5, 3)])
+def test_the_smallest_terminal_still_works(program: Program, size: tuple[int, int]) -> None:
+    columns, rows = size
+    with terminal(program, *ECHO, columns=columns, rows=rows) as t:
+        t.bytes_until(b"\x1b[?2004h", 20)
+        t.settle(0.5, 10)
+        t.send("hello\r")
+        t.settle(0.5, 10)
+        t.send("/help\r")
+        t.settle(0.5, 10)
+        t.send("\x04")
+        assert t.wait(SOON) == 0
+        assert b"Traceback" not in t.raw
+    assert [r["parts"][-1]["text"] for r in program.records() if r["kind"] == "message"] == ["hello", "hello"]
+
+
+STRANGE = [
+    b"a\0b",
+    b"\xed\xa0\x80 lone",
+    b"\xff\xfe",
+    b"\xc3",
+    b"\x1b[2J\x07",
+    "\u202e\U000e0041".encode(),
+    b"a\r\nb\rc",
+]
+
+
+@pytest.mark.parametrize("text", STRANGE)
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+def test_strange_bytes_on_stdin_are_answered(program: Program, text: bytes, form: str) -> None:
+    ran = shell(program, f"$agent -p - -m script:echo -o {form}", input=text + b" end")
+    assert ran.returncode == 0, ran.stderr
+    assert b"end" in ran.stdout
+
+
+@pytest.mark.parametrize("text", [strange for strange in STRANGE if b"\0" not in strange])
+def test_strange_bytes_in_the_prompt_are_answered_and_kept(program: Program, text: bytes) -> None:
+    ran = _said(program, text)
+    assert ran.returncode == 0, ran.stderr
+    assert b"end" in ran.stdout
+    again = program.ask("resume", "--last", "-p", "go on", *ECHO)
+    assert again.code == 0, again.err
+
+
+def _said(program: Program, text: bytes) -> subprocess.CompletedProcess[bytes]:
+    command = [*map(os.fsencode, AGENT), b"-p", text + b" end", b"-m", b"script:echo", b"-o", b"json"]
+    ran = subprocess.run(
+        command, cwd=program.work, env=program.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=SOON
+    )
+    assert b"Traceback" not in ran.stderr, ran.stderr.decode()
+    return ran
+
+
+def test_keys_that_are_no_text_are_survived(program: Program) -> None:
+    with terminal(program, *ECHO) as t:
+        t.until("ctx")
+        for strange in STRANGE:
+            os.write(t.master, b"\x1b[200~" + strange.replace(b"\x1b", b"") + b"\x1b[201~")
+            if b"\x1b" not in strange:
+                os.write(t.master, strange)
+            t.settle(0.1, 2)
+        os.write(t.master, b" end\r")
+        t.settle(0.5, 5)
+        t.send("\x03")
+        t.settle(0.3)
+        t.send("\x04")
+        assert t.wait(SOON) == 0
+        assert b"Traceback" not in t.raw
+
+
+def test_ten_megabytes_are_pasted_sent_and_answered(program: Program) -> None:
+    with terminal(program, *ECHO) as t:
+        t.until("ctx")
+        began = time.monotonic()
+        t.send("\x1b[200~" + "0123456789abcde\n" * (10 << 16) + "\x1b[201~")
+        t.until("[Pasted", 20)
+        assert time.monotonic() - began < 20
+        t.send("\r")
+        t.settle(1.0, 20)
+        t.send("\x04")
+        assert t.wait(30) == 0
+        assert b"Traceback" not in t.raw
