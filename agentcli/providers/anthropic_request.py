@@ -27,7 +27,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """
     system = [{"type": "text", "text": sendable(text)} for text in request.system if text.strip()]
     tools = [_tool(tool) for tool in request.tools]
-    messages, places = _messages(request)
+    messages, places = _messages(request, operator=request.model.system_messages and settings.name == KIND)
     if settings.caching and request.model.cache_explicit:
         _mark(request.breakpoints, system or tools, places)
     wire: Json = {"model": request.model.id, "max_tokens": min(request.max_output, request.model.max_output)}
@@ -50,21 +50,33 @@ Places = dict[tuple[int, int], Json]
 """The block that each part of each turn became; a part that is not sent has none."""
 
 
-def _messages(request: Request) -> tuple[list[Json], Places]:
+def _messages(request: Request, *, operator: bool) -> tuple[list[Json], Places]:
+    """The messages. With `operator`, reminders of agentcli's own travel as system messages right behind the user's turn: the
+    model then takes them for what they are, and they never come between a call and its result."""
     messages: list[Json] = []
     places: Places = {}
     for number, turn in enumerate(request.turns):
         content: list[Json] = []
+        reminders: list[Json] = []
+        apart = operator and turn.role == "user" and not all(map(_is_reminder, turn.parts))
         for index, part in enumerate(turn.parts):
             block = _block(part, turn, request.model)
-            if block is not None:
+            if block is not None and apart and _is_reminder(part):
+                reminders.append(block)
+            elif block is not None:
                 places[number, index] = block
                 content.append(block)
         if content and messages and messages[-1]["role"] == turn.role:
             messages[-1]["content"] += content
         elif content:
             messages.append({"role": turn.role, "content": content})
+        if content and reminders:
+            messages.append({"role": "system", "content": reminders})
     return messages, places
+
+
+def _is_reminder(part: Part | ToolResult) -> bool:
+    return isinstance(part, Text) and part.synthetic and part.source == "reminder"
 
 
 def _block(part: Part | ToolResult, turn: Turn, model: ModelSpec) -> Json | None:

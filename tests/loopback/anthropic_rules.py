@@ -45,7 +45,7 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
     _thinking(body)
     _marks(body)
     _tools(body)
-    _messages(body["messages"])
+    _messages(body["messages"], body["model"])
     _pairing(body["messages"])
     _signatures(body, seals)
     limit = window or spec_of(body["model"]).window
@@ -147,15 +147,18 @@ def _tools(body: dict[str, Any]) -> None:
         names.add(tool["name"])
 
 
-def _messages(messages: list[dict[str, Any]]) -> None:
+def _messages(messages: list[dict[str, Any]], model: str) -> None:
     if messages[0]["role"] != "user":
         raise Refused('messages: first message must use the "user" role')
-    if messages[-1]["role"] != "user":
+    if messages[-1]["role"] not in ("user", "system"):
         raise Refused(
             "This model does not support assistant message prefill. The conversation must end with a user message."
         )
     for index, message in enumerate(messages):
         role = message["role"]
+        if role == "system":
+            _operator(index, messages, model)
+            continue
         if role not in ("user", "assistant"):
             raise Refused(f"messages.{index}.role: Input should be 'user' or 'assistant'")
         if index and messages[index - 1]["role"] == role:
@@ -166,6 +169,19 @@ def _messages(messages: list[dict[str, Any]]) -> None:
             raise Refused(f"messages.{index}: {role} messages must have non-empty content")
         for number, block in enumerate(_content(message)):
             _block(block, role, f"messages.{index}.content.{number}")
+
+
+def _operator(index: int, messages: list[dict[str, Any]], model: str) -> None:
+    """A system message in the middle: only some models take it, behind a user turn, and before the assistant speaks or last."""
+    if not spec_of(model).system_messages:
+        raise Refused(f"messages.{index}.role: Input should be 'user' or 'assistant'")
+    before = messages[index - 1]["role"] if index else ""
+    after = messages[index + 1]["role"] if index + 1 < len(messages) else "assistant"
+    if before != "user" or after != "assistant":
+        raise Refused(f"messages.{index}: system messages must follow a user turn and precede an assistant turn")
+    for number, block in enumerate(_content(messages[index])):
+        if block.get("type") != "text":
+            raise Refused(f"messages.{index}.content.{number}: system messages hold text only")
 
 
 def _block(block: dict[str, Any], role: str, where: str) -> None:

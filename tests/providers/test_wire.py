@@ -65,8 +65,9 @@ def test_the_body_of_a_messages_request() -> None:
         {
             "max_tokens": 1000,
             "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "Fix it."}]},
                 {
-                    "role": "user",
+                    "role": "system",
                     "content": [
                         {
                             "type": "text",
@@ -75,8 +76,7 @@ def test_the_body_of_a_messages_request() -> None:
 it rains
 </system-reminder>\
 """,
-                        },
-                        {"type": "text", "text": "Fix it."},
+                        }
                     ],
                 },
                 {
@@ -356,3 +356,16 @@ def test_older_geminis_get_pictures_after_all_responses() -> None:
         parts = to_google(request(spec(name), "a", step, done), BUILT_IN["google"])["contents"][2]["parts"]
         assert "".join("r" if "function_response" in part else "i" for part in parts) == kinds
         assert ("parts" in parts[0]["function_response"]) is (name == "flash")
+
+
+REMINDER = Text("<system-reminder>\nit rains\n</system-reminder>", True, "reminder")
+
+
+def test_reminders_travel_as_system_messages_only_where_the_model_takes_them() -> None:
+    turns = (Turn("user", (REMINDER, Text("Fix it."))), Turn("assistant", (Text("Yes."),)), Turn("user", (REMINDER,)))
+    known = to_wire(request(spec("anthropic/claude-opus-5"), *turns), BUILT_IN["anthropic"])
+    assert [message["role"] for message in known["messages"]] == ["user", "system", "assistant", "user"]
+    older = to_wire(request(spec("anthropic/claude-sonnet-5"), *turns), BUILT_IN["anthropic"])
+    assert [message["role"] for message in older["messages"]] == ["user", "assistant", "user"]
+    foreign = to_wire(request(spec("anthropic/claude-opus-5"), *turns), ProviderSettings("elsewhere", "anthropic"))
+    assert [message["role"] for message in foreign["messages"]] == ["user", "assistant", "user"]
