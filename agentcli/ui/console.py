@@ -25,6 +25,8 @@ from agentcli.ui.screen import Screen
 from agentcli.ui.status import Telling
 from agentcli.ui.view import Choice, Note, Printed, State
 
+LIST_AFTER = 1.0
+"""Seconds after which the files of a project are listed for completion."""
 COMPLETED = 5_000
 """A draft longer than this many characters is no longer completed."""
 
@@ -129,7 +131,10 @@ class Console:
         """Show a session from now on, and the last `replay` things that were said in it."""
         self.desk, self._replay = desk, replay
         known = [Words(name, commands.summary(name), self._arguments(name)) for name in commands.COMMANDS]
-        self._completion = Completion(known, Files(desk.cwd))
+        files = Files(desk.cwd)
+        self._completion = Completion(known, files)
+        # The first @ finds the list made; the first keys must not wait for it.
+        asyncio.get_running_loop().call_later(LIST_AFTER, files.refresh)
         self.telling = Telling(desk, shown)
         self.screen.status = self.telling
         for record in desk.history.entries[-replay or len(desk.history.entries) :]:

@@ -20,6 +20,8 @@ RUNNING_ROWS = 5
 TODO_ROWS = 8
 MARKS_FROM = 100
 """Columns from which on the status line names the marks of the window."""
+PROVIDER_FROM = 60
+"""Columns from which on it names the model's provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,8 @@ def _fact(status: Status, name: str, columns: int) -> str:
             return f"ctx {100 * status.used / status.usable:.0f}%{_marks(status) if columns >= MARKS_FROM else ''}"
         case "cost" if status.cost is not None:
             return f"${status.cost:.2f}"
+        case "model" if columns < PROVIDER_FROM:
+            return status.model.rpartition("/")[2]
         case "budget" if status.budget is not None:
             return f"budget {100 * status.budget:.0f}%"
         case "cache" if status.hit_rate is not None:

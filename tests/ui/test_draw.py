@@ -138,3 +138,9 @@ def test_the_status_line_tells_all_facts_in_the_order_that_was_chosen() -> None:
     assert shown in status_line(status, 140, PLAIN)
     assert "prunes" not in status_line(status, 80, PLAIN)
     assert "cache 88% · ask" in status_line(replace(status, shown=("cache", "mode")), 80, PLAIN)
+
+
+def test_a_narrow_status_line_has_room_for_the_state_of_the_window() -> None:
+    status = Status("anthropic/claude-sonnet-5", "auto-edit", 42, 100)
+    assert "claude-sonnet-5 · auto-edit · ctx 42%" in status_line(status, 40, PLAIN)
+    assert "anthropic" not in status_line(status, 40, PLAIN)

@@ -24,7 +24,7 @@ def preview(tmp_path: Path, columns: int = 80, rows: int = 24, **env: str) -> Te
 
 
 def ready(terminal: Terminal) -> None:
-    terminal.until("demo/demo · ask")
+    terminal.until("demo · ask")
     terminal.settle()
 
 
@@ -663,3 +663,11 @@ def test_the_state_at_a_glance_is_told_by_line_and_command(tmp_path: Path) -> No
         t.until("2026-01-01 10:00 Pruned 3 old outputs.")
         t.settle()
         assert sum("Pruned nothing: too little to gain." in row for row in t.history()) == 2
+
+
+def test_files_are_offered_at_the_first_at_sign_without_another_key(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        time.sleep(2)  # a person reads before typing; the list is made meanwhile
+        t.send("see @pyproj")
+        t.until("@pyproject.toml")
