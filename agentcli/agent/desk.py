@@ -210,6 +210,8 @@ class OpenDesk(Account):
             )
         else:
             tools = tuple(ToolSchema(t["name"], t["description"], t["parameters"]) for t in history.tools)
+            if outfit.policy and outfit.policy != history.policy:
+                self._hands.record(Settings(policy=outfit.policy))
         manner = Manner(
             system=self.journal.history.system,
             tools=tools,

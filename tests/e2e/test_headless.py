@@ -284,3 +284,12 @@ def test_the_switches_keep_auto_compaction_and_pruning_away(program: Program) ->
     assert not bound.of("prune")
     assert not bound.of("compaction")
     assert "auto-compaction is switched off" in bound.result["error"]
+
+
+def test_a_policy_asked_for_once_stays_with_the_session(program: Program) -> None:
+    assert program.ask("-p", "one", "-m", "script:echo").code == 0
+    assert program.ask("resume", "--last", "-p", "two", "--set", "context.policy=sliding").code == 0
+    assert json.loads(program.run("context", "plan", "--json").out)["policy"] == "sliding"
+    assert (
+        json.loads(program.run("context", "plan", "--json", "--set", "context.policy=gemini").out)["policy"] == "gemini"
+    )
