@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.errors import SessionBusy, StoreError
-from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.record import Prune, Settings, Title, Undo
+from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.record import Failure, Prune, Settings, Title, Undo
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
@@ -285,3 +285,25 @@ def test_a_rewind_brings_no_former_mode_model_or_name_back(store: Store, tmp_pat
         journal.close()
     info = store.list()[0]
     assert store.open(info.project_id, info.id, read_only=True).history.mode == "ask"
+
+
+def test_what_was_spent_stays_counted_whatever_is_taken_back(store: Store, session: Session) -> None:
+    before_it = session.info.records
+    session.append(user("one"))
+    session.append(reply("first"))
+    session.append(Title("Better", model="demo/cheap", usage=Usage(3, 2), cost=0.001))
+    session.append(Failure("empty", "demo/scripted", Usage(7, 1), 0.002))
+    rewind = session.append(Undo(before_it, "rewind"))
+    spent = Usage(input=20, output=8)
+    assert (session.info.usage, round(session.info.cost or 0, 6)) == (spent, 0.013)
+    assert session.info.title == session.history.title == "Better"
+    session.append(Undo(rewind.seq, "undo"))
+    assert session.history.usage == spent
+    glance = session.folder / "session.json"
+    session.close()
+    before = read(glance)
+    glance.unlink()
+    rebuilt = store.open(session.info.project_id, session.id)
+    assert rebuilt.info.usage == spent
+    rebuilt.close()
+    assert read(glance)["usage"] == before["usage"]
