@@ -131,11 +131,11 @@ class OpenDesk(Account):
     def redo(self) -> Sequence[Event]:
         """Take back what came last, an undo of files or a rewind. Raises InputError when there is neither."""
         rewind = rewound.to_redo(self.journal.records(newest_first=True))
-        if rewind and not (self._hands.cover and self._hands.cover.redoes > rewind):
-            return [
-                self._hands.record(Undo(rewind, "undo")),
-                Noticed("The conversation is as it was before the rewind."),
-            ]
+        files = self._hands.cover.redoes if self._hands.cover else 0
+        if rewind > files:
+            more = " /redo once more brings the files back, too." if files else ""
+            told = Noticed(f"The conversation is as it was before the rewind.{more}")
+            return [self._hands.record(Undo(rewind, "undo")), told]
         return self._covered().redo()
 
     def rewind_files(self, seq: int) -> Sequence[Event]:

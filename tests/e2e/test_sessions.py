@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
+from pathlib import Path
 
-from agentcli.providers.scripted import Reply, say
+from agentcli.providers.scripted import Reply, call, say
 from tests.e2e.program import Program
 from tests.loopback import Asked, Loopback
 from tests.terminal import Terminal
@@ -174,3 +176,72 @@ def test_a_run_without_a_person_asks_for_no_title(program: Program) -> None:
         program.more = server.env
         assert program.run("-p", "do it", "-m", CLAUDE).code == 0
     assert len(server.requests) == 1
+
+
+def test_a_rewind_of_both_goes_back_and_forth_and_leaves_git_alone(program: Program) -> None:
+    def model(asked: Asked) -> Reply:
+        if asked.turns[-1]["role"] == "user" and "write it" in asked.last_text:
+            return say("", call("write", file_path="b.txt", content="new\n"), call("bash", command="echo two > a.txt"))
+        return say("It is done.")
+
+    work = program.work
+    (work / "a.txt").write_text("one\n")
+    for command in (["init", "-q"], ["add", "a.txt"]):
+        subprocess.run(["git", *command], cwd=work, env=program.env, check=True)
+    before = tree(work / ".git")
+    with Loopback(model) as server:
+        program.more = server.env
+        command = [sys.executable, "-m", "agentcli", "-m", CLAUDE, "--mode", "yolo"]
+        with Terminal(command, columns=100, rows=40, env=program.env, cwd=str(work)) as t:
+            t.until("claude-sonnet-5")
+            t.send("write it\r")
+            t.until("It is done.")
+            assert (work / "b.txt").exists()
+            t.send("/rewind\r")
+            t.until("Go back to before which prompt?")
+            t.send("\r")
+            t.until("What should go back?")
+            t.send("\x1b[B\x1b[B\r")
+            t.until("Put back")
+            t.settle()
+            assert (work / "a.txt").read_text() == "one\n"
+            assert not (work / "b.txt").exists()
+            t.send("\x15/redo\r")
+            t.until("/redo once more")
+            assert (work / "a.txt").read_text() == "one\n"
+            t.send("/redo\r")
+            t.until("Changed again")
+            assert (work / "a.txt").read_text() == "two\n"
+            assert (work / "b.txt").read_text() == "new\n"
+            t.settle()
+            t.send("\x04")
+            assert t.wait() == 0
+    assert tree(work / ".git") == before
+    [one] = listed(program)
+    assert one["summary"] == {"additions": 1, "deletions": 0, "files": 1}
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its content."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_rewind_of_both_goes_through_where_no_file_was_changed(program: Program) -> None:
+    command = [sys.executable, "-m", "agentcli", "-m", "script:echo"]
+    with Terminal(command, columns=100, rows=40, env=program.env, cwd=str(program.work)) as t:
+        t.until("ctx")
+        t.send("just talk\r")
+        t.until("\njust talk")
+        t.settle()
+        t.send("/rewind\r")
+        t.until("Go back to before which prompt?")
+        t.send("\r")
+        t.until("What should go back?")
+        t.send("\x1b[B\x1b[B\r")
+        t.until("No file was changed since then.")
+        t.settle()
+        t.send("\x15")
+        t.settle()
+        t.send("\x04")
+        assert t.wait() == 0
+    assert [record["target"] for record in program.records() if record["kind"] == "undo"] == ["rewind"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.core.errors import UsageError
+from agentcli.core.errors import InputError, UsageError
 from agentcli.core.message import Message
 from agentcli.ui.commands.offers import Rewinds
 from agentcli.ui.commands.stage import Stage
@@ -79,7 +79,12 @@ async def rewind(stage: Stage, number: str) -> None:
         raise UsageError(f"#{seq} is none of your prompts. /rewind without a number lists them.")
     what = await _what_goes_back(stage)
     if what in ("files", "both") and isinstance(stage.desk, Rewinds):
-        stage.tell(stage.desk.rewind_files(seq))
+        try:
+            stage.tell(stage.desk.rewind_files(seq))
+        except InputError as nothing:
+            if what == "files":
+                raise
+            stage.say(str(nothing))
     if what in ("conversation", "both"):
         stage.tell(stage.desk.rewind(seq))
         stage.draft(words)
