@@ -19,10 +19,10 @@ SWEEP_AFTER = 5.0
 _log = logging.getLogger(__name__)
 
 
-def sweep_later(program: Program) -> None:
-    """Sweep in a thread of its own, if the user wants any retention and it is due."""
+def sweep_later(program: Program, after: float = SWEEP_AFTER) -> None:
+    """Sweep in a thread of its own `after` so many seconds, if the user wants any retention and it is due."""
     if program.config.retention.wanted and due(program.places.state / SWEPT):
-        sweeping = Timer(SWEEP_AFTER, sweep_now, [program])
+        sweeping = Timer(after, sweep_now, [program])
         sweeping.daemon = True
         sweeping.start()
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -42,6 +43,20 @@ def test_a_session_that_is_open_or_pinned_is_never_swept(tmp_path: Path) -> None
     assert {info.id for info in made.store.list()} == {pinned.id, open_.id}
     assert [info.id for info in made.store.trashed()] == [swept.id]
     session.close()
+
+
+def test_it_happens_in_the_background_and_once_a_day(tmp_path: Path) -> None:
+    made = program(tmp_path, "retention.count=2")
+    sweep_later(made, after=0)
+    ends = time.monotonic() + 20
+    while not made.store.trashed() and time.monotonic() < ends:
+        time.sleep(0.01)
+    assert len(made.store.list()) == 2
+    again = program(tmp_path, "retention.count=2")
+    before = set(threading.enumerate())
+    sweep_later(again, after=0)
+    assert set(threading.enumerate()) <= before
+    assert len(again.store.list()) == 5
 
 
 def test_nothing_is_swept_or_noted_by_default(tmp_path: Path) -> None:
