@@ -139,7 +139,7 @@ class Console:
         self.screen.status = self.telling
         for record in desk.history.entries[-replay or len(desk.history.entries) :]:
             self.screen.hear(Recorded(record))
-        self.screen.change(replace(self.state, todo=desk.history.todo, acts=()))
+        self.screen.change(replace(self.state, todo=desk.history.todo, acts=(), steering=()))
         self.screen.refresh()
 
     def draft(self, text: str) -> None:

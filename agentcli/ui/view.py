@@ -172,8 +172,8 @@ class State:
         return replace(self, work=Work(doing, now), notice="")
 
     def end(self) -> State:
-        """Nothing goes on any more: what was open is printed as it is."""
-        return replace(_end_reply(self, 0.0), work=None, running=(), writing="", steering=())
+        """Nothing goes on any more: what was open is printed as it is. What was to steer and came too late goes with the next prompt."""
+        return replace(_end_reply(self, 0.0), work=None, running=(), writing="")
 
     def act(self, text: str) -> State:
         """An automatic act, told once and kept for `/why`."""

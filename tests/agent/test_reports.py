@@ -10,7 +10,7 @@ from agentcli.context.limits import limits_of
 from agentcli.context.marks import prunes_from
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.core.model import Prices
-from agentcli.core.record import Body, Compaction, Prune, Record
+from agentcli.core.record import Body, Compaction, Prune, Record, Retry
 from tests.agent.desks import DEMO, open_desk
 
 
@@ -22,12 +22,14 @@ def test_acts_tells_what_was_done_unasked_and_nothing_that_was_asked_for() -> No
     bodies: list[Body] = [
         Compaction("auto", "compressed", "auto", tokens_before=9_000, tokens_after=2_000),
         Compaction("manual", "compressed", "auto", tokens_before=8_000, tokens_after=1_000),
+        Retry(1, 0.4, "the server is overloaded"),
         Compaction("overflow", "failed_summary", "auto"),
         Prune(("a", "b"), 4_000, "The cache is cold after 9 minutes."),
         Prune((), 0, "thinking dropped: the provider refused it", drop_thinking_before=4),
     ]
     assert list(acts(map(record, bodies))) == [
         "2026-11-20 10:20 Compaction: 9,000 → 2,000 tokens (auto, auto)",
+        "2026-11-20 10:20 Trying again in 0 s (attempt 1): the server is overloaded",
         "2026-11-20 10:20 Compaction: failed summary (overflow)",
         "2026-11-20 10:20 Pruned 2 old outputs, 4,000 tokens. The cache is cold after 9 minutes.",
         "2026-11-20 10:20 thinking dropped: the provider refused it",

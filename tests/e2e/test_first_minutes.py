@@ -129,7 +129,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
     assert "That is that." in (program.base / "session.md").read_text()
 
 
-def test_why_lists_what_was_done_unasked(program: Program) -> None:
+def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(program: Program) -> None:
     failures = iter([Refuse(529, "overloaded_error")])
 
     def unsteady(asked: Asked) -> Any:
@@ -152,4 +152,34 @@ def test_why_lists_what_was_done_unasked(program: Program) -> None:
             shown = "\n".join(t.history())
             assert shown.count("Trying again in") == 2, shown
             assert shown.count("Waiting 0 s: a budget runs low") == 2, shown
+            session = leave(t)
+        with terminal(program, "resume", session) as t:
+            t.until("claude-sonnet-5 · ask")
+            t.send("/why\r")
+            t.until("Trying again in")
             leave(t)
+
+
+def test_what_was_to_steer_an_interrupted_turn_stays_in_sight_and_goes_with_the_next_prompt(program: Program) -> None:
+    subprocess.run(["mkfifo", str(program.work / "go")], check=True)
+    with Loopback(model) as server:
+        program.more = server.env
+        with terminal(program, "-m", CLAUDE, "--mode", "yolo") as t:
+            t.until("claude-sonnet-5")
+            t.send("wait for it\r")
+            t.until("  begun")
+            t.send("use the other door")
+            t.settle()
+            t.send("\x1b\r")
+            t.until("steering: use the other door")
+            t.settle(0.3)
+            t.send("\x1b")
+            t.until("Interrupted.")
+            t.settle(0.5)
+            assert "steering: use the other door" in "\n".join(t.screen())
+            t.send("hello\r")
+            t.until("That is that.")
+            t.settle(0.3)
+            assert "steering" not in "\n".join(t.screen())
+            leave(t)
+    assert "use the other door" in str(server.requests[-1].json)
