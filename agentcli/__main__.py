@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 
@@ -12,6 +13,9 @@ from agentcli import __version__
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with these arguments (default: the command line's) and return its exit code."""
     _open_what_is_closed()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A model's text may hold what no encoding has, such as half of a surrogate pair.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
