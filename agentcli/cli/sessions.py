@@ -24,6 +24,7 @@ from agentcli.sessions.tree import branches, stem
 
 app = typer.Typer(help="The session store.", no_args_is_help=True, rich_markup_mode=None)
 
+_MARKS = ("\ue0fe", "\ue0ff")
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Selector = Annotated[str, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")]
 Cwd = Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")]
@@ -76,7 +77,9 @@ def search(
     else:
         marks = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in program.env else ("", "")
         for one in found:
-            print(one.told(*marks) + "\n")
+            # Made safe between the two: letters that nobody writes stand for the marks meanwhile.
+            shown = safe(one.told(*_MARKS))
+            print(shown.replace(_MARKS[0], marks[0]).replace(_MARKS[1], marks[1]) + "\n")
 
 
 @app.command()
@@ -142,10 +145,10 @@ def export(
         raise UsageError(f"There is no format {format!r}. There are: {', '.join(get_args(ExportFormat))}.")
     text = write(collect(_read(selector, cwd)), cast(ExportFormat, format), redacted=not keep_secrets)
     if output:
-        Path(output).write_text(text, encoding="utf-8")
+        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
         say(f"Written to {output}.")
     else:
-        print(text)
+        print(safe(text) if sys.stdout.isatty() else text)
 
 
 @app.command("import")

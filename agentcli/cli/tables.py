@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,8 +17,8 @@ def say(text: str = "") -> None:
 
 
 def say_json(value: Any) -> None:
-    """Print a value for scripts."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print a value for scripts; on a terminal all that is not ASCII is spelled out."""
+    print(json.dumps(value, indent=2, ensure_ascii=sys.stdout.isatty()))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None) -> str:
