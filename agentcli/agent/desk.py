@@ -196,7 +196,8 @@ class OpenDesk(Account):
         return self.jobs.send_away()
 
     def close(self) -> None:
-        """Save what waits and let others open the session."""
+        """Save what waits and let others open the session. Its background jobs end."""
+        self.jobs.abandon()
         self.journal.close()
 
     def _begin(self, model: Model) -> Talk:

@@ -110,6 +110,12 @@ class Jobs:
             await asyncio.wait([job.task])
         return job
 
+    def abandon(self) -> None:
+        """Have all jobs end, and wait for none."""
+        for job in self._jobs.values():
+            if job.task is not None and not job.task.done():
+                job.task.cancel()
+
     async def close(self) -> None:
         """End all jobs."""
         await asyncio.gather(*(self.stop(job.id) for job in self._jobs.values()))

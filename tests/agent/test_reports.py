@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
+from agentcli.agent.ports import Prompt
 from agentcli.agent.reports import acts, cache_lines, job_lines
 from agentcli.context.cache import Health
 from agentcli.context.limits import limits_of
@@ -11,6 +13,7 @@ from agentcli.context.marks import prunes_from
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.core.model import Prices
 from agentcli.core.record import Body, Compaction, Prune, Record, Retry
+from agentcli.providers.scripted import call, say
 from tests.agent.desks import DEMO, open_desk
 
 
@@ -59,3 +62,18 @@ def test_where_nothing_is_pruned_there_is_no_mark() -> None:
     assert prunes_from(limits, ContextSettings(prune=PruneSettings(enabled=False))) == 0
     assert prunes_from(limits, ContextSettings(policy="gemini")) == 0
     assert prunes_from(limits, ContextSettings(policy="opencode")) == 60_000
+
+
+def test_a_session_that_is_left_leaves_no_job_behind(tmp_path: Path) -> None:
+    async def story() -> str:
+        script = [say("", call("bash", command="sleep 1000", run_in_background=True)), say("Done.")]
+        desk = open_desk(tmp_path, script, mode="yolo")
+        async for _ in desk.turn(Prompt("go"), asyncio.Event()):
+            pass
+        [job] = desk.jobs.running()
+        desk.close()
+        assert job.task is not None
+        await asyncio.wait_for(job.task, 20)
+        return job.state
+
+    assert asyncio.run(story()) == "stopped"
