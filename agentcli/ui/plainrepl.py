@@ -282,15 +282,21 @@ class Lines:
 
     async def next(self) -> str | None:
         """The next line without its end."""
-        return await self._waiting.get()
+        line = await self._waiting.get()
+        if line is None:
+            self.close()  # whoever asks next gets no answer either
+        return line
 
     def drop(self) -> None:
         """Throw away what was typed ahead."""
         with contextlib.suppress(termios.error):
             termios.tcflush(self._descriptor, termios.TCIFLUSH)
         self._rest = b""
+        ended = False
         while not self._waiting.empty():
-            self._waiting.get_nowait()
+            ended = self._waiting.get_nowait() is None or ended
+        if ended:
+            self.close()
 
     def close(self) -> None:
         """Have `next` return None."""

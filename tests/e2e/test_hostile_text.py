@@ -1,0 +1,171 @@
+"""Three hundred hostile strings through every display of the program: none moves the cursor, sets a mode or turns text around."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+import pytest
+
+from tests.core.test_sanitise import BIDI, CONTROLS, HOSTILE, SEQUENCES, TAGS, UNSEEN
+from tests.e2e.program import Program
+from tests.terminal import Terminal
+
+STRINGS = [f"{text}Zq" for text in dict.fromkeys((*HOSTILE, *SEQUENCES))]
+"""What follows each string cannot follow a sequence of our own."""
+WRITABLE = [text for text in STRINGS if not re.search("[\ud800-\udfff]", text)]
+ARGUABLE = [text for text in WRITABLE if "\0" not in text]
+OURS = re.compile(
+    rb"\x1b\[[0-9;]*m|\x1b\[[0-9]*[ABCDK]|\x1b\[J|\x1b\[\?(?:2026|25|7|2004)[hl]|\x1b\]11;\?\x1b\\|\x1b\]9;agentcli[^\x00-\x1f\x7f]{0,800}\x07|\r|\n|\x07"
+)
+"""All that the program itself tells the terminal."""
+REFUSED = {*CONTROLS, *BIDI, *TAGS, *UNSEEN} - {"\r", "\n"}
+
+
+def is_clean(raw: bytes) -> None:
+    """Only sequences of our own, and none of the strings, came through."""
+    for text in STRINGS:
+        control = re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f].*$", text, re.DOTALL)
+        if control:
+            assert control.group().encode(errors="replace") not in raw, repr(text)
+    rest = OURS.sub(b"", raw).decode(errors="replace")
+    found = {letter: rest.index(letter) for letter in REFUSED if letter in rest}
+    assert not found, [(letter, rest[max(0, at - 60) : at + 20]) for letter, at in found.items()]
+    assert b"Traceback" not in raw
+
+
+def arranged(program: Program) -> list[str]:
+    """A folder with hostile contents and names, and a model that says and does hostile things; returns the arguments."""
+    lines = "\n".join(WRITABLE)
+    (program.work / "hostile.txt").write_bytes(lines.encode())
+    (program.work / "odd\x1b[2J\u202ename\x9b31m.txt").write_text("\x1b]0;owned\x07Zq\n")
+    quoted = "\n".join(ARGUABLE).replace("'", "")
+    replies: list[dict[str, Any]] = [
+        {
+            "thinking": "\n".join(STRINGS),
+            "text": "\n\n".join(STRINGS),
+            "calls": [{"name": "bash", "input": {"command": f"printf '%s' '{quoted}'", "description": STRINGS[0]}}],
+        },
+        {"text": "```python\n" + "\n".join(STRINGS) + "\n```", "calls": [{"name": "list", "input": {}}]},
+        {"text": "| a |\n|---|\n" + "\n".join(f"| {text.splitlines()[0]} |" for text in STRINGS)},
+    ]
+    second = [
+        {"calls": [{"name": "write", "input": {"file_path": "new\x1b[2J.txt", "content": lines}}]},
+        {"calls": [{"name": "bash", "input": {"command": "cat hostile.txt odd*; echo end >&2; false"}}]},
+        {"calls": [{"name": "no\x1b[2Jtool\u202e", "input": {"a\x1b[2J": STRINGS}}]},
+        {"calls": [{"name": "bash", "input": {"command": "echo \0 \ud800"}}]},
+        {"calls": [{"name": "read", "input": {"file_path": text}} for text in STRINGS[::60]]},
+        {
+            "calls": [
+                {"name": "todo_write", "input": {"todos": [{"content": text, "status": "pending"} for text in STRINGS]}}
+            ]
+        },
+        {"text": "The end."},
+    ]
+    (program.base / "script.json").write_text(json.dumps({"replies": [*replies, *second]}))
+    program.config("[ui]\noutput_lines = 2000\ndiff_lines = 2000\nthinking = true\nreplay = 200\n")
+    return ["-m", f"script:{program.base / 'script.json'}"]
+
+
+def terminal(program: Program, *arguments: str, **more: Any) -> Terminal:
+    command = [sys.executable, "-m", "agentcli", *arguments]
+    env = {**program.env, "PAGER": "cat"}
+    return Terminal(command, env=env, cwd=str(program.work), columns=160, rows=50, **more)
+
+
+def until_idle(t: Terminal) -> None:
+    """Answer every question with yes until nothing more comes."""
+    for _ in range(25):
+        t.settle(0.6, 20)
+        if b"Yes, once" not in t.raw[getattr(t, "asked", 0) :]:
+            return
+        t.asked = len(t.raw)  # type: ignore[attr-defined]
+        t.send("1")
+
+
+COMMANDS = [
+    "/context", "/diff", "/why", "/todo", "/tasks", "/tools", "/cost", "/cache", "/permissions", "/sessions", "/memory", "/budget", "/doctor",
+    "!cat hostile.txt; ls --show-control-chars", "/stats", "/help nonsense", "/pin 2", "/compress",
+]  # fmt: skip
+
+
+def test_nothing_hostile_reaches_the_terminal_by_any_display(program: Program) -> None:
+    arguments = arranged(program)
+    with terminal(program, *arguments, "\n".join(ARGUABLE)) as t:
+        t.until("ctx")
+        until_idle(t)
+        t.send("go on\r")
+        until_idle(t)
+        assert "The end." in "\n".join(t.screen()), t.screen()
+        for command in COMMANDS:
+            t.send(command + "\r")
+            t.settle(0.25, 10)
+        t.send("\x0f")
+        t.settle(0.3, 10)
+        t.send("/resume\r")
+        t.settle(0.4, 10)
+        t.send("\x1b")
+        t.settle(0.3, 10)
+        t.send("\x12")
+        t.settle(0.4, 10)
+        t.send("\x1b")
+        t.settle(0.3, 10)
+        t.send("\x04")
+        assert t.wait(20) == 0
+        is_clean(t.raw)
+        shown = t.raw.decode(errors="replace")
+        assert shown.count("\\x1b") > 300, "what was there is told, not swallowed"
+    said = json.dumps(program.records())
+    assert "]52;c;cm0=" in said
+    [session] = [folder.parent.name for folder in program.sessions.glob("*/*/records")]
+    name = "".join(text for text in ARGUABLE[::20])
+    assert program.run("sessions", "rename", session, name).code == 0
+    with terminal(program, "resume", session) as t:
+        t.until("ctx")
+        t.settle(1, 20)
+        t.send("/sessions\r")
+        t.settle(0.4, 5)
+        t.send("\x04")
+        assert t.wait(20) == 0
+        is_clean(t.raw)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["-p", "go"], ["sessions", "list"], ["sessions", "show", "--last"], ["sessions", "search", "Zq"], ["context", "show"], ["--nonsense\x1b[2JZq"],
+     ["-p", "x", "--mode", "\x1b[2JZq\u202e"], ["-p", "x", "-m", "\x1b]0;x\x07Zq"], ["resume", "\x1b[2JZq", "-p", "x"], ["-p", "x", "-C", "/\x1b[2JZq"],
+     ["-p", "x", "--set", "\x1b[2JZq=1"], ["config", "get", "\x1b[2JZq"], ["sessions", "export"]],
+    ids=str,
+)  # fmt: skip
+def test_nothing_hostile_reaches_a_terminal_without_a_person(program: Program, arguments: list[str]) -> None:
+    asked = arranged(program)
+    if arguments[0] in ("sessions", "context"):
+        ran = program.run("-p", "\n".join(ARGUABLE), *asked, "--mode", "yolo")
+        assert ran.code == 0, ran.err
+        [session] = [folder.parent.name for folder in program.sessions.glob("*/*/records")]
+        assert program.run("sessions", "rename", session, "".join(ARGUABLE[::20])).code == 0
+        arguments = [session if word == "--last" else word for word in arguments]
+        arguments += [session] if arguments[-1] in ("export", "show") else []
+    elif arguments == ["-p", "go"]:
+        arguments = [*arguments, *asked, "--mode", "yolo"]
+    with terminal(program, *arguments) as t:
+        t.wait(60)
+        is_clean(t.raw)
+        assert t.raw.strip()
+
+
+def test_nothing_hostile_reaches_a_plain_terminal(program: Program) -> None:
+    with terminal(program, *arranged(program), "--plain", "--mode", "yolo", "\n".join(ARGUABLE)) as t:
+        t.until("lists the commands")
+        t.settle(1, 20)
+        t.send("go on\r")
+        t.settle(1, 20)
+        for command in COMMANDS:
+            t.send(command + "\r")
+            t.settle(0.2, 10)
+        t.send("\x04")
+        assert t.wait(20) == 0
+        assert b"\x1b" not in t.raw
+        is_clean(t.raw)
