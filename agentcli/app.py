@@ -224,8 +224,9 @@ class Program:
 
     def _tool_options(self, mode: Mode) -> Mapping[str, Any]:
         """Settings of single tools. What a person or a rule allowed runs as it was allowed; the box holds what nobody was asked about."""
+        fetch = {"web_fetch": {"allow_addresses": _networks(self.config.tools.fetch_addresses)}}
         if not self.sandbox.working or (mode != "auto" and self.config.general.sandbox != "require"):
-            return {"bash": {}}
+            return {"bash": {}, **fetch}
         place = self.place()
 
         def wrap(argv: Sequence[str]) -> Sequence[str]:
@@ -236,7 +237,7 @@ class Program:
             answer = await self.approve(Ask(call, "Run it again outside the sandbox?", reason, command, "command"))
             return answer is not None and answer.choice != "no"
 
-        return {"bash": {"wrap": wrap, "escalate": escalate}}
+        return {"bash": {"wrap": wrap, "escalate": escalate}, **fetch}
 
     def rules(self) -> Rules:
         """The permission rules of configuration and flags."""
@@ -330,6 +331,19 @@ def _folder(name: str) -> Path:
     if not path.is_dir():
         raise UsageError(f"{name} is not a folder.")
     return path
+
+
+def _networks(given: Sequence[str]) -> Sequence[str]:
+    """Addresses and networks as they were given. Raises ConfigError for what is neither."""
+    if given:
+        import ipaddress
+
+        for network in given:
+            try:
+                ipaddress.ip_network(network, strict=False)
+            except ValueError as error:
+                raise ConfigError(f"tools.fetch_addresses: {error}. Write 127.0.0.1 or 10.0.0.0/8.") from error
+    return given
 
 
 def _listing(base: Path) -> Iterable[str]:

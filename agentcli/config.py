@@ -120,6 +120,7 @@ PROJECT_MAY_NOT = (
     "general.mode",
     "permissions.allow",
     "general.add_dirs",
+    "tools.fetch_addresses",
 )
 """What a repository's own config must not decide: where keys go, what runs, and how much is allowed."""
 
