@@ -43,13 +43,14 @@ class EarlyTerminal:
         self._keyboard, self.screen = keyboard, screen
         self._before: list[Any] = termios.tcgetattr(keyboard)
         self._wide_enough = _columns(screen) - len(PROMPT) - 1
-        self._held, self._standing = False, True
+        self._held, self._standing = False, False
         self.typed = b""
         self.shown = ""
         self.status = status[: self._wide_enough]
+        self.guard()
         termios.tcsetattr(keyboard, termios.TCSANOW, _raw(self._before))
         _write(screen, f"{BRACKETED_PASTE}{self.lines[0]}\r\n{self.lines[1]}")
-        self.guard()
+        self._standing = True
         if select.select([keyboard], [], [], 0)[0]:
             # Typed before we were here: the terminal has made a line feed of Enter, which would mean a new line to us.
             self._take(os.read(keyboard, 65536).replace(b"\n", b"\r"))
