@@ -9,8 +9,8 @@ from agentcli.agent.ports import Desk
 from agentcli.core.event import Event
 from agentcli.ui.commands.offers import Titles
 
-QUIET = 3.0
-"""Seconds without work before it begins."""
+QUIET = 30.0
+"""Seconds without work before it begins: somebody who reads an answer is not idle yet."""
 PATIENCE = 1.0
 """Seconds that it has to end when the program is left."""
 
