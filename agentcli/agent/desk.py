@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from agentcli.agent import loop, rewound, titling
+from agentcli.agent import loop, rewound
 from agentcli.agent.account import Account
 from agentcli.agent.cover import Cover
 from agentcli.agent.hands import Hands
@@ -175,6 +175,8 @@ class OpenDesk(Account):
 
         Nothing where that is switched off, done, or not to be paid for.
         """
+        from agentcli.agent import titling
+
         if self._titled or not self._outfit.agent.titles or not titling.wanted(self.history):
             return []
         self._titled = True
@@ -185,6 +187,8 @@ class OpenDesk(Account):
         return [self._hands.record(title), *spent] if title.title or spent else []
 
     def _cheap_model(self) -> Model | None:
+        from agentcli.agent import titling
+
         try:
             model = self._outfit.summariser(self.model)
         except AgentError:

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agentcli.agent.compact import compact, preview
 from agentcli.agent.hooks import Hooks
 from agentcli.context.limits import Limits, limits_of
 from agentcli.context.policies import plan
@@ -68,6 +67,9 @@ class Room:
         self, talk: Talk, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = ""
     ) -> AsyncIterator[Event]:
         """Summarise what the policy chooses. Ends with a CompactionEnded."""
+        # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
+        from agentcli.agent.compact import compact
+
         async for event in compact(
             talk.journal,
             self._summariser(talk.model.spec),
@@ -92,6 +94,8 @@ class Room:
 
     def preview(self, talk: Talk, focus: str) -> Sequence[str]:
         """What `compact` would do now, calling no model."""
+        from agentcli.agent.compact import preview
+
         spec = talk.model.spec
         limits = limits_of(spec, self.settings)
         return preview(talk.view(), limits, talk.counts, self.settings, spec, self._summariser(spec).spec)
