@@ -49,6 +49,7 @@ class UiSettings:
     tail_rows: int = 14
     notify: Literal["auto", "bell", "osc9", "off"] = "auto"
     notify_after: float = 20.0
+    idle_after: float = 30.0
     paste_lines: int = 8
     paste_characters: int = 1_000
     history: int = 5_000

@@ -16,11 +16,19 @@ PATIENCE = 1.0
 
 
 class Idle:
-    """`working` says whether something goes on, `desk` which session is open; `tell` shows what happened."""
+    """`working` says whether something goes on, `desk` which session is open; `tell` shows what happened.
+
+    `quiet` are the seconds without work before it begins.
+    """
 
     def __init__(
-        self, working: Callable[[], bool], desk: Callable[[], Desk], tell: Callable[[Sequence[Event]], None]
+        self,
+        working: Callable[[], bool],
+        desk: Callable[[], Desk],
+        tell: Callable[[Sequence[Event]], None],
+        quiet: float = QUIET,
     ) -> None:
+        self.quiet = quiet
         self._working, self._desk, self._tell = working, desk, tell
         self._timer: asyncio.TimerHandle | None = None
         self._work: asyncio.Task[None] | None = None
@@ -29,7 +37,7 @@ class Idle:
         """Work has just ended: count from now."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(QUIET, self._start)
+        self._timer = asyncio.get_running_loop().call_later(self.quiet, self._start)
 
     async def stop(self) -> None:
         """Begin nothing more, and end what goes on."""

@@ -68,6 +68,7 @@ class PlainTerminal:
         """Read, work and print until the person leaves; returns the exit code."""
         self.host, self.desk, self._next = host, desk, list(filter(None, prompts))
         self.look = replace(self.look, thinking=settings.thinking)
+        self._idle.quiet = settings.idle_after
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._break)
         with self._lines.open():

@@ -28,7 +28,7 @@ class Repl:
         self._console, self._finished, self._failed = console, finished, failed
         self._work: asyncio.Task[None] | None = None
         self._ahead: list[Part] = []
-        self._idle = Idle(lambda: self.working, lambda: console.desk, console.tell)
+        self.idle = Idle(lambda: self.working, lambda: console.desk, console.tell)
 
     @property
     def working(self) -> bool:
@@ -66,7 +66,7 @@ class Repl:
 
     async def stop(self) -> None:
         """End what goes on, politely first; nothing that was queued begins."""
-        await self._idle.stop()
+        await self.idle.stop()
         if self._work is None or self._work.done():
             return
         self._console.screen.change(replace(self._console.state, queue=()))
@@ -119,4 +119,4 @@ class Repl:
         if not work.cancelled() and (error := work.exception()) is not None:
             self._failed(error)
             return
-        self._idle.begin()
+        self.idle.begin()

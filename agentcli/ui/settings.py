@@ -17,7 +17,7 @@ from agentcli.ui.look import Look
 class Settings:
     """How the terminal looks and behaves.
 
-    `notify_after` is in seconds of work; `state` the folder for the prompt history; `status` names the facts of the status line
+    `notify_after` is in seconds of work, `idle_after` in seconds without; `state` the folder for the prompt history; `status` names the facts of the status line
     (model, mode, jobs, context, cost, budget, cache, extra, branch, sandbox, session); `status_command` prints the extra one. `keys` are those of `agentcli.ui.keys.KEYS` that the person wants elsewhere.
     """
 
@@ -30,6 +30,7 @@ class Settings:
     tail_rows: int = 14
     notify: str = "auto"
     notify_after: float = 20.0
+    idle_after: float = 30.0
     paste_lines: int = 8
     paste_characters: int = 1_000
     history: int = 5_000

@@ -82,6 +82,7 @@ class Terminal:
         """Take the place of the lobby: show a session, and do what the keys say from now on."""
         self.settings = settings
         self.screen.look = settings.look
+        self.repl.idle.quiet = settings.idle_after
         self._past = history.load(self._history, settings.history) if self._history else []
         self.editor.remember([one.text for one in self._past])
         self.editor.edit_like("vi" if settings.vi else "emacs")

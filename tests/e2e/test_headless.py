@@ -130,6 +130,8 @@ def _neutral(record: dict[str, Any], program: Program) -> dict[str, Any]:
     for part in bare.get("parts", ()):
         for key in ("call_id", "signature", "meta"):
             part.pop(key, None)
+    for key in ("id", "calls", "started"):
+        bare.get("data", {}).pop(key, None)
     # Gemini signs a reply with a last text that is empty: that is the provider's, not the conversation's.
     bare["parts"] = [part for part in bare.get("parts", ()) if part != {"type": "text", "text": ""}]
     return bare

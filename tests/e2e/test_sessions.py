@@ -151,7 +151,7 @@ def test_a_session_that_is_left_alone_gets_a_better_title_from_the_cheap_model(p
 
     with Loopback(model) as server:
         program.more = server.env
-        command = [sys.executable, "-m", "agentcli", "-m", CLAUDE]
+        command = [sys.executable, "-m", "agentcli", "-m", CLAUDE, "--set", "ui.idle_after=1"]
         with Terminal(command, columns=100, rows=30, env=program.env, cwd=str(program.work)) as t:
             t.until("claude-sonnet-5")
             t.send("please find out why the login test fails\r")
