@@ -183,7 +183,7 @@ class Program:
             tools=tools(),
             run=run,
             system=self._system(files),
-            context=self._context(),
+            context=self.context,
             budget=config.budget,
             agent=config.agent,
             hooks=config.hooks,
@@ -284,7 +284,8 @@ class Program:
         """The policy that this run asks for by `--set`; empty where it leaves the choice to session and configuration."""
         return self.config.context.policy if self.config.origins.get("context.policy") == "--set" else ""
 
-    def _context(self) -> ContextSettings:
+    @property
+    def context(self) -> ContextSettings:
         """The context settings with the preset worked in: what this run asks for goes before it, environment and config after."""
         context, origins = self.config.context, self.config.origins
         if not context.preset:

@@ -13,6 +13,7 @@ import typer
 
 from agentcli.app import Program
 from agentcli.cli.tables import say, say_json
+from agentcli.context.cache import health_of
 from agentcli.context.compaction import Summary, Task
 from agentcli.context.lab.shown import plan_json
 from agentcli.context.lab.shown import show as shown
@@ -48,14 +49,16 @@ def show(session: Session = "", json: Json = False, model: Model = "", settings:
     """What fills a session's window, and its messages with tokens, trust and fate."""
     program = _program(cwd, model, settings)
     history = program.history(session or LAST)
-    counts, context = program.counts_for(history), program.config.context
+    counts, context = program.counts_for(history), program.context
     limits = limits_of(program.spec_for(history), context)
     tools = counts.overhead((), program.tools_of(history))
     seen = shown(view(history), counts, limits, _plan(program, history, "", False), tools=tools)
+    health = health_of(_records(program, session or LAST), program.spec_for(history))
     if json:
-        say_json(seen.to_json())
-    else:
-        say("\n".join(seen.lines(shutil.get_terminal_size((100, 24)).columns)))
+        say_json({**seen.to_json(), "hit_rate": round(health.hit_rate, 4), "misses": health.misses})
+        return
+    say("\n".join(seen.lines(shutil.get_terminal_size((100, 24)).columns)))
+    say(f"\nCache: {health.hit_rate:.1%} of all input was read from it. {health.words()}".rstrip())
 
 
 @app.command()
@@ -97,7 +100,7 @@ def compare(
     program = _program(cwd, model, settings)
     recorded = {name: _records(program, name) for name in sessions}
     spec = program.spec_for(program.history(sessions[0]))
-    context = program.config.context
+    context = program.context
     cheap = program.spec(spec.summary_model or spec.name)
     setup = Setup(spec, context, summary_prices=cheap.prices)
     if summariser:
@@ -121,7 +124,7 @@ def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
 
 
 def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
-    context = program.config.context
+    context = program.context
     limits = limits_of(program.spec_for(history), context)
     name = policy or program.policy_asked or history.policy or context.policy
     return plan_by(name, view(history), limits, program.counts_for(history), context, forced=force)
@@ -134,7 +137,7 @@ def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task,
     from agentcli.agent.summaries.secretary import Secretary
     from agentcli.context.snapshot import SnapshotSettings
 
-    context = program.config.context
+    context = program.context
     usable = limits_of(main, context).usable
 
     def write(task: Task, counts: Counts) -> Summary:

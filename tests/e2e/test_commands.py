@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from agentcli.app import Program as App
+from agentcli.options import Options
 from tests.e2e.program import Program
 
 
@@ -91,3 +94,18 @@ def test_plans_and_comparisons_need_no_key(program: Program) -> None:
     found = program.run("context", "compare", session, "--policies", "auto,opencode", "--json", "--html", str(page))
     assert set(json.loads(found.out)["total"]) == {"auto", "opencode"}
     assert "://" not in page.read_text().replace("http://www.w3.org/2000/svg", "")
+
+
+def test_the_window_is_shown_with_the_health_of_the_cache(program: Program) -> None:
+    assert program.run("-p", "go", "-m", "script:steps:4").code == 0
+    shown = json.loads(program.run("context", "show", "--json").out)
+    assert shown["hit_rate"] > 0.5
+    assert shown["misses"] == 0
+    assert "Cache: " in program.run("context", "show").out
+
+
+def test_a_preset_goes_before_environment_and_config_and_behind_what_the_run_asks_for(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "AGENTCLI_CONTEXT__SLIDING__PRIMERS": "9", "AGENTCLI_CONTEXT__SLIDING__AIM": "0.3"}
+    asked = Options(cwd=str(tmp_path), settings=("context.preset=qa", "context.sliding.recents=7"))
+    sliding = App(asked, env).context.sliding
+    assert (sliding.primers, sliding.recents, sliding.window, sliding.aim) == (2, 7, 30, 0.3)
