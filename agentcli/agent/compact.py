@@ -19,7 +19,6 @@ from agentcli.context.policies import policy_named
 from agentcli.context.policies.auto import CLIPPED
 from agentcli.context.preview import preview
 from agentcli.context.settings import ContextSettings
-from agentcli.context.snapshot import SnapshotSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import ModelError
@@ -51,7 +50,6 @@ async def compact(
     options: Mapping[str, Any] | None = None,
     interrupt: asyncio.Event | None = None,
     hooks: Hooks | None = None,
-    form: SnapshotSettings | None = None,
     calls: int | None = None,
     cwd: str = "",
     policy: str = "",
@@ -75,7 +73,6 @@ async def compact(
         yield Warned(heavy)
     brief = Brief(
         settings,
-        form or SnapshotSettings(),
         counts,
         run.limits.usable,
         main,
@@ -85,7 +82,8 @@ async def compact(
         options or {},
     )
     left = settings.max_summary_calls if calls is None else calls
-    secretary = Secretary(summariser, left, plan.tokens_before, interrupt)
+    form = settings.snapshot
+    secretary = Secretary(summariser, left, plan.tokens_before, interrupt, form.reply_tokens, form.margin)
     try:
         made, trouble = await _made(work, brief, secretary)
     except Interrupted:

@@ -20,7 +20,7 @@ from agentcli.context.lab.shown import show as shown
 from agentcli.context.limits import limits_of
 from agentcli.context.plan import Plan
 from agentcli.context.policies import plan as plan_by
-from agentcli.context.settings import POLICIES
+from agentcli.context.settings import POLICIES, SnapshotSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import view
 from agentcli.core.history import History
@@ -130,19 +130,21 @@ def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
     return plan_by(name, view(history), limits, program.counts_for(history), context, forced=force)
 
 
-def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task, Counts], Summary]:
+def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task, Counts, SnapshotSettings], Summary]:
     """Summaries by a real model. Each gets a connection of its own, since each runs in an event loop of its own."""
     from agentcli.agent.summaries import summarise
     from agentcli.agent.summaries.brief import Brief
     from agentcli.agent.summaries.secretary import Secretary
-    from agentcli.context.snapshot import SnapshotSettings
 
     context = program.context
     usable = limits_of(main, context).usable
 
-    def write(task: Task, counts: Counts) -> Summary:
-        brief = Brief(context, SnapshotSettings(), counts, usable, main, "", (), (), {})
-        secretary = Secretary(program.connect(name), context.max_summary_calls)
+    def write(task: Task, counts: Counts, _: SnapshotSettings) -> Summary:
+        brief = Brief(context, counts, usable, main)
+        form = context.snapshot
+        secretary = Secretary(
+            program.connect(name), context.max_summary_calls, longest=form.reply_tokens, margin=form.margin
+        )
         return asyncio.run(summarise(task, brief, secretary)).summary
 
     return write

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from agentcli.context.ledger import CommandFact, FileFact, Ledger
-from agentcli.context.snapshot import WITHOUT_MODEL, Snapshot, SnapshotSettings
+from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot import WITHOUT_MODEL, Snapshot
 from agentcli.context.verify import Evidence, claims, unsupported
 from agentcli.core.record import TodoItem
 

@@ -105,6 +105,26 @@ class CacheSettings:
     thrash: int = 3
 
 
+@dataclass(frozen=True, slots=True)
+class SnapshotSettings:
+    """`context.snapshot.*`: the most items of each kind in a snapshot, and the shares of the usable window that it and the
+    user's rules may fill; `knowledge_share` is what of that length one reply may fill with knowledge.
+
+    What is left out stays on disk, and `recall` reaches it. A reply with its scratchpad may take `reply_tokens`; `margin` is the share
+    of the summariser's window that is left free because tokens are estimated.
+    """
+
+    share: float = 0.15
+    rules_share: float = 0.2
+    knowledge_share: float = 0.5
+    files_read: int = 120
+    files_changed: int = 200
+    commands: int = 120
+    item_characters: int = 1_000
+    reply_tokens: int = 16_000
+    margin: float = 0.1
+
+
 PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
         "qa": MappingProxyType({"primers": 2, "recents": 10, "window": 30, "budget": 25_000}),
@@ -149,6 +169,7 @@ class ContextSettings:
     large_input_line: int = 500
     exact_count_margin: float = 0.03
     prune: PruneSettings = PruneSettings()
+    snapshot: SnapshotSettings = SnapshotSettings()
     cache: CacheSettings = CacheSettings()
     gemini: GeminiSettings = field(default_factory=GeminiSettings)
     opencode: OpencodeSettings = OpencodeSettings()

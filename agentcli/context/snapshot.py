@@ -25,22 +25,6 @@ OBSOLETE = "[OBSOLETE]"
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotSettings:
-    """`context.snapshot.*`: the most items of each kind in a snapshot, and the shares of the usable window that it and the
-    user's rules may fill.
-
-    What is left out stays on disk, and `recall` reaches it.
-    """
-
-    share: float = 0.15
-    rules_share: float = 0.2
-    files_read: int = 120
-    files_changed: int = 200
-    commands: int = 120
-    item_characters: int = 1_000
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A snapshot's sections as items, one line each. `rules` are the user's, byte for byte; `note` says how it was made."""
 

@@ -9,8 +9,8 @@ from agentcli.agent.summaries.brief import ORDER
 from agentcli.context.estimators import Chars4
 from agentcli.context.ledger import from_json
 from agentcli.context.limits import limits_of
-from agentcli.context.settings import ContextSettings
-from agentcli.context.snapshot import TRUNCATED, SnapshotSettings, parse
+from agentcli.context.settings import ContextSettings, SnapshotSettings
+from agentcli.context.snapshot import TRUNCATED, parse
 from agentcli.context.tokens import Counts
 from agentcli.core.codec import encode
 from agentcli.core.errors import ModelError
@@ -377,9 +377,9 @@ def test_when_even_the_ledger_is_too_long_the_rest_is_dropped_with_a_note() -> N
         story.runs(f"make target_{n} " + " ".join(f"--option-{n}-{k}" for k in range(12)), "built\n" * 20)
     story.says("Done.")
     journal = session(story)
-    wide = SnapshotSettings(share=100.0, commands=1_000)
+    wide = ContextSettings(snapshot=SnapshotSettings(share=100.0, commands=1_000))
     small = replace(MAIN, window=8_000, max_output=2_000)
-    events = compress(journal, Answers(ModelError("down", "network")), main=small, form=wide)
+    events = compress(journal, Answers(ModelError("down", "network")), main=small, settings=wide)
     assert ended(events).status == "compressed"
     assert "[Earlier turns truncated due to compactor error]" in newest(journal).snapshot
     assert TRUNCATED in newest(journal).note
@@ -460,3 +460,14 @@ def test_an_imported_session_gets_its_ledger_from_the_beginning() -> None:
     assert "MODIFIED: `/w/src/mod2.py`" in newest(journal).snapshot
     assert "What happened before." in parse(newest(journal).snapshot).knowledge
     assert "- (turn 1) Never touch vendor0/." in newest(journal).snapshot
+
+
+def test_how_long_a_reply_and_its_knowledge_may_be_is_set() -> None:
+    facts = "\n".join(f"- Fact {4 * letter} holds for the {5 * letter} of the parser." for letter in "abcdefghij")
+    form = SnapshotSettings(reply_tokens=777, knowledge_share=0.01)
+    model = Answers(snapshot(knowledge=facts))
+    brief, whole = session(long_story(turns=8)), session(long_story(turns=8))
+    assert ended(compress(brief, model, settings=ContextSettings(snapshot=form))).status == "compressed"
+    assert model.requests[0].max_output == 777
+    assert ended(compress(whole, Answers(snapshot(knowledge=facts)))).status == "compressed"
+    assert newest(brief).snapshot.count("- Fact") < newest(whole).snapshot.count("- Fact") == 10

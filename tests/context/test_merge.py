@@ -1,6 +1,7 @@
 from agentcli.context.ledger import Ledger, fold_ledger
 from agentcli.context.merge import from_ledger, ledger_lines, merged
-from agentcli.context.snapshot import Snapshot, SnapshotSettings, parse, render
+from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot import Snapshot, parse, render
 from agentcli.core.record import TodoItem, Words
 from tests.context.story import Story
 

@@ -9,7 +9,8 @@ from agentcli.context.merge import ledger_lines, merged
 from agentcli.context.outcomes import is_test_run, outcome, read_tests
 from agentcli.context.redact import redact
 from agentcli.context.rules import rule_sentences
-from agentcli.context.snapshot import Snapshot, SnapshotSettings, flaws, parse
+from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot import Snapshot, flaws, parse
 from agentcli.context.verify import Evidence, verified, verified_text
 from tests.context.story import Story
 

@@ -9,8 +9,8 @@ from typing import Any
 from agentcli.agent.summaries.secretary import Secretary
 from agentcli.context.compaction import Summary, Task
 from agentcli.context.material import material
-from agentcli.context.settings import ContextSettings
-from agentcli.context.snapshot import SnapshotSettings, fitting_rules
+from agentcli.context.settings import ContextSettings, SnapshotSettings
+from agentcli.context.snapshot import fitting_rules
 from agentcli.context.tokens import Counts
 from agentcli.context.verify import Struck
 from agentcli.core.model import ModelSpec, ToolSchema
@@ -26,7 +26,6 @@ class Brief:
     """How a summary is to be made: the user's focus, sizes, and the beginning of the requests of the session itself."""
 
     settings: ContextSettings
-    form: SnapshotSettings
     counts: Counts
     usable: int
     main: ModelSpec
@@ -34,6 +33,11 @@ class Brief:
     system: tuple[str, ...] = ()
     tools: tuple[ToolSchema, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def form(self) -> SnapshotSettings:
+        """How much a snapshot may hold."""
+        return self.settings.snapshot
 
     @property
     def longest(self) -> int:

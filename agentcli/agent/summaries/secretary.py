@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 
 from agentcli.agent.draft import Draft
 from agentcli.agent.merge import merge
+from agentcli.context.settings import SnapshotSettings
 from agentcli.core.errors import AgentError, ModelError
 from agentcli.core.event import Event, Retrying, UsageReported
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import Model, ModelSpec, Request, Turn
 
-REPLY = 16_000
-"""Tokens that a summary with its scratchpad may take."""
-MARGIN = 0.1
-"""Share of the summariser's window that is left free because tokens are estimated."""
+_DEFAULT = SnapshotSettings()
 
 
 class Interrupted(Exception):
@@ -31,15 +29,16 @@ class Unusable(AgentError):
 class Secretary:
     """The summarising model with a budget of calls; adds up what they cost and what happened meanwhile.
 
-    `context` are the tokens in the session's window, which each call's usage is reported with.
+    `context` are the tokens in the session's window, which each call's usage is reported with; `longest` and `margin` are the
+    `reply_tokens` and `margin` of `context.snapshot`.
     """
 
     model: Model
     calls: int
     context: int = 0
     interrupt: asyncio.Event | None = None
-    longest: int = REPLY
-    margin: float = MARGIN
+    longest: int = _DEFAULT.reply_tokens
+    margin: float = _DEFAULT.margin
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     events: list[Event] = field(default_factory=list)

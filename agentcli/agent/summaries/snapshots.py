@@ -40,7 +40,9 @@ async def snapshot(task: Task, brief: Brief, secretary: Secretary) -> Made:
             break
         checked, gone = verified(parse(reply), evidence)
         struck += gone
-        so_far = merged(_moderate(checked, brief.longest // 2), so_far, task.ledger, brief.form)
+        so_far = merged(
+            _moderate(checked, int(brief.longest * brief.form.knowledge_share)), so_far, task.ledger, brief.form
+        )
     if so_far is None:
         raise Unusable("there was nothing to summarise")
     goal = so_far.goal or redact(task.goal)

@@ -7,7 +7,8 @@ from agentcli.context.material import ends
 from agentcli.context.merge import from_ledger
 from agentcli.context.outcomes import outcome
 from agentcli.context.policies.regions import heading
-from agentcli.context.snapshot import SnapshotSettings, render, trimmed
+from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot import render, trimmed
 from agentcli.context.tokens import Counts
 from agentcli.core.message import ToolResult
 
@@ -17,7 +18,7 @@ LONGEST = 60_000
 """Characters of the longest snapshot."""
 
 
-def summary_of(task: Task, counts: Counts) -> Summary:
+def summary_of(task: Task, counts: Counts, form: SnapshotSettings) -> Summary:
     """The summary of the part that goes, repeatable and free of charge."""
     cut = {call: text for call, text in _outputs(task).items() if call in task.plan.clipped}
     clipped = {call: f'{ends(text, CLIP)}\n[recall(id="{call}") shows all of it]' for call, text in cut.items()}
@@ -25,7 +26,7 @@ def summary_of(task: Task, counts: Counts) -> Summary:
         return Summary(replaced=clipped | _regions(task))
     if not task.plan.summarised:
         return Summary(replaced=clipped)
-    made = from_ledger(task.ledger, task.former_snapshot, task.goal, SnapshotSettings())
+    made = from_ledger(task.ledger, task.former_snapshot, task.goal, form)
     return Summary(render(trimmed(made, LONGEST)), replaced=clipped)
 
 

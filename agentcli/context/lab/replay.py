@@ -18,7 +18,7 @@ from agentcli.context.lab.probes import Fact, Kept, facts, gone_from, kept
 from agentcli.context.limits import Limits, limits_of
 from agentcli.context.policies import plan, policy_named
 from agentcli.context.prune import Pressure, free_because, plan_prune
-from agentcli.context.settings import ContextSettings
+from agentcli.context.settings import ContextSettings, SnapshotSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.history import History, evolve, in_force
@@ -29,7 +29,7 @@ from agentcli.core.record import Body, Compaction, Record, Settings, Todo, Trigg
 PRUNES = ("auto", "opencode")
 """The policies that clear old outputs; the others only compact."""
 
-Summarise = Callable[[Task, Counts], Summary]
+Summarise = Callable[[Task, Counts, SnapshotSettings], Summary]
 """Writes the summary of a compaction; by default from the ledger, without a model."""
 
 
@@ -208,7 +208,7 @@ class _Player:
             return
         rules = policy_named(self.policy)
         work = task(made, rules, self.history, self.counts, self.limits, self.setup.settings)
-        summary = self.setup.summarise(work, self.counts)
+        summary = self.setup.summarise(work, self.counts, self.setup.settings.snapshot)
         record = body(work, summary, trigger, self.limits.preserved_thinking)
         self.pay_for(work, record)
         self.edited = True
