@@ -20,7 +20,7 @@ from agentcli.agent.ports import Answer, Approve, Ask, AskUser
 from agentcli.agent.sandbox import Sandbox, choose
 from agentcli.agent.trust import is_trusted
 from agentcli.config import Config, load
-from agentcli.context.estimators import estimator
+from agentcli.context.estimators import Estimator, estimator
 from agentcli.context.policies.sliding import resolve
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
@@ -143,9 +143,13 @@ class Program:
         """The model that a session would go on with."""
         return self.spec(self.options.model or history.model or self.model_name())
 
-    def counts_for(self, history: History) -> Counts:
-        """Counts that know what this session's replies have taught."""
-        counts = self._counts()
+    def policy_of(self, history: History) -> str:
+        """The policy that a session would go on with."""
+        return self.policy_asked or history.policy or self.config.context.policy
+
+    def counts_for(self, history: History, policy: str = "") -> Counts:
+        """Counts as a policy makes them, by default the session's own, that know what this session's replies have taught."""
+        counts = Counts(self._estimator(policy or self.policy_of(history)))
         counts.for_request(self.spec_for(history).id, history.system, self.tools_of(history))
         counts.learn(history)
         return counts
@@ -175,11 +179,11 @@ class Program:
     def _outfit(self) -> Outfit:
         config = self.config
         files = instructions(self.cwd, self.places.config, config.agent.instruction_bytes)
-        counts = self._counts()
+        counts = Counts(self._estimator(config.context.policy))
         return Outfit(
             connect=self.connect,
             summariser=self._summariser,
-            estimator=self._counts,
+            estimator=self._estimator,
             tools=tools(),
             run=run,
             system=self._system(files),
@@ -255,8 +259,14 @@ class Program:
             blocks.append("\n\n".join((head, *texts)))
         return tuple(block for block in (*blocks, options.append_system_prompt) if block)
 
-    def _counts(self) -> Counts:
-        return Counts(estimator(self.config.context.estimator, [self.places.cache / "tiktoken"]))
+    @property
+    def vocabularies(self) -> Path:
+        """The folder in which tiktoken's vocabularies are looked for, before its own cache."""
+        return self.places.cache / "tiktoken"
+
+    def _estimator(self, policy: str) -> Estimator:
+        context = self.config.context
+        return estimator(context.estimator_of(policy), [self.vocabularies], context.tiktoken)
 
     def _allowance(self) -> Allowance:
         options = self.options

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentcli import __version__
 from agentcli.app import Program
-from agentcli.context.estimators import vocabulary
+from agentcli.context.estimators import vocabularies
 from agentcli.core.errors import AgentError
 from agentcli.providers.settings import KEY_VARIABLES, key_variables
 
@@ -65,10 +65,18 @@ def _helpers(program: Program) -> Iterator[Finding]:
         where = shutil.which(name)
         yield Finding(name, where is not None, where or f"not on PATH ({use})")
     yield Finding("sandbox", program.sandbox.working, program.sandbox.report)
-    estimator = program.config.context.estimator
-    have = vocabulary("o200k_base", [program.places.cache / "tiktoken"])
-    detail = f"{estimator}; tiktoken's vocabulary is {'at ' + str(have) if have else 'not on disk'}"
-    yield Finding("token counting", estimator != "tiktoken" or have is not None, detail)
+    yield _counting(program)
+
+
+def _counting(program: Program) -> Finding:
+    context = program.config.context
+    asked = context.estimator_of(context.policy)
+    have = vocabularies(context.tiktoken.encodings, [program.vocabularies])
+    fine = asked != "tiktoken" or bool(have)
+    on_disk = ", ".join(f"{encoding} in {folder}" for folder, encoding in have)
+    detail = f"{asked if fine else 'calibrated, standing in for tiktoken'}; tiktoken's vocabulary: {on_disk or 'not on disk'}"
+    cure = f" (put one into {program.vocabularies}; it is never fetched)"
+    return Finding("token counting", fine, detail if fine else detail + cure)
 
 
 def _sessions(program: Program) -> Iterator[Finding]:

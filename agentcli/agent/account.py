@@ -60,7 +60,7 @@ class Account:
             hard=limits.hard,
             shares=room.shares(self.talk),
             cached=cached,
-            estimator=room.settings.estimator,
+            estimator=self.talk.counts.rule.name,
         )
 
     def context_report(self) -> Sequence[str]:
@@ -71,7 +71,7 @@ class Account:
         tools = talk.counts.overhead((), talk.manner.tools)
         lines = show(talk.view(), talk.counts, limits, made, tools=tools).lines()
         health = f"Cache: {talk.health.hit_rate:.1%} of all input read from it. {talk.health.words()}".rstrip()
-        return [*lines, "", f"Counted by {talk.counts.rule.name}. {talk.counts.rule.note}".rstrip(), health]
+        return [*lines, "", talk.counts.words(), health]
 
     def cost_report(self) -> Sequence[str]:
         """Tokens and USD per model."""

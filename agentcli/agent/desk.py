@@ -22,6 +22,7 @@ from agentcli.agent.talk import Manner, Talk
 from agentcli.context.limits import limits_of
 from agentcli.context.oversize import is_oversize, reference, size_of
 from agentcli.context.settings import POLICIES, PolicyName
+from agentcli.context.tokens import Counts
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Event, Noticed
 from agentcli.core.journal import Journal
@@ -41,7 +42,9 @@ class OpenDesk(Account):
         self._outfit = outfit
         self._hands = Hands(journal, outfit, mode, self._leave_plan)
         self.jobs = self._hands.jobs
-        self._counts = outfit.estimator()
+        policy = outfit.policy or journal.history.policy or outfit.context.policy
+        self._policy = cast(PolicyName, policy)
+        self._counts = Counts(outfit.estimator(policy))
         self.talk = self._begin(model)
         self._titled = False
         self._told_mode: Mode = "ask"
@@ -164,6 +167,7 @@ class OpenDesk(Account):
             self._hands.gate.mode = mode
         if policy:
             self.talk.room.settings = replace(self.talk.room.settings, policy=policy)
+            self._counts.use(self._outfit.estimator(policy))
         return [self._hands.record(Settings(model, mode, policy))]
 
     def rename(self, name: str) -> Sequence[Event]:
@@ -226,9 +230,8 @@ class OpenDesk(Account):
             effort=outfit.agent.effort,
             strict=outfit.strict,
         )
-        policy = cast(PolicyName, outfit.policy or history.policy or outfit.context.policy)
         hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)
-        room = Room(replace(outfit.context, policy=policy), outfit.summariser, hooks)
+        room = Room(replace(outfit.context, policy=self._policy), outfit.summariser, hooks)
         purse = Purse(outfit.budget, outfit.approve)
         fallback = outfit.connect(outfit.agent.fallback_model) if outfit.agent.fallback_model else None
         return Talk(

@@ -15,8 +15,8 @@ from agentcli.agent.execute import RunTool
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings
+from agentcli.context.estimators import Estimator
 from agentcli.context.settings import BudgetSettings, ContextSettings
-from agentcli.context.tokens import Counts
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
@@ -30,7 +30,8 @@ class Outfit:
 
     connect: Callable[[str], Model]
     summariser: Callable[[ModelSpec], Model]
-    estimator: Callable[[], Counts]
+    estimator: Callable[[str], Estimator]
+    """What counts tokens under the policy of that name."""
     tools: Sequence[Tool]
     run: RunTool
     system: tuple[str, ...]

@@ -55,10 +55,12 @@ def show(session: Session = "", json: Json = False, model: Model = "", settings:
     seen = shown(view(history), counts, limits, _plan(program, history, "", False), tools=tools)
     health = health_of(_records(program, session or LAST), program.spec_for(history))
     if json:
-        say_json({**seen.to_json(), "hit_rate": round(health.hit_rate, 4), "misses": health.misses})
+        more = {"estimator": counts.rule.name, "hit_rate": round(health.hit_rate, 4), "misses": health.misses}
+        say_json({**seen.to_json(), **more})
         return
     say("\n".join(seen.lines(shutil.get_terminal_size((100, 24)).columns)))
-    say(f"\nCache: {health.hit_rate:.1%} of all input was read from it. {health.words()}".rstrip())
+    say(f"\n{counts.words()}")
+    say(f"Cache: {health.hit_rate:.1%} of all input was read from it. {health.words()}".rstrip())
 
 
 @app.command()
@@ -126,8 +128,8 @@ def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
 def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
     context = program.context
     limits = limits_of(program.spec_for(history), context)
-    name = policy or program.policy_asked or history.policy or context.policy
-    return plan_by(name, view(history), limits, program.counts_for(history), context, forced=force)
+    name = policy or program.policy_of(history)
+    return plan_by(name, view(history), limits, program.counts_for(history, name), context, forced=force)
 
 
 def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task, Counts, SnapshotSettings], Summary]:

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from agentcli.context.settings import TiktokenSettings
+
+_TIKTOKEN = TiktokenSettings()
+
 
 class Estimator(Protocol):
     """A rule in two steps: `size` measures a text in the rule's own unit, once; a size times `rate` gives tokens."""
@@ -108,20 +112,20 @@ class Tiktoken:
     """OpenAI's tokenizer times a factor for the model at hand. Never uses the network: see `vocabulary`."""
 
     name = "tiktoken"
-    note = ""
     per_block = 0.0
     per_message = 4.0
 
     def __init__(self, folder: Path, encoding: str = "o200k_base", rate: float = 1.0) -> None:
         self.rate = rate
+        self.note = f"Its vocabulary is {encoding}."
         self._encoding = _load(folder, encoding)
 
     def size(self, text: str, code: bool = False) -> float:
         return len(self._encoding.encode_ordinary(text.encode("utf-8", "replace").decode("utf-8")))
 
 
-def estimator(name: str, folders: Iterable[Path] = ()) -> Estimator:
-    """The estimator of that name. Without its vocabulary on disk `tiktoken` is stood in for by `calibrated`, which notes it."""
+def estimator(name: str, folders: Iterable[Path] = (), tiktoken: TiktokenSettings = _TIKTOKEN) -> Estimator:
+    """The estimator of that name. Without a vocabulary on disk `tiktoken` is stood in for by `calibrated`, which notes it."""
     match name:
         case "gemini":
             return Gemini()
@@ -130,10 +134,20 @@ def estimator(name: str, folders: Iterable[Path] = ()) -> Estimator:
         case "shannon":
             return Shannon()
         case "tiktoken":
-            folder = vocabulary("o200k_base", folders)
-            return Tiktoken(folder) if folder else Calibrated(note="tiktoken has no vocabulary on disk")
+            found = vocabularies(tiktoken.encodings, folders)
+            return Tiktoken(*found[0], tiktoken.rate) if found else Calibrated(note=NO_VOCABULARY)
         case _:
             return Calibrated()
+
+
+NO_VOCABULARY = "It stands in for tiktoken, which has no vocabulary on disk."
+
+
+def vocabularies(encodings: Iterable[str], folders: Iterable[Path] = ()) -> list[tuple[Path, str]]:
+    """Those of the encodings that are on disk, in the order given, each with the folder that holds it."""
+    places = list(folders)
+    found = ((vocabulary(encoding, places), encoding) for encoding in encodings)
+    return [(folder, encoding) for folder, encoding in found if folder]
 
 
 def vocabulary(encoding: str, folders: Iterable[Path] = ()) -> Path | None:

@@ -11,6 +11,9 @@ PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding"]
 POLICIES: tuple[PolicyName, ...] = ("auto", "gemini", "opencode", "regions", "sliding")
 EstimatorName = Literal["calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 ESTIMATORS: tuple[EstimatorName, ...] = ("calibrated", "gemini", "chars4", "shannon", "tiktoken")
+OwnEstimator = Literal["", "calibrated", "gemini", "chars4", "shannon", "tiktoken"]
+"""The estimator of one policy; empty for the one that `context.estimator` names."""
+Encoding = Literal["o200k_base", "cl100k_base"]
 Preset = Literal["", "qa", "debugging", "long"]
 
 
@@ -42,6 +45,7 @@ class PruneSettings:
 class GeminiSettings:
     """`context.gemini.*`: shares of the model's limit; `pressure` of what is left when a new message comes in."""
 
+    estimator: OwnEstimator = ""
     threshold: float = 0.5
     preserve: float = 0.3
     pressure: float = 0.95
@@ -53,6 +57,7 @@ class GeminiSettings:
 class OpencodeSettings:
     """`context.opencode.*`: what is kept free for the reply, at most, in tokens."""
 
+    estimator: OwnEstimator = ""
     output_reserve: int = 32_000
 
 
@@ -64,6 +69,7 @@ class RegionSettings:
     at the hard mark must leave free, both in tokens.
     """
 
+    estimator: OwnEstimator = ""
     soft: float = 0.70
     hard: float = 0.90
     aim: float = 0.50
@@ -83,6 +89,7 @@ class SlidingSettings:
     `window` is how many messages are enough whatever their size (0: no such limit), `max_history` how many may ever be kept.
     """
 
+    estimator: OwnEstimator = ""
     primers: int = 3
     recents: int = 20
     trigger: float = 0.75
@@ -103,6 +110,16 @@ class CacheSettings:
 
     milestone: int = 2_000
     thrash: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TiktokenSettings:
+    """`context.tiktoken.*`: the vocabularies in the order in which they are looked for on disk, and how many tokens of the model
+    at hand one of theirs is worth.
+    """
+
+    encodings: tuple[Encoding, ...] = ("o200k_base", "cl100k_base")
+    rate: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +187,22 @@ class ContextSettings:
     exact_count_margin: float = 0.03
     prune: PruneSettings = PruneSettings()
     snapshot: SnapshotSettings = SnapshotSettings()
+    tiktoken: TiktokenSettings = TiktokenSettings()
     cache: CacheSettings = CacheSettings()
     gemini: GeminiSettings = field(default_factory=GeminiSettings)
     opencode: OpencodeSettings = OpencodeSettings()
     regions: RegionSettings = RegionSettings()
     sliding: SlidingSettings = SlidingSettings()
+
+    def estimator_of(self, policy: str) -> EstimatorName:
+        """What counts under this policy: its own estimator, or the common one."""
+        own: Mapping[str, OwnEstimator] = {
+            "gemini": self.gemini.estimator,
+            "opencode": self.opencode.estimator,
+            "regions": self.regions.estimator,
+            "sliding": self.sliding.estimator,
+        }
+        return own.get(policy) or self.estimator
 
 
 @dataclass(frozen=True, slots=True)

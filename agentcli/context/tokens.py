@@ -36,6 +36,17 @@ class Counts:
         self._sizes: dict[int, tuple[Part | ToolResult, float]] = {}
         self._compaction: Record | None = None
 
+    def words(self) -> str:
+        """A line for people about what counts."""
+        return f"Counted by {self.rule.name}. {self.rule.note}".rstrip()
+
+    def use(self, rule: Estimator) -> None:
+        """From now on count by this estimator."""
+        self.rule = rule
+        self._known = None
+        self._sizes.clear()
+        self._use_rate()
+
     def for_request(self, model: str, system: Sequence[str], tools: Sequence[ToolSchema]) -> None:
         """From now on count for this model with this system text and these tools in front."""
         self.model = model

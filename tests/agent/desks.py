@@ -16,8 +16,8 @@ from agentcli.agent.permissions import Place
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Answer, Ask, Prompt
 from agentcli.agent.settings import AgentSettings, HookSettings
+from agentcli.context.estimators import Calibrated
 from agentcli.context.settings import BudgetSettings, ContextSettings
-from agentcli.context.tokens import Counts
 from agentcli.core.event import Event, TurnEnded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
@@ -69,7 +69,7 @@ def open_desk(
     outfit = Outfit(
         connect=lambda name: Scripted(replace(model, id=name.partition("/")[2]), script),
         summariser=lambda _: summariser or made,
-        estimator=Counts,
+        estimator=lambda _: Calibrated(),
         tools=tools(),
         run=run,
         system=("You are a test.",),

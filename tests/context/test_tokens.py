@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 
 from agentcli.context.calibration import Calibration, Rate, from_json
-from agentcli.context.estimators import VOCABULARIES, Chars4, Gemini, Shannon, estimator, vocabulary
+from agentcli.context.estimators import (
+    NO_VOCABULARY,
+    VOCABULARIES,
+    Chars4,
+    Gemini,
+    Shannon,
+    estimator,
+    vocabularies,
+    vocabulary,
+)
+from agentcli.context.settings import TiktokenSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.history import History, evolve, fold
@@ -155,11 +165,12 @@ def test_tiktoken_without_its_vocabulary_is_stood_in_for_and_says_so(
     (tmp_path / name).write_bytes(b"not the vocabulary")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     found = estimator("tiktoken")
-    assert (found.name, found.note) == ("calibrated", "tiktoken has no vocabulary on disk")
+    assert (found.name, found.note) == ("calibrated", NO_VOCABULARY)
     assert (tmp_path / name).read_bytes() == b"not the vocabulary"
 
 
-def test_a_vocabulary_counts_only_if_it_is_the_right_one(tmp_path: Path) -> None:
+def test_a_vocabulary_counts_only_if_it_is_the_right_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
     name, digest = VOCABULARIES["cl100k_base"]
     assert len(digest) == len(hashlib.sha256().hexdigest())
     (tmp_path / name).write_bytes(b"x")
@@ -187,3 +198,22 @@ def _errors(counts: Counts) -> Iterator[float]:
             counts.learn(history)
             yield abs(counts.prompt(view(history)) - body.usage.prompt) / body.usage.prompt
         history = evolve(history, record)
+
+
+@pytest.mark.skipif(not vocabularies(VOCABULARIES), reason="no vocabulary of tiktoken is on disk here")
+def test_a_real_vocabulary_counts_as_its_makers_say() -> None:
+    found = estimator("tiktoken", tiktoken=TiktokenSettings(encodings=(*VOCABULARIES,), rate=2.0))  # type: ignore[arg-type]
+    assert found.name == "tiktoken"
+    assert found.size("hello world") == 2
+    assert found.size("") == 0
+    assert found.size("<|endoftext|>") > 1, "text that looks like a mark of the tokenizer is text"
+    assert found.size("\ud83d") >= 1, "half a surrogate pair breaks nothing"
+    assert Counts(found).text("hello world") == 4
+
+
+def test_counting_by_another_estimator_forgets_what_was_measured() -> None:
+    counts, seen = Counts(Gemini()), view(session(Message("user", (Text("漢字" * 50),))))
+    assert counts.prompt(seen) == 130
+    counts.know(seen, 7)
+    counts.use(Chars4())
+    assert counts.prompt(seen) == 25
