@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -18,8 +17,6 @@ from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Answer, Approve, Ask, AskUser
 from agentcli.agent.sandbox import Sandbox, choose
-from agentcli.agent.trust import is_trusted
-from agentcli.config import Config, load
 from agentcli.context.estimators import Estimator, estimator
 from agentcli.context.policies.sliding import resolve
 from agentcli.context.settings import ContextSettings
@@ -31,9 +28,9 @@ from agentcli.core.message import ToolCall
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question
+from agentcli.ground import Ground, folder_named
 from agentcli.integrations.instructions import Instructions, instructions
 from agentcli.options import LAST, Options
-from agentcli.paths import Places, places
 from agentcli.providers import catalog
 from agentcli.providers.connect import connect
 from agentcli.providers.settings import BASE_URL_VARIABLES, KEY_VARIABLES, ProviderSettings
@@ -42,14 +39,11 @@ from agentcli.sessions.changes import Changes
 from agentcli.sessions.info import Info
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
-from agentcli.sessions.store import Store
 from agentcli.sessions.survey import SKIPPED
 from agentcli.tools._search import files
 from agentcli.tools.previews import preview
 from agentcli.tools.table import run, tools
 
-TRUSTED = "trusted.json"
-"""The file in the state folder that lists the folders the user trusts."""
 DEFAULT_MODELS = {"anthropic": "sonnet", "google": "flash"}
 """The model for whoever has a key and says nothing, by provider in the order in which keys are looked for."""
 
@@ -64,30 +58,17 @@ async def no_answer(_: Sequence[Question]) -> Sequence[str] | None:
     return None
 
 
-class Program:
+class Program(Ground):
     """Everything of one run of agentcli. Parts are made when they are first needed."""
 
     def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
         """Raises UsageError for a folder that is not there, ConfigError for configuration that is wrong."""
-        self.options = options
-        self.env = os.environ if env is None else env
-        self.cwd = _folder(options.cwd or os.getcwd())
+        super().__init__(options, env)
         if options.mode:
             _mode(options.mode)
-        self.places: Places = places(self.env)
-        self.config = self._load()
+        self.reload()
         self.approve: Approve = nobody
         self.ask: AskUser = no_answer
-
-    @cached_property
-    def store(self) -> Store:
-        """The session store."""
-        return Store(self.places.sessions)
-
-    @cached_property
-    def project(self) -> str:
-        """The id of the project that the current folder belongs to."""
-        return self.store.project_id(self.cwd)
 
     @cached_property
     def providers(self) -> Mapping[str, ProviderSettings]:
@@ -209,7 +190,7 @@ class Program:
     @cached_property
     def roots(self) -> tuple[Path, ...]:
         """The folders that belong to the workspace, the current one first. Raises UsageError for one that is not there."""
-        return (self.cwd, *map(_folder, (*self.config.general.add_dirs, *self.options.add_dirs)))
+        return (self.cwd, *map(folder_named, (*self.config.general.add_dirs, *self.options.add_dirs)))
 
     def place(self) -> Place:
         """What permission decisions need to know of where we are."""
@@ -314,7 +295,8 @@ class Program:
 
     def reload(self) -> None:
         """Read the configuration again: a folder that is trusted now has its say."""
-        self.config = self._load()
+        self.__dict__.pop("config", None)
+        _ = self.config
 
     def _changes(self, journal: Journal) -> Makes | None:
         """How a session takes the states of files; None for one that is not kept."""
@@ -323,11 +305,6 @@ class Program:
         kept = self.store.checkpoints(journal, self.roots, listing=_listing, limits=self.config.checkpoints)
         return lambda append: Changes(journal, kept, append)
 
-    def _load(self) -> Config:
-        trusted = self.options.trust or is_trusted(self.cwd, self.places.state / TRUSTED)
-        project = self.cwd / ".agentcli" / "config.toml" if trusted else None
-        return load(self.places.config_file, project, self.env, self.options.settings, self.options.overrides)
-
 
 NO_KEY = """\
 No API key is set, so there is no model to talk to. Set one of these and start again:
@@ -335,13 +312,6 @@ No API key is set, so there is no model to talk to. Set one of these and start a
   export GEMINI_API_KEY=…         for Gemini     (aistudio.google.com)
   export ANTHROPIC_BASE_URL=…     for a local server that speaks the Anthropic format (Ollama, llama.cpp, vLLM)
 Or see it work without any key: agentcli demo"""
-
-
-def _folder(name: str) -> Path:
-    path = Path(name).expanduser().resolve()
-    if not path.is_dir():
-        raise UsageError(f"{name} is not a folder.")
-    return path
 
 
 def _networks(given: Sequence[str]) -> Sequence[str]:

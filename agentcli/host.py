@@ -8,9 +8,10 @@ from typing import Any, Literal
 from agentcli.agent.desk import OpenDesk
 from agentcli.agent.ports import Desk
 from agentcli.agent.trust import is_trusted, trust, what_it_would_load
-from agentcli.app import TRUSTED, Program
+from agentcli.app import Program
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
+from agentcli.ground import TRUSTED
 from agentcli.sessions.info import info_to_json
 from agentcli.sessions.session import Session
 

@@ -51,3 +51,10 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
     run = f"from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', '{model}'])"
     modules = loaded(run, tmp_path)
     assert not modules & (set(HEAVY) - {"typer", "pydantic"})  # typer brings pydantic
+
+
+@pytest.mark.parametrize("command", ["'sessions', 'list'", "'sessions', 'search', 'word', '--all', '--json'"])
+def test_sessions_are_listed_and_searched_without_a_parser_or_an_agent(tmp_path: Path, command: str) -> None:
+    modules = loaded(f"from agentcli.__main__ import main\nmain([{command}])", tmp_path)
+    assert not modules & {*HEAVY, "asyncio", "tomllib"}
+    assert not {module for module in modules if module.startswith(("agentcli.agent", "agentcli.tools", "agentcli.app"))}

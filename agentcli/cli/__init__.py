@@ -38,6 +38,12 @@ def _parse(arguments: list[str]) -> Options | int:
     """What to run; or the exit code of a command that has run already. Plain arguments need no parser."""
     if all(argument in ("-c", "--trust") for argument in arguments):
         return Options(session=LAST if "-c" in arguments else None, trust="--trust" in arguments)
+    if arguments[:1] == ["sessions"]:
+        from agentcli.cli.finding import plainly
+
+        if answer := plainly(arguments):
+            answer()
+            return 0
     from agentcli.cli.commands import invoke
 
     return invoke(arguments)

@@ -9,22 +9,21 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 
-from agentcli.app import Program
+from agentcli.cli.finding import FOUND, print_found, print_list, when
 from agentcli.cli.pager import page
-from agentcli.cli.tables import say, say_json, table
+from agentcli.cli.tables import say, say_json
 from agentcli.core.codec import body_to_json
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
+from agentcli.ground import Ground
 from agentcli.options import Options
-from agentcli.sessions.info import Info, info_to_json
+from agentcli.sessions.info import info_to_json
 from agentcli.sessions.session import Session
-from agentcli.sessions.tree import branches, stem
 
 app = typer.Typer(help="The session store.", no_args_is_help=True, rich_markup_mode=None)
 
-_MARKS = ("\ue0fe", "\ue0ff")
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Selector = Annotated[str, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")]
 Cwd = Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")]
@@ -34,19 +33,7 @@ All = Annotated[bool, typer.Option("--all", help="the sessions of all projects")
 @app.command("list")
 def list_sessions(all: All = False, json: Json = False, limit: int = 0, cwd: Cwd = "") -> None:
     """The sessions of this project, last used first, each with its branches below it."""
-    program = Program(Options(cwd=cwd))
-    infos = program.store.list(None if all else program.project)
-    infos = infos[:limit] if limit else infos
-    if json:
-        say_json([info_to_json(info) for info in infos])
-    elif not infos:
-        say("No sessions yet. `agentcli` starts one; --all lists those of other projects.")
-    else:
-        rows = [
-            [info.id, _when(info), info.records, info.model, info.cost, stem(depth) + (info.name or info.title)]
-            for depth, info in branches(infos)
-        ]
-        say(table(["id", "last used", "records", "model", "cost $", "title"], rows))
+    print_list(all, json, limit, cwd)
 
 
 @app.command()
@@ -63,23 +50,14 @@ def show(selector: Selector, json: Json = False, offset: int = 0, limit: int = 0
 
 @app.command()
 def search(
-    words: Annotated[list[str], typer.Argument()], all: All = False, json: Json = False, limit: int = 20, cwd: Cwd = ""
+    words: Annotated[list[str], typer.Argument()],
+    all: All = False,
+    json: Json = False,
+    limit: int = FOUND,
+    cwd: Cwd = "",
 ) -> None:
     """Sessions in which all the words occur: in what was said, in tool output, in the names of files."""
-    from agentcli.sessions.search import search as find
-
-    program = Program(Options(cwd=cwd))
-    found = find(program.store.root, " ".join(words), None if all else program.project, limit=limit)
-    if json:
-        say_json([one.to_json() for one in found])
-    elif not found:
-        say("Nothing found." if all else "Nothing found in this project. --all searches all of them.")
-    else:
-        marks = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in program.env else ("", "")
-        for one in found:
-            # Made safe between the two: letters that nobody writes stand for the marks meanwhile.
-            shown = safe(one.told(*_MARKS))
-            print(shown.replace(_MARKS[0], marks[0]).replace(_MARKS[1], marks[1]) + "\n")
+    print_found(words, all, json, limit, cwd)
 
 
 @app.command()
@@ -87,15 +65,15 @@ def fork(
     selector: Selector, at: Annotated[int, typer.Option(help="the last record to take along")] = 0, cwd: Cwd = ""
 ) -> None:
     """A copy of a session that goes its own way from here, or from an earlier record."""
-    program = Program(Options(cwd=cwd))
-    say(program.store.fork(program.store.find(selector, program.project), at or None).id)
+    ground = Ground(Options(cwd=cwd))
+    say(ground.store.fork(ground.store.find(selector, ground.project), at or None).id)
 
 
 @app.command()
 def rename(selector: Selector, name: str, cwd: Cwd = "") -> None:
     """Give a session a name that `resume` takes."""
-    program = Program(Options(cwd=cwd))
-    info = program.store.rename(program.store.find(selector, program.project), name)
+    ground = Ground(Options(cwd=cwd))
+    info = ground.store.rename(ground.store.find(selector, ground.project), name)
     say(f"{info.id} is called {info.name} now.")
 
 
@@ -104,12 +82,12 @@ def delete(
     selector: Selector, undo: Annotated[bool, typer.Option("--undo", help="fetch it back")] = False, cwd: Cwd = ""
 ) -> None:
     """Move a session to the trash; with --undo fetch it back."""
-    program = Program(Options(cwd=cwd))
+    ground = Ground(Options(cwd=cwd))
     if undo:
-        say(f"{program.store.restore(selector).id} is back.")
+        say(f"{ground.store.restore(selector).id} is back.")
         return
-    info = program.store.find(selector, program.project)
-    program.store.delete(info)
+    info = ground.store.find(selector, ground.project)
+    ground.store.delete(info)
     say(f"{info.id} is in the trash. To fetch it back: agentcli sessions delete --undo {info.id}")
 
 
@@ -121,11 +99,11 @@ def sweep(
     from agentcli.sessions.retention import superfluous
     from agentcli.sessions.retention import sweep as clear
 
-    program = Program(Options(cwd=cwd))
-    retention = program.config.retention
-    gone = superfluous(program.store, retention) if dry_run else clear(program.store, retention).trashed
+    ground = Ground(Options(cwd=cwd))
+    retention = ground.config.retention
+    gone = superfluous(ground.store, retention) if dry_run else clear(ground.store, retention).trashed
     for info in gone:
-        say(f"{info.id}  {_when(info)}  {info.name or info.title}")
+        say(f"{info.id}  {when(info)}  {info.name or info.title}")
     say(f"{len(gone)} sessions {'would go' if dry_run else 'went'} to the trash.")
 
 
@@ -156,13 +134,13 @@ def import_file(file: Path, name: str = "", cwd: Cwd = "") -> None:
     """Read a session of agentcli, pi, Claude Code, Gemini CLI or Codex into the store."""
     from agentcli.sessions.importing import plant, read
 
-    program = Program(Options(cwd=cwd))
+    ground = Ground(Options(cwd=cwd))
     if not file.is_file():
         raise InputError(f"{file} is not a file.")
     imported = read(file)
-    info = plant(program.store.root, imported, program.cwd)
+    info = plant(ground.store.root, imported, ground.cwd)
     if name:
-        program.store.rename(info, name)
+        ground.store.rename(info, name)
     for note in imported.notes:
         print(f"note: {safe(note)}", file=sys.stderr)
     say(info.id)
@@ -182,9 +160,9 @@ def check(
     from agentcli.sessions.check import repair as mend
     from agentcli.sessions.check import report_to_json
 
-    program = Program(Options(cwd=cwd))
-    infos = [program.store.find(selector, program.project)] if selector else program.store.list(program.project)
-    reports = [(mend if repair else examine)(program.store.folder(info)) for info in infos]
+    ground = Ground(Options(cwd=cwd))
+    infos = [ground.store.find(selector, ground.project)] if selector else ground.store.list(ground.project)
+    reports = [(mend if repair else examine)(ground.store.folder(info)) for info in infos]
     if json:
         say_json([report_to_json(report) for report in reports])
     else:
@@ -199,13 +177,9 @@ def check(
 
 
 def _read(selector: str, cwd: str) -> Session:
-    program = Program(Options(cwd=cwd))
-    info = program.store.find(selector, program.project)
-    return program.store.open(info.project_id, info.id, read_only=True)
-
-
-def _when(info: Info) -> str:
-    return info.time.updated[:16].replace("T", " ")
+    ground = Ground(Options(cwd=cwd))
+    info = ground.store.find(selector, ground.project)
+    return ground.store.open(info.project_id, info.id, read_only=True)
 
 
 def _told(record: Record) -> str:

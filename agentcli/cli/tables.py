@@ -23,21 +23,22 @@ def say_json(value: Any) -> None:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None) -> str:
     """Rows under a head, columns aligned; the last column is cut where the terminal ends. Numbers go to the right."""
-    cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max(len(row[n]) for row in [list(head), *cells]) for n in range(len(head))]
-    numeric = [bool(rows) and all(isinstance(row[n], int | float) for row in rows) for n in range(len(head))]
     limit = width or shutil.get_terminal_size((120, 24)).columns
-    lines = []
-    for row in [list(head), *cells]:
-        fields = [
-            cell.rjust(w) if right else cell.ljust(w) for cell, w, right in zip(row, widths, numeric, strict=True)
-        ]
-        lines.append("  ".join(fields).rstrip()[:limit])
-    return "\n".join(lines)
+    columns = [_column(name, [row[n] for row in rows]) for n, name in enumerate(head)]
+    return "\n".join("  ".join(cells).rstrip()[:limit] for cells in zip(*columns, strict=True))
+
+
+def _column(head: str, values: Sequence[Any]) -> list[str]:
+    cells = [head, *map(_cell, values)]
+    wide = max(map(len, cells))
+    numeric = bool(values) and all(isinstance(value, int | float) for value in values)
+    return [cell.rjust(wide) if numeric else cell.ljust(wide) for cell in cells]
 
 
 def _cell(value: Any) -> str:
     match value:
+        case str():
+            return safe_line(value)
         case None:
             return ""
         case float():

@@ -22,6 +22,8 @@ def text(raw: Json, name: str, default: str | None = "") -> str:
 def whole(raw: Json, name: str, default: int | None = 0) -> int:
     """A whole number, else as `text`."""
     value = raw.get(name)
+    if type(value) is int:
+        return value
     if value is None and default is not None:
         return default
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

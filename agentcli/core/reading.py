@@ -94,8 +94,14 @@ def part_from_json(raw: Mapping[str, Any]) -> Part:
 def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
     """Usage from its JSON; what is missing is 0."""
     raw = raw or {}
-    names = ("input", "output", "reasoning", "cache_read", "cache_write")
-    return Usage(*(whole(raw, name) for name in names))
+    # Spelled out: many sessions are listed at once, and each has one.
+    return Usage(
+        whole(raw, "input"),
+        whole(raw, "output"),
+        whole(raw, "reasoning"),
+        whole(raw, "cache_read"),
+        whole(raw, "cache_write"),
+    )
 
 
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)

@@ -148,8 +148,7 @@ def encode_info(info: Info) -> bytes:
 def decode_info(data: bytes) -> Info:
     """What `session.json` says. Raises ValueError when the bytes are not one."""
     try:
-        raw = json.loads(data)
-        return _info(raw)
+        return _info(json.loads(data.decode("utf-8")))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not a session.json: {error}") from error
 
@@ -175,7 +174,7 @@ def _info(raw: Mapping[str, Any]) -> Info:
         head=text(raw, "head"),
         shelf=whole(raw, "shelf"),
         touched=items(raw, "touched", str),
-        extra={key: value for key, value in raw.items() if key not in _KNOWN},
+        extra={key: raw[key] for key in raw.keys() - _KNOWN},
     )
 
 

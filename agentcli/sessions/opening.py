@@ -82,7 +82,7 @@ def open_calls(history: History) -> Sequence[ToolCall]:
     return ()
 
 
-def read_info(folder: Path) -> Info | None:
+def read_info(folder: str | Path) -> Info | None:
     """What `session.json` says, or None when it is lost or damaged."""
     try:
         return decode_info(read_file(os.path.join(folder, "session.json")))

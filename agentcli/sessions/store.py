@@ -248,15 +248,16 @@ class Store:
         return next(name for n in itertools.count(2) if (name := f"{stem} ({n})") not in names)
 
     def _fitting(self, selector: str, project_id: str | None) -> Sequence[Info]:
-        whole = [folder for folder in self._folders(None) if folder.name == selector]
+        whole = [folder for folder in self._folders(None) if os.path.basename(folder) == selector]
         if whole:
             return [info for folder in whole if (info := _info(folder)) is not None]
         infos = self.list(project_id)
         named = [info for info in infos if info.name == selector]
         return named or [info for info in infos if info.id.startswith(selector)]
 
-    def _folders(self, project_id: str | None) -> Iterator[Path]:
-        projects = [self.root / _plain(project_id)] if project_id else _subfolders(self.root)
+    def _folders(self, project_id: str | None) -> Iterator[str]:
+        root = str(self.root)
+        projects = [os.path.join(root, _plain(project_id))] if project_id else _subfolders(root)
         for project in projects:
             yield from _subfolders(project)
 
@@ -272,20 +273,22 @@ def _plain(name: str) -> str:
     return name
 
 
-def _subfolders(folder: Path) -> Sequence[Path]:
+def _subfolders(folder: str) -> Sequence[str]:
+    # As text: making a Path of each of ten thousand takes longer than reading them all.
     try:
         with os.scandir(folder) as entries:
-            return [folder / entry.name for entry in entries if entry.name[0] != "." and entry.is_dir()]
+            return [entry.path for entry in entries if entry.name[0] != "." and entry.is_dir()]
     except OSError:
         return ()
 
 
-def _info(folder: Path) -> Info | None:
+def _info(folder: str | Path) -> Info | None:
     """A session at a glance. A lost `session.json` is read from the records; a folder without any is no session."""
-    info = read_info(folder) or retrace(folder)
+    info = read_info(folder) or retrace(Path(folder))
     if not info.records:
         return None
-    here = (folder.name, folder.parent.name)
+    _, project, name = str(folder).rsplit(os.sep, 2)
+    here = (name, project)
     # Where a folder lies counts, not what a file copied into it says.
     return info if here == (info.id, info.project_id) else replace(info, id=here[0], project_id=here[1])
 
@@ -294,10 +297,10 @@ def _order(info: Info) -> tuple[str, str]:
     return info.time.updated, info.id
 
 
-def _written(folder: Path) -> float:
+def _written(folder: str) -> float:
     for name in ("session.json", "records"):
         try:
-            return (folder / name).stat().st_mtime
+            return os.stat(os.path.join(folder, name)).st_mtime
         except OSError:
             continue
     return 0.0

@@ -51,6 +51,22 @@ def test_a_fork_at_a_record_that_is_not_there_says_which_there_are(program: Prog
     assert "has no record 99" in ran.err
 
 
+def test_a_list_and_a_search_say_the_same_with_a_parser_and_without(program: Program) -> None:
+    say_once(program, "find the needle")
+    say_once(program, "there is none")
+    for plain, parsed in (
+        (["list"], ["list", "--limit", "0"]),
+        (["list", "--all", "--json"], ["list", "--json", "--all", "-C", "."]),
+        (["search", "needle"], ["search", "needle", "--limit", "20"]),
+        (["search", "--json", "find", "needle"], ["search", "find", "--json", "--limit=20", "needle"]),
+    ):
+        first, second = program.run("sessions", *plain), program.run("sessions", *parsed)
+        assert (first.code, first.out) == (second.code, second.out) == (0, first.out)
+    assert program.run("sessions", "list", "--jsn").code == 2
+    assert program.run("sessions", "search").code == 2
+    assert "Usage" in program.run("sessions", "search", "--help").out
+
+
 def test_show_prints_plainly_where_nobody_pages(program: Program) -> None:
     first = say_once(program, "hello")
     whole = program.run("sessions", "show", first).out

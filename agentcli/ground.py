@@ -1,0 +1,59 @@
+"""Where a run stands: its folder, its configuration and its session store, without anything that works in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcli.core.errors import UsageError
+from agentcli.options import Options
+from agentcli.paths import Places, places
+from agentcli.sessions.store import Store
+
+if TYPE_CHECKING:
+    from agentcli.config import Config
+
+TRUSTED = "trusted.json"
+"""The file in the state folder that lists the folders the user trusts."""
+
+
+class Ground:
+    """What commands need that only look after sessions. Importing it costs a third of what a whole program does."""
+
+    def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
+        """Raises UsageError for a folder that is not there."""
+        self.options = options
+        self.env = os.environ if env is None else env
+        self.cwd = folder_named(options.cwd or os.getcwd())
+        self.places: Places = places(self.env)
+
+    @cached_property
+    def config(self) -> Config:
+        """The settings in force. Raises ConfigError for configuration that is wrong."""
+        from agentcli.agent.trust import is_trusted
+        from agentcli.config import load
+
+        trusted = self.options.trust or is_trusted(self.cwd, self.places.state / TRUSTED)
+        project = self.cwd / ".agentcli" / "config.toml" if trusted else None
+        return load(self.places.config_file, project, self.env, self.options.settings, self.options.overrides)
+
+    @cached_property
+    def store(self) -> Store:
+        """The session store."""
+        return Store(self.places.sessions)
+
+    @cached_property
+    def project(self) -> str:
+        """The id of the project that the current folder belongs to."""
+        return self.store.project_id(self.cwd)
+
+
+def folder_named(name: str) -> Path:
+    """A folder that the user names. Raises UsageError when it is none."""
+    path = Path(name).expanduser().resolve()
+    if not path.is_dir():
+        raise UsageError(f"{name} is not a folder.")
+    return path
