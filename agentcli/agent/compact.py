@@ -90,6 +90,11 @@ async def compact(
         for event in run.gave_up(secretary, "Interrupted: the session goes on unchanged."):
             yield event
         return
+    if plan.optional and (trouble := trouble or made.summary.note):
+        why = f"The summariser failed ({trouble}). Nothing demands a compaction yet: the session goes on unchanged."
+        for event in run.gave_up(secretary, why):
+            yield event
+        return
     for event in run.apply(work, brief, made, secretary, trouble):
         yield event
 
@@ -186,7 +191,7 @@ class _Run:
         yield self.ended("compressed", before, _told(work, made, record, trouble), later)
 
     def gave_up(self, secretary: Secretary, why: str) -> Iterator[Event]:
-        """The user stopped it: what it cost is recorded, nothing else."""
+        """Nothing came of it: what it cost is recorded, nothing else."""
         yield from secretary.events
         spent = Compaction(
             self.trigger, "failed_summary", self.policy, usage=secretary.usage, cost=secretary.cost, note=why
@@ -210,7 +215,7 @@ class _Run:
     ) -> tuple[Compaction, float | None]:
         """The summary; where that does not fit the window or saves too little, the ledger's; where that does not, the least."""
         record, shrunk = self._measured(work, made.summary)
-        if work.policy.form == "regions" or not work.plan.summarised:
+        if work.policy.form == "regions" or not work.plan.summarised or work.plan.optional:
             return record, shrunk
         others = [] if fallen_back else [without_model(work, brief, "the summary was too long")]
         for other in (*others, truncated(work, brief)):

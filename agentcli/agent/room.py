@@ -15,8 +15,9 @@ from agentcli.context.prune import Pressure, free_because, plan_prune
 from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import ContextError
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, UsageReported
+from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
-from agentcli.core.record import Trigger
+from agentcli.core.record import Compaction, Trigger
 
 if TYPE_CHECKING:
     from agentcli.agent.talk import Talk
@@ -29,8 +30,7 @@ class Room:
         self.settings = settings
         self._summariser = summariser
         self._hooks = hooks
-        self._futile = False
-        self._futile_size = 0
+        self._futile_size: int | None = None
         self._calls_left = settings.max_summary_calls
 
     def new_turn(self) -> None:
@@ -51,7 +51,7 @@ class Room:
             await talk.count_exactly()
         due = plan(self.settings.policy, talk.view(), limits, talk.counts, self.settings)
         over = talk.size() > limits.usable
-        wanted = due.trigger is not None and (boundary or due.trigger != "soft") and self._worth_trying(talk)
+        wanted = due.trigger is not None and (boundary or due.trigger != "soft") and self._worth_trying(talk, limits)
         if wanted or (over and self.settings.autocompact):
             async for event in self.compact(talk, interrupt, "auto"):
                 yield event
@@ -134,16 +134,25 @@ class Room:
             yield talk.record(body)
             yield Pruned(body.call_ids, body.tokens, why)
 
-    def _worth_trying(self, talk: Talk) -> bool:
-        """Whether a compaction may do better than the last one that failed: not until the view has grown by a tenth."""
-        return self.settings.autocompact and (not self._futile or talk.size() > 1.1 * self._futile_size)
+    def _worth_trying(self, talk: Talk, limits: Limits) -> bool:
+        """Whether a compaction may do better than the last one that failed: not until the view has grown, or passed a mark."""
+        if self._futile_size is None:
+            self._futile_size = _failed_at(talk.journal)
+        size, then = talk.size(), self._futile_size
+        passed = any(then < mark <= size for mark in (limits.soft, limits.hard))
+        return self.settings.autocompact and (passed or size > (1 + self.settings.retry_growth) * then)
 
     def _learn(self, ended: CompactionEnded, talk: Talk) -> None:
         shrunk = ended.status == "compressed" and ended.tokens_after < ended.tokens_before * (
             1 - self.settings.min_shrink
         )
-        self._futile = not shrunk
-        self._futile_size = talk.size()
+        self._futile_size = 0 if shrunk else talk.size()
+
+
+def _failed_at(journal: Journal) -> int:
+    """Tokens in the view when the newest compaction failed, 0 if it did not: a resumed session remembers."""
+    newest = next((record.body for record in reversed([*journal.records_of("compaction")])), None)
+    return newest.tokens_before if isinstance(newest, Compaction) and newest.status != "compressed" else 0
 
 
 def _too_full(size: int, usable: int, tried: bool) -> str:

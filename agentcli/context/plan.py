@@ -32,6 +32,8 @@ class Plan:
     """Those of `cleared` whose outputs keep their two ends, because they are new and only too large."""
     primers: tuple[int, ...] = field(default=())
     """For `sliding`: seqs from before `split` that stay verbatim in front of the summary."""
+    optional: bool = False
+    """Whether only the price speaks for it: no mark has been passed."""
 
     @property
     def does_something(self) -> bool:

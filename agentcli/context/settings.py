@@ -157,7 +157,8 @@ class ContextSettings:
     """`context.*`. Shares are of what the model's window leaves usable, sizes in tokens unless said otherwise.
 
     `keep_user_tokens` of the user's own words and all pins survive a compaction; pins above `pins_share` of the window are
-    reported. A compaction that frees less than `min_shrink` is dropped; two in a row stop the loop.
+    reported. A compaction that frees less than `min_shrink` is dropped; after one that failed or freed so little, none is tried
+    unasked until the view has grown by `retry_growth` or passed another mark.
 
     From `compact_floor` on, `auto` also compacts at a turn boundary when that pays within `compact_horizon` requests (0: only at the
     marks) and takes away `compact_least` tokens or more. `compact_price` is what a token costs with the model that writes the summaries,
@@ -171,6 +172,7 @@ class ContextSettings:
     hard: float = 0.90
     preserve: float = 0.3
     min_shrink: float = 0.10
+    retry_growth: float = 0.10
     keep_user_tokens: int = 20_000
     pins_share: float = 0.25
     max_summary_calls: int = 3

@@ -52,6 +52,10 @@ class Journal(Protocol):
         """All records ever written, read from disk as they are asked for."""
         ...
 
+    def records_of(self, kind: str) -> Iterator[Record]:
+        """All records of one kind, oldest first; no others are read."""
+        ...
+
     def record(self, seq: int) -> Record | None:
         """One record by its number."""
         ...

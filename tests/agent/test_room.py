@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from agentcli.context.settings import ContextSettings
-from agentcli.core.errors import ContextError
-from agentcli.core.event import CompactionEnded, Pruned
+from agentcli.agent.desk import OpenDesk
+from agentcli.context.limits import limits_of
+from agentcli.context.settings import ContextSettings, PruneSettings
+from agentcli.core.errors import ContextError, ModelError
+from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded
 from agentcli.core.message import Message
-from agentcli.core.model import Request
+from agentcli.core.model import Request, Step
 from agentcli.providers.scripted import Reply, Scripted, call, say
+from agentcli.sessions.memory import MemorySession
 from tests.agent.desks import DEMO, ended, open_desk, say_to
 
 SMALL = replace(DEMO, window=12_000, max_output=2_000)
@@ -70,3 +75,82 @@ def test_close_to_a_mark_the_provider_is_asked_for_its_count(tmp_path: Path) -> 
     far.talk.model = model
     say_to(far, "go")
     assert len(asked) == 2
+
+
+# A compaction below the marks, which only its price speaks for
+
+
+WIDE = replace(DEMO, window=100_000, max_output=8_000)
+PAYS = ContextSettings(compact_horizon=1_000, compact_floor=0.05, compact_least=1_000, compact_price=0.01)
+
+
+class Down(Scripted):
+    """A summariser that fails until it is mended."""
+
+    def __init__(self) -> None:
+        super().__init__(WIDE, [])
+        self.asked, self.mended = 0, False
+
+    async def stream(self, request: Request) -> AsyncIterator[Step]:
+        self.asked += 1
+        if not self.mended:
+            raise ModelError("The server is on fire.", "server")
+        async for step in super().stream(request):
+            yield step
+
+
+def grown(tmp_path: Path, down: Down, journal: MemorySession | None = None, **more: Any) -> OpenDesk:
+    """A session of some reads, in which a compaction would pay at the next prompt."""
+    (tmp_path / "f.txt").write_text(lines("f", 300))
+    script = [say("Reading.", call("read", file_path="f.txt", offset=n)) for n in range(1, 7)] + [say("Done.")]
+    context = replace(PAYS, prune=PruneSettings(enabled=False), **more)
+    desk = open_desk(tmp_path, script, model=WIDE, context=context, summariser=down, journal=journal, repeat_limit=0)
+    if journal is None:
+        say_to(desk, "Read it.")
+    return desk
+
+
+def tries(events: Sequence[Event]) -> list[CompactionEnded]:
+    return [event for event in events if isinstance(event, CompactionEnded)]
+
+
+def test_an_early_compaction_whose_summariser_fails_leaves_the_session_as_it_is(tmp_path: Path) -> None:
+    desk = grown(tmp_path, down := Down())
+    before = desk.talk.view().messages
+    [ended] = tries(events := say_to(desk, "And now?"))
+    assert ended.status == "failed_summary"
+    assert "The server is on fire." in ended.why
+    assert "the session goes on unchanged" in ended.why
+    assert isinstance(events[-1], TurnEnded)
+    assert desk.talk.view().messages[: len(before)] == before
+    assert desk.history.compaction is None
+    assert down.asked == 1
+
+
+def test_it_is_tried_again_only_when_enough_has_changed(tmp_path: Path) -> None:
+    desk = grown(tmp_path, down := Down())
+    assert [each.status for each in tries(say_to(desk, "And now?"))] == ["failed_summary"]
+    assert not tries(say_to(desk, "And now?", "And now?")), "nothing has changed"
+    down.mended = True
+    assert not tries(say_to(desk, "x " * 1_000)), "too little has changed"
+    assert [each.status for each in tries(say_to(desk, "x " * 4_000))] == ["compressed"]
+    eager = grown(tmp_path, Down(), retry_growth=0.0)
+    assert len(tries(say_to(eager, "And now?", "And now?"))) == 2
+
+
+def test_a_resumed_session_remembers_that_it_failed(tmp_path: Path) -> None:
+    desk = grown(tmp_path, Down())
+    assert tries(say_to(desk, "And now?"))
+    again = grown(tmp_path, down := Down(), desk.journal)  # type: ignore[arg-type]
+    assert not tries(say_to(again, "And now?"))
+    assert down.asked == 0
+
+
+def test_at_a_mark_the_ledger_stands_in_for_a_summariser_that_failed_early(tmp_path: Path) -> None:
+    desk = grown(tmp_path, Down())
+    assert [each.status for each in tries(say_to(desk, "And now?"))] == ["failed_summary"]
+    size, limits = desk.talk.size(), limits_of(WIDE, desk.talk.room.settings)
+    desk.talk.room.settings = replace(desk.talk.room.settings, soft=(size + 1) / limits.usable)
+    [ended] = tries(say_to(desk, "x " * 50))
+    assert ended.status == "compressed"
+    assert "made from the session's ledger" in ended.why

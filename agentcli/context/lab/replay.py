@@ -201,7 +201,7 @@ class _Player:
 
     def compact(self, trigger: Trigger) -> None:
         shown = self.shown
-        if self.counts.prompt(shown) <= 1.1 * self.futile:
+        if self.counts.prompt(shown) <= (1 + self.setup.settings.retry_growth) * self.futile:
             return
         made = plan(self.policy, shown, self.limits, self.counts, self.setup.settings, forced=trigger != "auto")
         if made.trigger is None or not made.does_something:

@@ -51,7 +51,7 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
     if requests > min(settings.compact_horizon, _replies(view)):
         return nothing(POLICY, view, before, unhurried, _not_yet(requests))
     pays = f"it pays after {math.ceil(requests)} requests" if requests else "it pays at once: the cache is cold"
-    return replace(early, reasons=(f"{unhurried[:-1]}, but {pays}.", *early.reasons))
+    return replace(early, optional=True, reasons=(f"{unhurried[:-1]}, but {pays}.", *early.reasons))
 
 
 def due(before: int, limits: Limits, settings: ContextSettings, forced: bool) -> PlanTrigger | None:
