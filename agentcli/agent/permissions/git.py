@@ -13,7 +13,7 @@ _CONFIG_BYTES = 1_000_000
 _HARMLESS = words("""
 core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode core.symlinks
 core.autocrlf core.eol core.safecrlf core.quotepath core.abbrev core.longpaths core.whitespace core.untrackedcache core.preloadindex
-core.compression core.bigfilethreshold core.commentchar core.sparsecheckout core.sparsecheckoutcone core.splitindex core.protecthfs
+core.compression core.bigfilethreshold core.commentchar core.sparsecheckout core.sparsecheckoutcone core.protecthfs
 core.protectntfs core.sharedrepository core.multipackindex core.commitgraph
 remote.*.url remote.*.pushurl remote.*.fetch remote.*.push remote.*.tagopt remote.*.prune remote.*.prunetags remote.*.mirror
 remote.*.skipdefaultupdate remote.*.skipfetchall remote.*.gh-resolved remote.*.followremotehead remote.pushdefault
@@ -21,8 +21,8 @@ branch.*.remote branch.*.merge branch.*.rebase branch.*.pushremote branch.*.desc
 branch.*.gh-merge-base branch.*.github-pr-owner-number branch.*.github-pr-base-branch branch.autosetupmerge branch.autosetuprebase
 branch.sort user.name user.email user.signingkey user.useconfigonly author.name author.email committer.name committer.email
 submodule.*.url submodule.*.active submodule.*.branch submodule.*.ignore submodule.*.shallow submodule.active submodule.fetchjobs
-extensions.worktreeconfig extensions.objectformat extensions.noop extensions.preciousobjects extensions.refstorage
-extensions.compatobjectformat extensions.relativeworktrees
+extensions.worktreeconfig extensions.noop extensions.preciousobjects extensions.refstorage
+extensions.relativeworktrees
 pull.rebase pull.ff push.default push.autosetupremote push.followtags fetch.prune fetch.prunetags fetch.parallel init.defaultbranch
 gc.auto pack.threads index.version index.threads feature.experimental feature.manyfiles rerere.enabled rerere.autoupdate
 commit.gpgsign tag.gpgsign tag.sort rebase.autostash rebase.autosquash receive.denycurrentbranch transfer.fsckobjects
@@ -107,7 +107,7 @@ def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
         return ""
     if not file.is_file() or file.stat().st_size > _CONFIG_BYTES:
         return f"{file} is not an ordinary config file"
-    for key in config_keys(file.read_text(encoding="utf-8", errors="replace")):
+    for key in config_keys(file.read_bytes().decode("utf-8", "replace")):
         if key not in harmless and not _is_harmless(key):
             return f"{key} in {file} may start a program"
     return ""
@@ -122,11 +122,13 @@ def _is_harmless(key: str) -> bool:
 
 
 def config_keys(text: str) -> list[str]:
-    """The keys of a git config in lower case (`section.sub.key`). What cannot be read comes as a key of its own."""
+    """The keys of a git config in lower case (`section.sub.key`). What cannot be read comes as a key of its own.
+
+    Only a newline ends a line, as git sees it: a vertical tab or a lone carriage return in a comment begins no section.
+    """
     keys: list[str] = []
     section = ""
-    lines = iter(text.removeprefix("\ufeff").splitlines())
-    for line in lines:
+    for line in text.removeprefix("\ufeff").split("\n"):
         rest = line.strip()
         while match := _SECTION.match(rest):
             section = match[1].lower() + ("" if match[2] is None else "." + re.sub(r"\\(.)", r"\1", match[2]).lower())
@@ -134,9 +136,9 @@ def config_keys(text: str) -> list[str]:
         if not rest or rest[0] in "#;":
             continue
         key = _KEY.match(rest)
-        keys.append(f"{section}.{key[1].lower()}" if key and section else f"unreadable line {rest[:40]!r}")
-        while rest.endswith("\\"):
-            rest = next(lines, "").strip()
+        # Whether a backslash at the end goes on with the value depends on quotes and comments before it.
+        readable = key and section and not rest.endswith("\\")
+        keys.append(f"{section}.{key[1].lower()}" if key and readable else f"unreadable line {rest[:40]!r}")
     return keys
 
 
@@ -170,6 +172,8 @@ def gitlinks(index: Path) -> list[str]:
     """The paths in a git index that are repositories of their own. Raises ValueError for an index that cannot be read."""
     if not index.is_file():
         return []
+    if any(index.parent.glob("sharedindex.*")):
+        raise ValueError("the index is split")
     data = index.read_bytes()
     if _GITLINK_MODE not in data:
         return []

@@ -4,6 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agentcli.agent.permissions import Place, Rules, explain, git_facts
 from agentcli.agent.permissions.git import config_keys, gitlinks
@@ -53,6 +55,16 @@ DANGEROUS = [
     "[unknown]\n\tkey = 1",
     '[remote "a\\"]b"]\n\tvcs = x',
     "[user]\n\tname = a\\\n[core]\n\tfsmonitor = x\n",
+    "[core]\n\tbare = false ; \\\n\tfsmonitor = ./evil",
+    "[core]\n\tbare = false # \\\n\tfsmonitor = ./evil",
+    '[core]\n\teol = "a\\\\"\n\tfsmonitor = ./evil',
+    "[core]\n\teol = a\\\\\n\tfsmonitor = ./evil",
+    "[core]\n# \x0b[color]\n\tfsmonitor = ./evil",
+    "[core]\n# \x85[color]\n\tfsmonitor = ./evil",
+    "[core]\n# \u2028[color]\n\tfsmonitor = ./evil",
+    "[core]\n# \r[color]\n\tfsmonitor = ./evil",
+    "[core]\n\tsplitIndex = true",
+    "[extensions]\n\tobjectFormat = sha256",
     "key = 1",
     "[core\n\tfsmonitor = x",
     "\ufeff[core]\n\tfsmonitor = ./evil",
@@ -73,7 +85,7 @@ def repository(folder: Path, config: str = "") -> Path:
     (folder / ".git/objects").mkdir(parents=True)
     (folder / ".git/refs").mkdir()
     (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
-    (folder / ".git/config").write_text(config, encoding="utf-8")
+    (folder / ".git/config").write_bytes(config.encode())
     return folder
 
 
@@ -87,6 +99,55 @@ def test_a_key_that_may_start_a_program_makes_git_ask(tmp_path: Path, config: st
 @pytest.mark.parametrize("config", HARMLESS)
 def test_an_ordinary_config_lets_git_read(tmp_path: Path, config: str) -> None:
     assert git_facts(repository(tmp_path, config)).danger == ""
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            "[core]",
+            "[color]",
+            "[core] eol = a",
+            "[a.b]",
+            '[a "b\\"]"]',
+            '[remote "x"] url = y',
+            "#",
+            "; \\",
+            "",
+            "\tfsmonitor = x",
+            "bare",
+            "eol = a",
+            "eol = a \\",
+            "eol = a\\\\",
+            'eol = "a # \\"" ; \\',
+            'eol = "a',
+            "ui = 1 # [core] \\",
+            "]",
+            "\\",
+            "  \\",
+            "# \r[color]",
+            "# \x0b[color]",
+            "# \x85[color]",
+            "# \u2028[color]",
+            "eol = \\\r",
+            "eol = a \x0c",
+            "\x0bbare = 1",
+            "\ufeff",
+        ]
+    ),
+    max_size=6,
+)
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+@given(LINES, st.sampled_from(["\n", "\r\n", "\n\n"]))
+@settings(max_examples=300, deadline=None)
+def test_no_key_that_git_reads_is_overlooked(lines: list[str], newline: str) -> None:
+    text = newline.join(lines)
+    command = ["git", "config", "--file", "-", "--list", "--name-only", "-z"]
+    read = subprocess.run(command, input=text.encode(), capture_output=True, check=False, timeout=60)
+    keys = config_keys(text)
+    unread = any(key.startswith("unreadable") for key in keys)
+    assert unread or set(read.stdout.decode().lower().split("\0")) - {""} <= set(keys)
 
 
 def test_the_config_of_a_folder_that_is_entered_counts(tmp_path: Path) -> None:
@@ -122,6 +183,14 @@ def test_worktrees_and_submodules_are_looked_into(tmp_path: Path) -> None:
     (main / ".git/modules/deep/er/config").write_text("[core]\n\tfsmonitor = x\n")
     assert "fsmonitor" in git_facts(tree).danger
     assert "fsmonitor" in git_facts(main).danger
+
+
+def test_a_split_index_asks_for_it_may_hide_submodules(tmp_path: Path) -> None:
+    git_folder = repository(tmp_path) / ".git"
+    (git_folder / "index").write_bytes(b"DIRC")
+    assert git_facts(tmp_path).danger == ""
+    (git_folder / "sharedindex.abc").write_bytes(b"DIRC")
+    assert "split" in git_facts(tmp_path).danger
 
 
 def test_a_hook_that_reading_sets_off_asks(tmp_path: Path) -> None:
@@ -206,10 +275,10 @@ def test_the_hardened_environment_starts_nothing_that_a_repository_names(tmp_pat
 def test_our_reading_of_a_config_misses_no_key_that_git_sees(tmp_path: Path) -> None:
     for number, text in enumerate(DANGEROUS + HARMLESS):
         file = tmp_path / f"config{number}"
-        file.write_text(text, encoding="utf-8")
+        file.write_bytes(text.encode())
         listed = git(tmp_path, "config", "--file", str(file), "--no-includes", "--list", "--name-only")
         if "fatal" in listed or "error" in listed:
             continue
         ours = set(config_keys(text))
         seen = {key.lower() for key in listed.splitlines() if "." in key}
-        assert seen <= ours, text
+        assert seen <= ours or any(key.startswith("unreadable") for key in ours), text
