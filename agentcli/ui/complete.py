@@ -6,16 +6,23 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 
 from agentcli.ui.draw import Item
+from agentcli.ui.fuzzy import Found, Listing
 
 FILES = 200_000
 SHOWN = 50
 STALE = 10.0
 """Seconds after which the list of files is made anew when it is next wanted."""
+PATIENCE = 20.0
+"""Seconds that git has to name them."""
+SLICE, BREATH = 2_000, 0.001
+"""After so many files the thread that lists them rests for so many seconds: keys go first."""
+_CHUNK = 65_536
 
 _AT = re.compile(r"(?:^|(?<=[\s(\"']))@([^\s\"']*)$")
 _SLASH = re.compile(r"/(\S*)$")
@@ -24,11 +31,15 @@ _ARGUMENT = re.compile(r"/(\S+)\s+(.*)$", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """Completions for the last `length` characters before the cursor. `first` when Enter should take the first."""
+    """Completions for the last `length` characters before the cursor. `first` when Enter should take the first.
+
+    `more` when asking again may give others.
+    """
 
     items: tuple[Item, ...] = ()
     length: int = 0
     first: bool = False
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +83,9 @@ class Completion:
 
     def _file(self, typed: str) -> Menu:
         found = self.files.find(typed)
-        if typed in found:
+        if typed in found.paths:
             return Menu()
-        return Menu(tuple(Item("@" + path) for path in found), len(typed) + 1, first=True)
+        return Menu(tuple(Item("@" + path) for path in found.paths), len(typed) + 1, first=True, more=not found.whole)
 
 
 @dataclass(slots=True)
@@ -87,10 +98,11 @@ class Files:
     _made: float = 0.0
     _busy: bool = False
 
-    def find(self, query: str, count: int = SHOWN) -> list[str]:
-        """The best paths for a query, best first; nothing while the list is still being made for the first time."""
+    def find(self, query: str, count: int = SHOWN) -> Found:
+        """The best paths for a query, best first; not whole while the list is still being made for the first time."""
         self.refresh()
-        return self._paths.find(query, count)
+        found = self._paths.find(query, count)
+        return found if self._made else replace(found, whole=False)
 
     def refresh(self) -> None:
         """Begin to list anew if the list is old."""
@@ -106,85 +118,58 @@ class Files:
             self._made, self._busy = time.monotonic(), False
 
 
-class Listing:
-    """Paths in a form that can be searched at one stroke: a line each in one string."""
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        self._shown = "\n" + "\n".join(paths) + "\n"
-        # Lowering must keep every character's place, so what grows when lowered stays as it is.
-        lowered = self._shown.lower()
-        self._text = lowered if len(lowered) == len(self._shown) else self._shown
-        self._letters = frozenset(self._text)
-
-    def find(self, query: str, count: int) -> list[str]:
-        """Best first: names that begin so, paths that hold it, paths that hold its letters in this order."""
-        query = query.lower()
-        if not self._letters.issuperset(query):
-            return []
-        if not query:
-            return self._shown[1:].split("\n", count)[:count] if len(self._shown) > 2 else []
-        found: dict[str, int] = {}
-        for rank, pattern in enumerate(_patterns(query)):
-            for match in re.finditer(pattern, self._text):
-                found.setdefault(self._line(match.start()), rank)
-                if len(found) >= count * 8:
-                    break
-            if len(found) >= count:
-                break
-        order = sorted(found, key=lambda path: (found[path], path.count("/"), len(path), path))
-        return order[:count]
-
-    def _line(self, place: int) -> str:
-        if self._text[place] == "\n":
-            place += 1
-        start = self._shown.rfind("\n", 0, place) + 1
-        return self._shown[start : self._shown.find("\n", place)]
-
-
-def _patterns(query: str) -> list[str]:
-    exact = re.escape(query)
-    # Possessive, from each line's beginning: no way back, so a line costs its length and no more.
-    letters = "".join(f"[^{re.escape(char)}\n]*+{re.escape(char)}" for char in query)
-    return [f"\n{exact}", f"/{exact}", exact, *([f"\n{letters}"] if len(query) > 1 else [])]
-
-
 def _list_files(root: Path, limit: int) -> list[str]:
-    files = _git_files(root)
-    if files is None:
-        files = _walk(root, limit)
-    files = files[:limit]
-    folders = {folder + "/" for path in files for folder in _parents(path)}
-    return sorted([*files, *folders], key=lambda path: (path.count("/"), path))
+    """The project's files and their folders, those higher up first."""
+    depths: dict[int, dict[str, None]] = {}
+    for number, path in enumerate(islice(_files(root), limit)):
+        if not number % SLICE:
+            time.sleep(BREATH)
+        for name in (path, *_parents(path)):
+            known = depths.setdefault(name.rstrip("/").count("/"), {})
+            if name in known:
+                break
+            known[name] = None
+    return [path for depth in sorted(depths) for path in depths[depth]]
 
 
-def _parents(path: str) -> list[str]:
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: n + 1]) for n in range(len(parts))]
+def _parents(path: str) -> Iterator[str]:
+    """The folders that a path lies in, the nearest first."""
+    while path := path.rstrip("/").rpartition("/")[0]:
+        path += "/"
+        yield path
 
 
-def _git_files(root: Path) -> list[str] | None:
+def _files(root: Path) -> Iterator[str]:
+    first = next(found := _git_files(root), None)
+    return chain((first,), found) if first is not None else _walk(root)
+
+
+def _git_files(root: Path) -> Iterator[str]:
+    """What git tracks or would add; nothing outside of a repository."""
     import subprocess
 
     # The repository's own settings must not start a program just because somebody typed an @.
     command = ["git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    none = subprocess.DEVNULL
     try:
-        done = subprocess.run(
-            command, cwd=root, capture_output=True, timeout=20, env=environment, stdin=subprocess.DEVNULL, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    names = done.stdout.decode(errors="replace").split("\0")
-    return [name for name in dict.fromkeys(names) if name and "\n" not in name]
+        git = subprocess.Popen(command, cwd=root, stdin=none, stdout=subprocess.PIPE, stderr=none, env=environment)
+    except OSError:
+        return
+    patience = threading.Timer(PATIENCE, git.kill)
+    patience.start()
+    with git:
+        rest = b""
+        assert git.stdout is not None
+        while data := git.stdout.read(_CHUNK):
+            *names, rest = (rest + data).split(b"\0")
+            yield from (name.decode(errors="replace") for name in names if b"\n" not in name)
+    patience.cancel()
 
 
-def _walk(root: Path, limit: int) -> list[str]:
-    found: list[str] = []
+def _walk(root: Path) -> Iterator[str]:
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inside = os.path.relpath(folder, root)
         prefix = "" if inside == "." else inside + "/"
-        found += [prefix + name for name in sorted(files) if "\n" not in name]
-        if len(found) >= limit:
-            break
-    return found[:limit]
+        yield from (prefix + name for name in sorted(files) if "\n" not in name)

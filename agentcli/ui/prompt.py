@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FLUSH = 0.05
 """Seconds that a lone Esc waits for the rest of a sequence."""
+AGAIN = 0.02
+"""Seconds after which more completions are looked for."""
 
 Act = Literal[
     "interrupt",
@@ -233,8 +235,23 @@ class Editor:
     def _changed(self) -> None:
         if self.draft.text:
             self.typed_at = time.monotonic()
+        self._complete()
+
+    def _complete(self) -> None:
         self.menu = self.deeds.complete(self.draft.document.text_before_cursor)
         self.chosen = 0 if self.menu.first and self.menu.items else -1
+        if self.menu.more:
+            asyncio.get_running_loop().call_later(AGAIN, self._look_again, self.menu)
+
+    def _look_again(self, menu: Menu) -> None:
+        """Look for completions that were not found in the time that a key has; what was chosen meanwhile stays chosen."""
+        if self.menu is not menu or self.deeds.asking:
+            return
+        chosen = menu.items[self.chosen] if self.chosen > 0 else None
+        self._complete()
+        if chosen in self.menu.items:
+            self.chosen = self.menu.items.index(chosen)
+        self.repaint()
 
 
 class _Painted(Renderer):

@@ -1,0 +1,130 @@
+"""Paths that hold the letters of a query in their order, found a little at a time: no key waits for all of a large project."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import compress, islice, repeat
+
+SLICE = 4_096
+"""Paths that are looked at in one stroke: about a millisecond."""
+SECONDS = 0.008
+"""How long one call looks for letters in their order; the next one goes on from there."""
+_STROKE = 65_536
+_RANKED = 8
+"""As many times the wanted paths are ranked at most: the best of these are not always the best of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best paths so far, best first; `whole` unless looking on may find more."""
+
+    paths: tuple[str, ...] = ()
+    whole: bool = True
+
+
+@dataclass(slots=True)
+class _Level:
+    """Numbers of the paths that hold so many first letters of the query, and the places behind them; `seen` of the level above."""
+
+    numbers: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    seen: int = 0
+
+
+class Listing:
+    """Paths that can be searched at every key: what the shorter query left over is where a longer one begins."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = paths
+        # Lowering must keep every character's place, so what grows when lowered stays as it is.
+        self._lowered = [low if len(low := path.lower()) == len(path) else path for path in paths]
+        self._text = "\n" + "\n".join(self._lowered) + "\n"
+        self._shown = "\n" + "\n".join(paths) + "\n"
+        self._letters = set[str]()
+        for start in range(0, len(self._text), _STROKE):  # in one go it would hold up other threads
+            self._letters.update(self._text[start : start + _STROKE])
+        self._query = ""
+        self._held: tuple[str, list[str]] | None = None
+        self._levels = [_Level(list(range(len(paths))), [0] * len(paths))]
+
+    def find(self, query: str, count: int, seconds: float = SECONDS) -> Found:
+        """Best first: names that begin so, paths that hold it, names with its letters in this order, paths with them."""
+        query = query.lower()
+        if not query:
+            return Found(tuple(self._paths[:count]))
+        if not self._letters.issuperset(query):
+            return Found()
+        ranks, whole = self._exact(query, count * _RANKED), True
+        if len(ranks) < count and len(query) > 1:
+            whole = self._narrow(query, count * _RANKED, time.perf_counter() + seconds)
+            for number in self._levels[-1].numbers[: count * _RANKED]:
+                path = self._paths[number]
+                ranks.setdefault(path, 2 + (not _in_order(query, path.rpartition("/")[2].lower())))
+        order = sorted(ranks, key=lambda path: (ranks[path], path.count("/"), len(path), path))
+        return Found(tuple(order[:count]), whole)
+
+    def _exact(self, query: str, most: int) -> dict[str, int]:
+        """Paths that hold the query as it is, with their rank: 0 where a name begins so. All of them, if they are fewer than `most`."""
+        if self._held is not None and query.startswith(self._held[0]):
+            # A longer query is held by no other paths than the shorter one was.
+            among = [path for path in self._held[1] if query in path.lower()]
+        else:
+            among = self._lines(query, most)
+        self._held = (query, among) if len(among) < most else None
+        if self._held is None:
+            among = [*self._lines("\n" + query, most), *self._lines("/" + query, most), *among]
+        return {path: 0 if "/" + query in "/" + path.lower() else 1 for path in among}
+
+    def _lines(self, words: str, most: int) -> list[str]:
+        return [self._line(place) for place in islice(_places(self._text, words), most)]
+
+    def _line(self, place: int) -> str:
+        place += self._text[place] == "\n"
+        start = self._shown.rfind("\n", 0, place) + 1
+        return self._shown[start : self._shown.find("\n", place)]
+
+    def _narrow(self, query: str, enough: int, until: float) -> bool:
+        """Look for paths with these letters until there are enough, or the time is over; false in the latter case."""
+        same = len(os.path.commonprefix((query, self._query)))
+        self._levels[same + 1 :] = (_Level() for _ in query[same:])
+        self._query = query
+        last = self._levels[-1]
+        while len(last.numbers) < enough and (depth := self._deepest()):
+            self._step(depth)
+            if time.perf_counter() > until:
+                return False
+        return True
+
+    def _deepest(self) -> int:
+        """The last level that has not seen all of the level above; 0 when every one has."""
+        levels = self._levels
+        depths = range(len(levels) - 1, 0, -1)
+        return next((n for n in depths if levels[n].seen < len(levels[n - 1].numbers)), 0)
+
+    def _step(self, depth: int) -> None:
+        """Take one slice from a level to the next."""
+        above, level = self._levels[depth - 1], self._levels[depth]
+        part = slice(level.seen, level.seen + SLICE)
+        numbers = above.numbers[part]
+        level.seen += len(numbers)
+        paths = map(self._lowered.__getitem__, numbers)
+        places = list(map(str.find, paths, repeat(self._query[depth - 1]), above.places[part]))
+        held = [place >= 0 for place in places]
+        level.numbers += compress(numbers, held)
+        level.places += [place + 1 for place in places if place >= 0]
+
+
+def _places(text: str, words: str) -> Iterator[int]:
+    """Where the words stand, one place a line."""
+    place = text.find(words)
+    while place >= 0:
+        yield place
+        place = text.find(words, text.find("\n", place + len(words)))
+
+
+def _in_order(letters: str, text: str) -> bool:
+    rest = iter(text)
+    return all(letter in rest for letter in letters)
