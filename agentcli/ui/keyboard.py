@@ -6,6 +6,7 @@ import codecs
 import os
 import re
 import select
+import time
 from typing import TextIO
 
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
@@ -15,6 +16,8 @@ from prompt_toolkit.keys import Keys
 
 _START, _END = "\x1b[200~", "\x1b[201~"
 _CHUNK = 65536
+_MOMENT, _CRUMB = 0.05, 0.005
+"""Seconds that a paste is read on at once, and that its next bytes are waited for then."""
 ASK_BACKGROUND = "\x1b]11;?\x1b\\"
 """The terminal answers with its background colour, or not at all."""
 _BACKGROUND = re.compile(
@@ -46,8 +49,12 @@ class Keyboard(Vt100Input):
         return self._shut
 
     def read_keys(self) -> list[KeyPress]:
-        """What has been typed or pasted since the last call."""
-        return self.keys_of(self._read())
+        """What has been typed or pasted since the last call. Of a paste as much as comes within a moment: a terminal gives it in crumbs."""
+        keys = self.keys_of(self._read())
+        until = time.monotonic() + _MOMENT
+        while self._paste is not None and not self._shut and time.monotonic() < until and self._comes(_CRUMB):
+            keys += self.keys_of(self._take())
+        return keys
 
     def flush_keys(self) -> list[KeyPress]:
         """Keys that were waiting for more, above all Esc."""
@@ -58,7 +65,7 @@ class Keyboard(Vt100Input):
     def drop(self) -> bool:
         """Throw away what was typed ahead; says whether there was anything."""
         dropped = False
-        while select.select([self.fileno()], [], [], 0)[0] and not self._shut:
+        while self._comes(0) and not self._shut:
             dropped = bool(self.keys_of(self._read())) or dropped
         return bool(self.flush_keys()) or dropped
 
@@ -71,13 +78,18 @@ class Keyboard(Vt100Input):
         keys, self._buffer = self._buffer, []
         return keys
 
+    def _comes(self, seconds: float) -> bool:
+        return bool(select.select([self.fileno()], [], [], seconds)[0])
+
     def _read(self) -> bytes:
         try:
-            if not select.select([self.fileno()], [], [], 0)[0]:
-                return b""
-            data = os.read(self.fileno(), _CHUNK)
+            return self._take() if self._comes(0) else b""
         except InterruptedError:
             return b""
+
+    def _take(self) -> bytes:
+        try:
+            data = os.read(self.fileno(), _CHUNK)
         except OSError:
             data = b""
         self._shut = not data
