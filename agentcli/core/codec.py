@@ -92,8 +92,9 @@ def body_to_json(body: Body) -> Json:
             return _compaction_to_json(body)
         case Prune(call_ids, tokens, reason, drop):
             return {"call_ids": list(call_ids), "tokens": tokens, "reason": reason, "drop_thinking_before": drop}
-        case Undo(seq, target):
-            return {"undoes": seq, "target": target}
+        case Undo(seq, target, usage, cost):
+            undone: Json = {"undoes": seq, "target": target}
+            return undone | ({"usage": usage_to_json(usage), "cost": cost} if usage.total else {})
         case Pin(seq) | Unpin(seq):
             return {"pins": seq}
         case Retry(attempt, delay, reason):

@@ -42,6 +42,7 @@ class History:
     `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on (and what it kept from
     before). `cleared` maps a call id to the seq of the prune that cleared it. `turn` counts the user's prompts. `undone` are the
     stretches, from an edit to its undo, in which the model saw another view than the one in force: the seqs of both.
+    `usage` and `cost` (USD, None where no price is known) are all that was ever spent, also on what was taken back.
     """
 
     entries: tuple[Record, ...] = ()
@@ -143,11 +144,11 @@ def fold(records: Iterable[Record]) -> History:
 
 def in_force(records: list[Record]) -> list[Record]:
     """The records that no undo took back, oldest first; undos themselves are gone."""
-    return _in_force(records)[0]
+    return [record for record in _in_force(records)[0] if not isinstance(record.body, Undo)]
 
 
 def _in_force(records: list[Record]) -> tuple[list[Record], list[tuple[int, int]]]:
-    """The same, and the stretches between what was taken back and its undo."""
+    """The same with the undos that stand, and the stretches between what was taken back and its undo."""
     gone: set[int] = set()
     undone: list[tuple[int, int]] = []
     floor: int | None = None  # everything above this seq was rewound, until we come down to it
@@ -159,10 +160,11 @@ def _in_force(records: list[Record]) -> tuple[list[Record], list[tuple[int, int]
             floor = None
         if record.seq in gone:
             continue
+        kept.append(record)
         body = record.body
         if not isinstance(body, Undo):
-            kept.append(record)
-        elif body.target == "rewind":
+            continue
+        if body.target == "rewind":
             floor = body.seq
         else:
             gone.add(body.seq)
@@ -235,12 +237,21 @@ def _evolve_all(history: History, records: Iterable[Record]) -> History:
             history = evolve(replace(history, entries=tuple(entries)), record)
             entries, history = list(history.entries), replace(history, entries=())
             continue
+        if isinstance(record.body, Undo):
+            history = _still_spent(history, record.seq, record.body)
+            continue
         history = evolve(history, record)
         if history.entries:
             entries.extend(history.entries)
             history = replace(history, entries=())
     last = max((record.seq for record in entries), default=0)
     return replace(history, entries=tuple(entries), last_seq=max(history.last_seq, last))
+
+
+def _still_spent(history: History, seq: int, undo: Undo) -> History:
+    """What an undo took back is gone already; what was spent on it is not."""
+    cost = _add(history.cost, undo.cost)
+    return replace(history, usage=history.usage + undo.usage, cost=cost, last_seq=max(history.last_seq, seq))
 
 
 def _add(total: float | None, more: float | None) -> float | None:

@@ -227,7 +227,8 @@ def _title(raw: Mapping[str, Any]) -> Title:
 
 
 def _undo(raw: Mapping[str, Any]) -> Undo:
-    return Undo(whole(raw, "undoes", None), cast(UndoTarget, text(raw, "target", "compaction")))
+    target = cast(UndoTarget, text(raw, "target", "compaction"))
+    return Undo(whole(raw, "undoes", None), target, usage_from_json(table(raw, "usage")), number(raw, "cost"))
 
 
 def _prune(raw: Mapping[str, Any]) -> Prune:

@@ -105,10 +105,15 @@ class Prune:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """Takes back the compaction, prune or undo at `seq`; or, for `rewind`, everything after `seq`."""
+    """Takes back the compaction, prune or undo at `seq`; or, for `rewind`, everything after `seq`.
+
+    `usage` and `cost` are what was spent on that: it stays spent.
+    """
 
     seq: int
     target: Literal["compaction", "prune", "rewind", "undo"] = "compaction"
+    usage: Usage = Usage()
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import astuple, replace
 
 from agentcli.core.history import History
-from agentcli.core.record import Body, Settings, Title
+from agentcli.core.message import Usage
+from agentcli.core.record import Body, Settings, Title, Undo
 
 
 def lasting(before: History, after: History) -> Iterator[Body]:
@@ -16,3 +18,11 @@ def lasting(before: History, after: History) -> Iterator[Body]:
     kept = (before.model, before.mode, before.policy, before.system, before.tools)
     if kept != (after.model, after.mode, after.policy, after.system, after.tools):
         yield Settings(*kept)
+
+
+def paid(undo: Undo, before: History, after: History) -> Undo:
+    """The undo with what was spent on that which it takes back, so that no budget is filled again by it."""
+    missing = (max(0, was - now) for was, now in zip(astuple(before.usage), astuple(after.usage), strict=True))
+    known = before.cost is not None and before.cost != after.cost
+    cost = max(0.0, (before.cost or 0.0) - (after.cost or 0.0)) if known else None
+    return replace(undo, usage=Usage(*missing), cost=cost)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import Part
-from agentcli.core.record import Body, Record
+from agentcli.core.record import Body, Record, Undo
 from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.lasting import lasting
+from agentcli.sessions.lasting import lasting, paid
 
 
 class MemorySession:
@@ -38,6 +38,9 @@ class MemorySession:
 
     def append(self, body: Body) -> Record:
         """Fold a record in."""
+        if isinstance(body, Undo):
+            trial = Record(len(self._records) + 1, "", "", "", body)
+            body = paid(body, self._history, fold([*self._records, trial]))
         record = Record(len(self._records) + 1, new_id(), stamp(), "", body)
         self._records.append(record)
         before = self._history

@@ -15,7 +15,7 @@ from agentcli.core.record import Body, Record, Settings, Undo
 from agentcli.sessions.disk import Disk
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import Info, encode_info, note
-from agentcli.sessions.lasting import lasting
+from agentcli.sessions.lasting import lasting, paid
 from agentcli.sessions.outputs import Outputs
 from agentcli.sessions.partial import INTERVAL, Partial, Reply
 from agentcli.sessions.records import Reader, Shelf, digest, tail
@@ -87,6 +87,8 @@ class Session:
         """
         writer = self._writing()
         before = self._history
+        if isinstance(body, Undo):
+            body = self._paid(body)
         record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, body)
         data = encode(record)
         # In memory it is whole before the disk is asked: whatever interrupts the writing, it is written later.
@@ -183,9 +185,15 @@ class Session:
             with contextlib.suppress(OSError):
                 self._history = fold(self._tail())
 
-    def _tail(self) -> list[Record]:
-        held = (*self._history.entries, *self._history.prunes, *self._waiting().values())
-        return tail(_FromMemory(self._shelf, {record.seq: record for record in held}), self._info.records)
+    def _paid(self, undo: Undo) -> Undo:
+        trial = Record(self._info.records + 1, "", "", "", undo)
+        with contextlib.suppress(OSError):
+            return paid(undo, self._history, fold(self._tail(trial)))
+        return undo
+
+    def _tail(self, *more: Record) -> list[Record]:
+        held = (*self._history.entries, *self._history.prunes, *self._waiting().values(), *more)
+        return tail(_FromMemory(self._shelf, {record.seq: record for record in held}), self._info.records + len(more))
 
     def _waiting(self) -> dict[int, Record]:
         return {record.seq: record for record in self._writer.waiting} if self._writer else {}

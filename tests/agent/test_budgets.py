@@ -66,3 +66,15 @@ def test_three_misses_in_a_row_name_the_segment_that_changed(tmp_path: Path) -> 
     warned = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
     assert len(warned) == 1
     assert "missed 3 times in a row" in warned[0]
+
+
+def test_a_rewind_fills_no_budget_again(tmp_path: Path) -> None:
+    budget = BudgetSettings(session=BudgetLimit(tokens=3_000))
+    desk = open_desk(tmp_path, [costly("one", 2_900), say("two"), say("three")], budget=budget)
+    say_to(desk, "go")
+    [prompt] = [entry.seq for entry in desk.history.entries if entry.body.text == "go"]  # type: ignore[union-attr]
+    before = desk.budgets()
+    for take_back in (lambda: desk.rewind(prompt), desk.redo, lambda: desk.rewind(prompt)):
+        take_back()
+        assert desk.budgets()[0][1] == before[0][1]
+    assert isinstance(ended(say_to(desk, "once more")).error, LimitReached)

@@ -307,3 +307,36 @@ def test_what_was_spent_stays_counted_whatever_is_taken_back(store: Store, sessi
     assert rebuilt.info.usage == spent
     rebuilt.close()
     assert read(glance)["usage"] == before["usage"]
+
+
+def test_no_undo_rewind_uncompress_or_redo_fills_a_budget_again(store: Store, tmp_path: Path) -> None:
+    for journal in (store.create(tmp_path, model="demo/big", mode="ask"), MemorySession()):
+        first = journal.append(user("one"))
+        journal.append(reply("first"))
+        journal.append(user("two", 2))
+        journal.append(reply("second", turn=2))
+        spent, cost = Usage(input=20, output=10), 0.02
+        assert (journal.history.usage, journal.history.cost) == (spent, cost)
+        rewind = journal.append(Undo(first.seq - 1, "rewind"))
+        assert journal.history.usage == spent
+        journal.append(Undo(rewind.seq, "undo"))
+        assert journal.history.usage == spent
+        squeezed = journal.append(
+            compaction(1, first.seq + 2, usage=Usage(7, 1), cost=0.005, carry=journal.history.carry)
+        )
+        spent += Usage(7, 1)
+        journal.append(Undo(squeezed.seq, "compaction"))
+        assert journal.history.usage == spent
+        journal.append(Undo(first.seq, "rewind"))
+        journal.append(reply("again"))
+        journal.append(Undo(first.seq - 1, "rewind"))
+        spent += Usage(10, 5)
+        assert (journal.history.usage, round(journal.history.cost or 0, 6)) == (spent, 0.035)
+        journal.append(compaction(1, journal.history.last_seq + 1, carry=journal.history.carry))
+        assert journal.history.usage == spent
+        journal.close()
+    info = store.list()[0]
+    resumed = store.open(info.project_id, info.id)
+    assert (resumed.history.usage, round(resumed.history.cost or 0, 6)) == (spent, 0.035)
+    assert resumed.info.usage == spent
+    resumed.close()
