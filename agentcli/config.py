@@ -47,6 +47,7 @@ class UiSettings:
     output_lines: int = 5
     diff_lines: int = 60
     tail_rows: int = 14
+    links: Literal["auto", "always", "never"] = "auto"
     notify: Literal["auto", "bell", "osc9", "off"] = "auto"
     notify_after: float = 20.0
     idle_after: float = 30.0

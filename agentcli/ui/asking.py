@@ -13,6 +13,7 @@ from agentcli.agent.ports import Answer, Ask
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
 from agentcli.ui import diff
+from agentcli.ui.blocks import Block
 from agentcli.ui.cells import clip, expand, wrap
 from agentcli.ui.dialogs import Cancelled, Edited, Outcome, Picked, matching, press
 from agentcli.ui.prompt import Editor
@@ -193,7 +194,7 @@ class Asking:
             from agentcli.ui.markdown import lines
 
             plan = text if changed is None else str(changed.get("plan", text))
-            return lines(expand(safe(plan)), columns, look.theme)
+            return lines(Block(safe(plan), gap=False), columns, look)
         mark = "$ " if ask.kind == "command" else ""
         return ["  " + row for row in wrap(mark + expand(safe(text)), columns - 2)]
 

@@ -8,33 +8,53 @@ from typing import Literal
 
 FENCE_LINES = 16
 """A longer code block is printed in pieces of so many lines: what is live stays small."""
+TABLE_ROWS = 30
+"""A longer table is printed in pieces of so many rows."""
+TEXT_LINES = 40
+"""A longer paragraph or quote is printed in pieces of so many lines."""
 
 _FENCE = re.compile(r"( *)(`{3,}|~{3,})(.*)$")
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 _RULE = re.compile(r" {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*$")
+_DELIMITERS = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$")
 _ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Markdown that stands for itself. `gap` says whether a blank line goes before it."""
+    """Markdown that stands for itself. `gap` says whether a blank line goes before it.
+
+    A piece of something longer `repeats` its first lines (the opening of a fence, the head of a table), which stand above
+    already, and is not `closed` where its last line was only added. `before` is the table's first piece: it sets the columns.
+    """
 
     source: str
     gap: bool = True
+    repeats: int = 0
+    closed: bool = True
+    before: str = ""
+
+    @property
+    def own(self) -> str:
+        """The source as the model wrote it, each line in one piece only."""
+        lines = self.source.split("\n")
+        return "\n".join(lines[self.repeats : len(lines) - (not self.closed)])
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
     """What of a reply is not yet a finished block: the open block's whole lines, and the line that is still being written."""
 
-    kind: Literal["", "text", "list", "fence"] = ""
+    kind: Literal["", "text", "table", "list", "fence"] = ""
     lines: tuple[str, ...] = ()
     rest: str = ""
     gap: bool = True
     blank: bool = True
     fence: str = ""
     opening: str = ""
+    repeats: int = 0
+    before: str = ""
 
     def feed(self, text: str) -> tuple[Blocks, tuple[Block, ...]]:
         """Take more text; returns what is open now and the blocks that it finished. How the text was cut does not matter."""
@@ -56,7 +76,7 @@ class Blocks:
         if not self.lines and not self.rest.strip():
             return None
         gap = self.gap if self.lines else self.blank
-        return Block("\n".join((*self.lines, self.rest)), gap)
+        return Block("\n".join((*self.lines, self.rest)), gap, self.repeats, before=self.before)
 
     def _line(self, line: str) -> tuple[Blocks, list[Block]]:
         if self.fence:
@@ -78,8 +98,8 @@ class Blocks:
             nothing = len(state.lines) == 2 and not self.gap
             return _FRESH, [] if nothing else state._close()
         if len(state.lines) > FENCE_LINES:
-            piece = Block("\n".join((*state.lines, self.fence)), self.gap)
-            return replace(state, lines=(self.opening,), gap=False), [piece]
+            piece = Block("\n".join((*state.lines, self.fence)), self.gap, self.repeats, closed=False)
+            return replace(state, lines=(self.opening,), gap=False, repeats=1), [piece]
         return state, []
 
     def _blank_line(self) -> tuple[Blocks, list[Block]]:
@@ -114,10 +134,28 @@ class Blocks:
         if _ITEM.match(line):
             item = replace(_FRESH, kind="list", lines=(line,), gap=self.blank and not self.lines, blank=False)
             return item._opened_in_item(line), self._close()
-        return replace(self, kind="text", lines=(*self.lines, line), gap=gap, blank=False), []
+        if self.kind == "text" and "|" in self.lines[-1] and _DELIMITERS.match(line.strip()):
+            *above, head = self.lines
+            table = replace(_FRESH, kind="table", lines=(head, line), gap=bool(above) or gap, blank=False)
+            return table, [Block("\n".join(above), gap)] if above else []
+        kind = self.kind or "text"
+        return replace(self, kind=kind, lines=(*self.lines, line), gap=gap, blank=False)._cut()
+
+    def _cut(self) -> tuple[Blocks, list[Block]]:
+        """What has grown long is printed up to here and goes on below."""
+        if self.kind == "table" and len(self.lines) - 2 >= TABLE_ROWS:
+            rest = replace(
+                self, lines=self.lines[:2], gap=False, repeats=2, before=self.before or "\n".join(self.lines)
+            )
+            return rest, self._close()
+        if self.kind == "text" and len(self.lines) >= TEXT_LINES:
+            return replace(_FRESH, gap=False, blank=False), self._close()
+        return self, []
 
     def _close(self) -> list[Block]:
-        return [Block("\n".join(self.lines), self.gap)] if self.lines else []
+        # The rest of a table that was just cut has nothing to show.
+        nothing = not self.lines or (self.kind == "table" and len(self.lines) == self.repeats)
+        return [] if nothing else [Block("\n".join(self.lines), self.gap, self.repeats, before=self.before)]
 
 
 def _interrupts(line: str) -> bool:

@@ -1,22 +1,32 @@
-"""How wide text is on a terminal, and how to wrap and cut it; lines may carry colours (SGR sequences) and nothing else."""
+"""How wide text is on a terminal, and how to wrap and cut it; lines may carry colours and links (SGR, OSC 8) and nothing else."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+_SEQUENCE = r"\x1b(?:\[[0-9;]*m|\]8;[^;\x1b\x07]*;[^\x1b\x07]*\x1b\\)"
+ESCAPE = re.compile(_SEQUENCE)
 RESET = "\x1b[0m"
+NO_LINK = "\x1b]8;;\x1b\\"
+"""Ends a link."""
 TAB = 4
 
 
 def width(line: str) -> int:
-    """Cells that a line takes; colours take none."""
+    """Cells that a line takes; colours and links take none."""
     if "\x1b" in line:
         line = ESCAPE.sub("", line)
     if line.isascii():
         return len(line)
     return _wide(line)
+
+
+def at_most(text: str) -> int:
+    """The width for a terminal that does not join what could be joined."""
+    if text.isascii():
+        return len(text)
+    return width(text) if certain(text) else sum(size for _, size in _clusters(text))
 
 
 def certain(line: str) -> bool:
@@ -42,27 +52,56 @@ def clip(line: str, columns: int, mark: str = "…") -> str:
         if used > columns:
             break
         kept.append(piece)
-    return "".join(kept) + mark + (RESET if "\x1b" in line else "")
+    if "\x1b" not in line:
+        return "".join(kept) + mark
+    return "".join(kept) + (NO_LINK if "\x1b]8;" in line else "") + mark + RESET
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """Plain text as rows of at most `columns` cells, broken at spaces where there are any; every character is kept."""
-    return [row for line in text.split("\n") for row in _wrap_line(line, max(columns, 2))]
+    """Plain text as rows of at most `columns` cells, broken where words end; every letter is kept."""
+    return [line[start:end] for line in text.split("\n") for start, end in breaks(line, columns)]
+
+
+def breaks(line: str, columns: int) -> list[tuple[int, int]]:
+    """Where the rows of one line begin and end. Scripts that use no spaces are broken between their letters.
+
+    Blanks between two rows belong to neither where they do not fit.
+    """
+    columns = max(columns, 2)
+    if line.isascii() and len(line) <= columns:
+        return [(0, len(line))]
+    rows: list[tuple[int, int]] = []
+    start = used = 0
+    for match in _WORD.finditer(line):
+        word, at = match.group(), match.start()
+        bare = at_most(word.rstrip())
+        if used and used + bare > columns:
+            rows.append((start, at))
+            start, used = at, 0
+        if bare > columns:
+            for n, size in _clusters(word):
+                if used + size > columns and at + n > start and line[at + n] not in " \t":
+                    rows.append((start, at + n))
+                    start, used = at + n, 0
+                used += size
+        else:
+            used += at_most(word)
+    rows.append((start, len(line)))
+    return [(start, _trimmed(line, start, end, columns)) for start, end in rows]
 
 
 def chop(text: str, columns: int) -> list[str]:
     """One line of plain text as rows of at most `columns` cells, broken exactly where they are full."""
+    if text.isascii():
+        return [text[start : start + columns] for start in range(0, max(len(text), 1), columns)]
     rows: list[str] = []
-    row: list[str] = []
-    used = 0
-    for char in text:
-        size = _cell(char)
-        if used + size > columns:
-            rows.append("".join(row))
-            row, used = [], 0
-        row.append(char)
+    start = used = 0
+    for n, size in _clusters(text):
+        if used + size > columns and n > start:
+            rows.append(text[start:n])
+            start, used = n, 0
         used += size
-    return [*rows, "".join(row)]
+    return [*rows, text[start:]]
 
 
 def fit(text: str, columns: int) -> str:
@@ -72,29 +111,49 @@ def fit(text: str, columns: int) -> str:
 
 
 _UNCERTAIN = re.compile("[\u0300-\u036f\u200b-\u200f\ufe00-\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
+_IDEOGRAPHS = "\u2e80-\u2fff\u3003-\u3007\u3012-\u3013\u3020-\u31ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_OPENING = "\u2018\u201c\u3008\u300a\u300c\u300e\u3010\u3014\u3016\u3018\uff08\uff3b\uff5b"
+_CLOSING = "\u2019\u201d\u3001\u3002\u3009\u300b\u300d\u300f\u3011\u3015\u3017\u3019\u30fc\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3d\uff5d"
+_OTHER = f"[^\\s{_IDEOGRAPHS}]+"
+_WORD = re.compile(
+    f"[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}][\ufe00-\ufe0f]*[{_CLOSING}]*[^\\S\\n]*"
+    f"|{_OTHER}?(?=[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}])|{_OTHER}\\s*|\\s+"
+)
+"""A word with the blanks after it, or one ideograph with the marks that may not leave it."""
+_JOINER = "\u200d"
 
 
-def _wrap_line(line: str, columns: int) -> list[str]:
-    rows, row, used = [], "", 0
-    for word in re.findall(r"\S+\s*|\s+", line) or [""]:
-        size, bare = width(word), width(word.rstrip())
-        if used and used + bare > columns:
-            rows.append(row)
-            row, used = "", 0
-        if bare > columns:
-            *full, word = chop(word, columns)
-            rows += full
-            size = width(word)
-        row, used = row + word, used + size
-    return [*(piece.rstrip() if width(piece) > columns else piece for piece in rows), row[: _fitting(row, columns)]]
+def _trimmed(line: str, start: int, end: int, columns: int) -> int:
+    while end > start and line[end - 1] in " \t" and width(line[start:end]) > columns:
+        end -= 1
+    return end
 
 
-def _fitting(row: str, columns: int) -> int | None:
-    return None if width(row) <= columns else len(chop(row, columns)[0])
+def _clusters(text: str) -> list[tuple[int, int]]:
+    """Where each letter begins, with all that joins or varies it, and how wide it is at most."""
+    if text.isascii():
+        return [(n, 1) for n in range(len(text))]
+    found: list[tuple[int, int]] = []
+    joined = flag = False
+    for n, char in enumerate(text):
+        size, letter = _cell(char), "\U0001f1e6" <= char <= "\U0001f1ff"
+        if found and (joined or size == 0 or "\U0001f3fb" <= char <= "\U0001f3ff" or (letter and flag)):
+            start, before = found[-1]
+            # A variation selector may make what it follows wide.
+            found[-1] = (start, max(before + size, 2 if char == "\ufe0f" else 0))
+            flag = False
+        else:
+            found.append((n, size))
+            flag = letter
+        joined = char == _JOINER
+    return found
 
 
 def _pieces(line: str) -> list[str]:
-    return re.findall(r"\x1b\[[0-9;]*m|.", line, re.DOTALL)
+    return _PIECE.findall(line)
+
+
+_PIECE = re.compile(_SEQUENCE + "|.", re.DOTALL)
 
 
 @lru_cache(4096)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import safe
@@ -63,8 +63,8 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
     """The end of the block that is still being written; the one costly part of a frame, so it is renewed by the tick only."""
     block = state.reply.tail
     if block is not None:
-        source = _end(expand(block.source), look.tail_rows, size.columns)
-        return markdown(source, size.columns, look.theme, block.gap)[-look.tail_rows :]
+        block = replace(block, source=_end(block.source, look.tail_rows, size.columns))
+        return markdown(block, size.columns, look)[-look.tail_rows :]
     if state.thought:
         rows = wrap(expand(state.thought[-4000:].strip()), size.columns - 3)[-3:]
         return ["", *(look.theme.paint("thought", "  " + row) for row in rows)]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agentcli.ui.blocks import Block
 from agentcli.ui.theme import DARK, Theme
-
-Markdown = Callable[[str, int, Theme, bool], list[str]]
-"""Source, width, theme, and whether a blank line goes first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts; `raw` leaves Markdown as it is."""
+    """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts; `raw` leaves Markdown as it is;
+    `links` writes addresses as links that the terminal follows; `light` is what the terminal said of its background, if it did.
+    """
 
     theme: Theme = DARK
     thinking: bool = False
@@ -21,6 +21,12 @@ class Look:
     diff_lines: int = 60
     tail_rows: int = 14
     raw: bool = False
+    links: bool = False
+    light: bool | None = None
+
+
+Markdown = Callable[[Block, int, Look], list[str]]
+"""A block as lines of at most so many cells."""
 
 
 def duration(seconds: float) -> str:

@@ -114,4 +114,6 @@ def _change(old: str | None, new: str) -> str:
 def _grew(old: str, new: str) -> bool:
     if not new.startswith(old) or not certain(old) or new[len(old)] in _CONTINUES:
         return False
-    return ("\x1b" not in old or old.endswith(RESET)) and certain(new[len(old)])
+    # Whatever began in the old line has ended there: its last sequence is a reset.
+    last = old.rfind("\x1b")
+    return (last < 0 or old.startswith(RESET, last)) and certain(new[len(old)])

@@ -179,6 +179,6 @@ class Screen:
 def _markdown(look: Look) -> Markdown:
     if look.raw:
         return as_it_is
-    from agentcli.ui.markdown import lines  # rich is imported in the background after the first paint
+    from agentcli.ui.markdown import lines  # its parser is imported in the background after the first paint
 
     return lines

@@ -8,6 +8,7 @@ from typing import assert_never
 from agentcli.core.message import ToolResult
 from agentcli.core.sanitise import safe
 from agentcli.ui import diff
+from agentcli.ui.blocks import Block
 from agentcli.ui.cells import clip, expand, wrap
 from agentcli.ui.look import Look, Markdown, duration
 from agentcli.ui.theme import Role, Theme
@@ -22,7 +23,7 @@ def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) 
 def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str]:
     match piece:
         case Reply(block):
-            return markdown(expand(block.source), width, look.theme, block.gap)
+            return markdown(block, width, look)
         case Said(text):
             return ["", *_said(text, width, look.theme)]
         case Thought():
@@ -37,9 +38,9 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
             assert_never(piece)
 
 
-def as_it_is(source: str, width: int, theme: Theme, gap: bool) -> list[str]:
+def as_it_is(block: Block, width: int, look: Look) -> list[str]:
     """Markdown left as it is, wrapped: for copying."""
-    return [*([""] if gap else []), *wrap(source, width)]
+    return [*([""] if block.gap else []), *wrap(expand(block.own), width)]
 
 
 def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[str]:

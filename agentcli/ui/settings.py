@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.errors import ConfigError
-from agentcli.ui import theme
+from agentcli.ui import links, theme
 from agentcli.ui.look import Look
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How the terminal looks and behaves.
+
+    `links` says whether addresses are links: always, never, or auto, where the terminal is known to follow them.
 
     `notify_after` is in seconds of work, `idle_after` in seconds without; `state` the folder for the prompt history; `status` names the facts of the status line
     (model, mode, jobs, context, cost, budget, cache, extra, branch, sandbox, session); `status_command` prints the extra one. `keys` are those of `agentcli.ui.keys.KEYS` that the person wants elsewhere.
@@ -28,6 +30,7 @@ class Settings:
     output_lines: int = 5
     diff_lines: int = 60
     tail_rows: int = 14
+    links: str = "auto"
     notify: str = "auto"
     notify_after: float = 20.0
     idle_after: float = 30.0
@@ -43,7 +46,8 @@ class Settings:
     def look(self) -> Look:
         """The part that drawing needs."""
         colours = theme.choose(self.theme, os.environ)
-        return Look(colours, self.thinking, self.output_lines, self.diff_lines, self.tail_rows)
+        linked = links.known(self.links, os.environ)
+        return Look(colours, self.thinking, self.output_lines, self.diff_lines, self.tail_rows, links=linked)
 
 
 def from_config(setting: Callable[[str], Any], state: Path | None) -> Settings:

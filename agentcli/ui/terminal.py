@@ -30,7 +30,7 @@ from agentcli.ui.screen import Screen
 from agentcli.ui.scroll import called
 from agentcli.ui.settings import Settings
 from agentcli.ui.status import SCRIPT_EVERY, run_script
-from agentcli.ui.theme import DARK, LIGHT
+from agentcli.ui.theme import PLAIN, background
 from agentcli.ui.view import Choice
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Terminal:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self.console.leave, 128 + number)
-        if settings.theme == "auto" and settings.look.theme is DARK:
+        if settings.theme == "auto" and settings.look.theme is not PLAIN:
             self.screen.painter.raw(ASK_BACKGROUND)
         self._meanwhile(self._begin([prompt for prompt in prompts if prompt]))
 
@@ -131,6 +131,7 @@ class Terminal:
 
     def submit(self, text: str) -> None:
         """Enter."""
+        self._see_background()
         self._remember(text)
         self.repl.submit(text)
 
@@ -196,9 +197,7 @@ class Terminal:
 
     def paint(self) -> None:
         """Show what changed."""
-        light, self.editor.keyboard.light = self.editor.keyboard.light, None
-        if light and self.settings.theme == "auto":
-            self.screen.look = replace(self.screen.look, theme=LIGHT)
+        self._see_background()
         self.screen.paint()
 
     def erase(self) -> None:
@@ -212,6 +211,15 @@ class Terminal:
     def come_back(self) -> None:
         """The terminal is ours again."""
         self.screen.painter.raw(BRACKETED_PASTE)
+
+    def _see_background(self) -> None:
+        """Once the terminal has told its background, the automatic theme follows, and does so whenever it is chosen again."""
+        light, self.editor.keyboard.light = self.editor.keyboard.light, None
+        look = self.screen.look
+        if light is None:
+            return
+        automatic = self.settings.theme == "auto" and look.theme is not PLAIN
+        self.screen.look = replace(look, light=light, theme=background(light) if automatic else look.theme)
 
     async def _begin(self, prompts: Sequence[str]) -> None:
         """Ask whether what this folder would load is wanted; then say what was given on the way in."""
@@ -278,6 +286,80 @@ class Terminal:
     async def _edit_draft(self) -> None:
         self.console.draft(await self.console.compose(self.editor.pastes.unfold(self.editor.draft.text)))
 
+    async def _begin(self, prompts: Sequence[str]) -> None:
+        """Ask whether what this folder would load is wanted; then say what was given on the way in."""
+        console = self.console
+        if isinstance(console.host, Trusts) and (found := console.host.unloaded(console.desk)):
+            theme = console.look.theme
+            body = [theme.paint("warn", row) for line in found for row in wrap("  " + safe(line), console.columns - 2)]
+            if await console.confirm("Do you trust this folder? Until you do, these are not loaded:", body):
+                console.move_to(console.host.trust(console.desk))
+        for prompt in prompts:
+            self.submit(prompt)
+
+    def _break(self, leaving: int = 0) -> None:
+        """Ctrl-C: interrupt, else clear, else leave when it comes twice; `leaving` is the exit code where nothing was broken off."""
+        now = time.monotonic()
+        twice, self._broken_at = now - self._broken_at < TWICE, now
+        self._broke_off = self.working or (twice and self._broke_off)
+        if twice and not self.editor.draft.text:
+            self.console.leave(INTERRUPTED if self._broke_off else leaving)
+        elif self.working:
+            self.repl.interrupt()
+        elif self.editor.draft.text:
+            self._remember(self.editor.take())
+        else:
+            self.console.notice("Ctrl-C again leaves.")
+
+    def _next_mode(self) -> None:
+        now = self.console.desk.mode
+        after = CYCLE[(CYCLE.index(now) + 1) % len(CYCLE)] if now in CYCLE else CYCLE[0]
+        self.console.tell(self.console.desk.switch(mode=after))
+
+    def _fold_thinking(self) -> None:
+        look = self.console.look
+        self.console.look = replace(look, thinking=not look.thinking)
+        self.console.notice(f"Thinking is {'folded' if look.thinking else 'shown'} from now on.")
+
+    def _send_to_background(self) -> None:
+        desk = self.console.desk
+        if not (isinstance(desk, Backgrounds) and desk.background()):
+            self.console.notice("No command runs that could go to the background.")
+
+    def _whole_output(self) -> None:
+        """Print the newest call's whole output; with each further Ctrl-O that of the call before."""
+        outputs, console = self.screen.state.outputs, self.console
+        if not outputs:
+            console.notice("No tool has run yet.")
+            return
+        self._opened = self._opened % len(outputs) + 1
+        one = outputs[-self._opened]
+        result = one.result
+        if result.output_file:
+            result = replace(result, output=console.desk.journal.output(result.output_file) or result.output)
+        console.show("", *called(replace(one, result=result), console.columns, console.look, whole=True))
+
+    async def _search(self) -> None:
+        """Earlier prompts of all sessions and projects, newest first."""
+        folders = {one.text: one.folder for one in self._past}
+        seen = list(dict.fromkeys(one.text for one in reversed(self._past)))
+        choices = [Choice(safe(text).replace("\n", " ⏎ "), safe(folders[text])) for text in seen]
+        chosen = await self._asking.pick("Earlier prompts", choices)
+        if chosen is not None:
+            self.console.draft(seen[chosen])
+
+    async def _edit_draft(self) -> None:
+        self.console.draft(await self.console.compose(self.editor.pastes.unfold(self.editor.draft.text)))
+
+    async def _attach_picture(self) -> None:
+        """Attach the picture that is on the clipboard."""
+        if self.settings.state is None:
+            return
+        try:
+            self.editor.attach(await clipboard.save_picture(self.settings.state / "pictures"))
+        except AgentError as error:
+            self.console.notice(str(error))
+
     async def _run_script(self) -> None:
         """Have the person's own script fill the status line's extra place, as long as there is one."""
         while self.settings.status_command:
@@ -335,4 +417,4 @@ class Terminal:
 def _warm(screen: Screen) -> None:
     from agentcli.ui.markdown import warm
 
-    warm(screen.look.theme)
+    warm(screen.look)

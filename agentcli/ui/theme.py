@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agentcli.ui.cells import RESET
 
 Role = Literal[
-    "dim", "strong", "accent", "good", "bad", "warn", "added", "removed", "thought", "said", "chosen", "heading"
-]
+    "dim", "strong", "accent", "good", "bad", "warn", "added", "removed", "thought", "said", "chosen", "heading",
+    "stress", "struck", "code", "link", "quote",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Select Graphic Rendition parameters for each role, and the names of the code colours. An absent role is plain."""
+    """Select Graphic Rendition parameters for each role and for Pygments' kinds of tokens. What is absent is plain."""
 
     name: str
     roles: Mapping[Role, str]
-    code: str = ""
+    tokens: Mapping[str, str] = field(default_factory=dict)
+
+    def sgr(self, role: Role) -> str:
+        """The parameters of a role."""
+        return self.roles.get(role, "")
 
     def paint(self, role: Role, text: str) -> str:
         """The text in the colours of its role."""
@@ -27,23 +32,42 @@ class Theme:
         return f"\x1b[{parameters}m{text}{RESET}" if parameters and text else text
 
 
-_WEIGHTS: dict[Role, str] = {"dim": "2", "strong": "1", "thought": "2;3", "chosen": "1;7", "heading": "1", "said": "1"}
+_WEIGHTS: dict[Role, str] = {
+    "dim": "2", "strong": "1", "thought": "2;3", "chosen": "1;7", "heading": "1", "said": "1",
+    "stress": "3", "struck": "9", "code": "1", "link": "4", "quote": "2",
+}  # fmt: skip
+_FAINT = {"Comment": "2;3", "Generic.Prompt": "2", "Generic.Output": "2"}
+_SHAPES = {
+    **_FAINT,
+    "Generic.Inserted": "32",
+    "Generic.Deleted": "31",
+    "Generic.Heading": "1",
+    "Generic.Subheading": "36",
+    "Comment.Preproc": "35",
+}
 
+# Bright and dark sorts of a colour differ from terminal to terminal: only those are used that can be read on either.
 DARK = Theme(
     "dark",
     {
         **_WEIGHTS, "accent": "36", "good": "32", "bad": "31", "warn": "33", "added": "32", "removed": "31",
-        "said": "1;36", "heading": "1;36",
+        "said": "1;36", "heading": "1;36", "code": "36",
     },
-    "ansi_dark",
+    {
+        **_SHAPES, "Keyword": "35", "Operator.Word": "35", "Literal.String": "32", "Literal.Number": "33", "Keyword.Constant": "33",
+        "Name.Function": "36", "Name.Class": "36", "Name.Builtin": "36", "Keyword.Type": "36", "Name.Decorator": "33", "Name.Tag": "35", "Name.Attribute": "36",
+    },
 )  # fmt: skip
 LIGHT = Theme(
     "light",
     {
         **_WEIGHTS, "accent": "34", "good": "32", "bad": "31", "warn": "35", "added": "32", "removed": "31",
-        "said": "1;34", "heading": "1;34",
+        "said": "1;34", "heading": "1;34", "code": "34",
     },
-    "ansi_light",
+    {
+        **_SHAPES, "Keyword": "35", "Operator.Word": "35", "Literal.String": "32", "Literal.Number": "31", "Keyword.Constant": "31",
+        "Name.Function": "34", "Name.Class": "34", "Name.Builtin": "34", "Keyword.Type": "34", "Name.Decorator": "31", "Name.Tag": "35", "Name.Attribute": "34",
+    },
 )  # fmt: skip
 PLAIN = Theme("none", _WEIGHTS)
 MUTE = Theme("mute", {})
@@ -51,8 +75,13 @@ MUTE = Theme("mute", {})
 NAMES = ("auto", "dark", "light", "none")
 
 
-def choose(name: str, environment: Mapping[str, str]) -> Theme:
-    """The theme of that name; `auto` follows NO_COLOR and the background that the terminal tells in COLORFGBG."""
+def background(light: bool) -> Theme:
+    """The theme for a light background, or a dark one."""
+    return LIGHT if light else DARK
+
+
+def choose(name: str, environment: Mapping[str, str], light: bool | None = None) -> Theme:
+    """The theme of that name; `auto` follows NO_COLOR and the background: what the terminal said of it, else COLORFGBG."""
     if environment.get("NO_COLOR"):
         return PLAIN
     match name:
@@ -63,5 +92,5 @@ def choose(name: str, environment: Mapping[str, str]) -> Theme:
         case "dark":
             return DARK
         case _:
-            background = environment.get("COLORFGBG", "").rpartition(";")[2]
-            return LIGHT if background in ("7", "9", "10", "11", "12", "13", "14", "15") else DARK
+            told = environment.get("COLORFGBG", "").rpartition(";")[2]
+            return background(told in ("7", "9", "10", "11", "12", "13", "14", "15") if light is None else light)

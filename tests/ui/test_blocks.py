@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.ui.blocks import FENCE_LINES, Block, Blocks
+from agentcli.ui.blocks import FENCE_LINES, TABLE_ROWS, TEXT_LINES, Block, Blocks
 from tests.ui.preview import long_reply
 
 LINES = st.sampled_from(
@@ -74,9 +74,30 @@ def test_a_fence_that_ends_at_a_cut_leaves_no_empty_block() -> None:
     assert len(blocks("\n".join(["```", *code, "```"]))) == 1
 
 
-def test_a_table_stays_whole() -> None:
-    table = "| a | b |\n|---|---|\n" + "\n".join(f"| {n} | x |" for n in range(50))
-    assert sources(table + "\n\nafter") == [table, "after"]
+def test_a_table_is_its_own_block_and_a_long_one_is_printed_in_pieces_under_the_same_head() -> None:
+    head, rows = "| a | b |\n|---|---|", [f"| {n} | x |" for n in range(TABLE_ROWS * 2)]
+    found = blocks("\n".join(["Look:", head, *rows, "", "after"]))
+    assert [block.source for block in found] == [
+        "Look:", "\n".join([head, *rows[:TABLE_ROWS]]), "\n".join([head, *rows[TABLE_ROWS:]]), "after"
+    ]  # fmt: skip
+    assert [block.gap for block in found] == [True, True, False, True]
+    assert found[2].before == found[1].source
+
+
+def test_a_long_paragraph_is_printed_in_pieces_without_gaps() -> None:
+    lines = [f"line {n}" for n in range(TEXT_LINES * 2 + 1)]
+    found = blocks("\n".join(lines))
+    assert [block.gap for block in found] == [True, False, False]
+    assert "\n".join(block.source for block in found) == "\n".join(lines)
+
+
+def test_the_pieces_of_a_block_are_together_what_was_said() -> None:
+    code = ["```py", *(f"x{n} = {n}" for n in range(FENCE_LINES * 2 + 3)), "```"]
+    table = ["| a |", "|---|", *(f"| {n} |" for n in range(TABLE_ROWS + 3))]
+    text = "\n".join([*code, "", *table])
+    assert (
+        "\n".join(line for block in blocks(text) for line in ([""] if block.gap else []) + [block.own]) == "\n" + text
+    )
 
 
 def test_an_underlined_line_is_one_heading() -> None:

@@ -56,7 +56,7 @@ async def theme(stage: Stage, name: str) -> None:
         name = themes_.NAMES[chosen]
     if name not in themes_.NAMES:
         raise UsageError(f"There is no theme {name}; there are {', '.join(themes_.NAMES)}.")
-    stage.look = replace(stage.look, theme=themes_.choose(name, os.environ))
+    stage.look = replace(stage.look, theme=themes_.choose(name, os.environ, stage.look.light))
 
 
 async def raw(stage: Stage, _: str) -> None:
