@@ -10,6 +10,7 @@ from typing import Any
 from agentcli.context.calibration import Calibration, calibrate, from_json
 from agentcli.context.estimators import Calibrated, Estimator
 from agentcli.context.picture import image_tokens
+from agentcli.context.spans import measured
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.history import History
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
@@ -91,18 +92,19 @@ class Counts:
         """Tokens that the next prompt will hold, system and tools included.
 
         With the calibrated estimator: what the provider reported with the last reply, and an estimate of only what was
-        added or cleared since. Where the characters say `doubt` times as much as the report, they decide: some servers report
+        added or cleared since; right after a compaction, what it reported of the messages that stayed. Where the characters say
+        `doubt` times as much as the report, they decide: some servers report
         only what they did not have in their own cache.
         """
         if self._known is not None and self._known[0] is view:
             return self._known[1]
-        whole = max(self.head, round(self.calibration.head(self.model))) + self.view(view)
+        head = max(self.head, round(self.calibration.head(self.model)))
         if not isinstance(self.rule, Calibrated):
-            return whole
-        reported = self._from_last_reply(view)
-        if reported is None or whole > max(2_000, self.doubt * reported):
-            return whole
-        return reported
+            return head + self.view(view)
+        reported, whole = self._from_last_reply(view), head + self.view(view)
+        if reported is None:
+            return head + measured(view, self.message, self._scale)
+        return whole if whole > max(2_000, self.doubt * reported) else reported
 
     def know(self, view: View, tokens: int) -> None:
         """Take the provider's own count of the prompt that shows this very view; it holds until the view changes."""
@@ -132,10 +134,13 @@ class Counts:
                 if message.seq < edited:
                     return None
                 total = usage.prompt + self.message(message) if message.cut else usage.total
-                scale = self.calibration.rate(self.model) / self.calibration.rate(message.model)
-                return round((total - _freed_since(view.prunes, message.seq)) * scale + added)
+                return round((total - _freed_since(view.prunes, message.seq)) * self._scale(message.model) + added)
             added += self.message(message)
         return None
+
+    def _scale(self, model: str) -> float:
+        """Tokens of the model in use for one of another model's."""
+        return self.calibration.rate(self.model) / self.calibration.rate(model)
 
     def _use_rate(self) -> None:
         if isinstance(self.rule, Calibrated):
