@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentcli.core.codec import usage_to_json
@@ -14,9 +15,12 @@ BAR = 30
 
 
 def collect(sessions: Iterable[Info]) -> dict[str, Any]:
-    """Sums under `total`, `models` and `days` (UTC): sessions, usage and cost in USD (None where no price is known)."""
+    """Sums under `total`, `models` and `days` (UTC): sessions, usage and cost in USD (None where no price is known).
+
+    What a fork inherited counts once: in the session that it comes from, or where that is gone in the longest of its forks.
+    """
     total, models, days = _Sum(), dict[str, _Sum](), dict[str, _Sum]()
-    for info in sessions:
+    for info in _apart(sessions):
         for part in (
             total,
             models.setdefault(info.model or "?", _Sum()),
@@ -43,6 +47,20 @@ def lines(found: dict[str, Any]) -> Sequence[str]:
         bar = "█" * max(1, round(BAR * _tokens(part) / most))
         shown.append(f"  {day}  {bar:{BAR}}  {_tokens(part):>12,}  {_money(part)}")
     return shown
+
+
+def _apart(sessions: Iterable[Info]) -> Iterator[Info]:
+    """The sessions, each with what was spent in it alone."""
+    known = sorted(sessions, key=lambda info: -info.inherited.total)
+    origins = {info.id for info in known}
+    for info in known:
+        if info.parent is None or info.parent.session not in origins:
+            yield info
+        else:
+            cost = None if info.cost is None else max(0.0, info.cost - (info.inherited_cost or 0.0))
+            yield replace(info, usage=info.usage - info.inherited, cost=cost)
+        if info.parent is not None and info.parent.kind == "fork":
+            origins.add(info.parent.session)
 
 
 class _Sum:

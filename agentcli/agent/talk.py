@@ -141,8 +141,7 @@ class Talk:
         """Tokens and USD of this turn so far."""
         usage, cost = self._spent_before
         now = self.journal.history
-        less = Usage(-usage.input, -usage.output, -usage.reasoning, -usage.cache_read, -usage.cache_write)
-        return now.usage + less, (now.cost or 0.0) - cost
+        return now.usage - usage, (now.cost or 0.0) - cost
 
     def view(self) -> View:
         """What the model sees now."""

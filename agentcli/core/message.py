@@ -123,6 +123,15 @@ class Usage:
         """Everything that stood in the window once the reply was complete."""
         return self.prompt + self.output
 
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input - other.input,
+            self.output - other.output,
+            self.reasoning - other.reasoning,
+            self.cache_read - other.cache_read,
+            self.cache_write - other.cache_write,
+        )
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.input + other.input,

@@ -49,7 +49,8 @@ class Summary:
 class Info:
     """A session at a glance. `records` is the number of its newest record, `head` that file's SHA-256.
 
-    `usage` and `cost` (USD, None where no price is known) count everything ever spent, also on what was rewound since.
+    `usage` and `cost` (USD, None where no price is known) count everything ever spent, also on what was rewound since;
+    of that, a fork's `inherited` and `inherited_cost` were spent in the session that it comes from.
     `shelf` is the modification time of the records folder in nanoseconds: while it is unchanged, `records` needs no proof.
     """
 
@@ -71,12 +72,21 @@ class Info:
     head: str = ""
     shelf: int = 0
     touched: tuple[str, ...] = ()
+    inherited: Usage = Usage()
+    inherited_cost: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields that this version does not know; they are written back as they were."""
 
 
 def note(info: Info, record: Record, head: str) -> Info:
     """What is known after one more record, whose file has the SHA-256 `head`."""
+    noted = _noted(info, record, head)
+    if info.parent is None or info.parent.kind != "fork" or record.seq > info.parent.seq:
+        return noted
+    return replace(noted, inherited=noted.usage, inherited_cost=noted.cost)
+
+
+def _noted(info: Info, record: Record, head: str) -> Info:
     times = replace(info.time, created=info.time.created or record.time, updated=record.time)
     info = replace(info, time=times, records=record.seq, head=head)
     match record.body:
@@ -136,6 +146,7 @@ def info_to_json(info: Info) -> dict[str, Any]:
         "head": info.head,
         "shelf": info.shelf,
         "touched": list(info.touched),
+        "inherited": {"usage": usage_to_json(info.inherited), "cost": info.inherited_cost},
         **info.extra,
     }
 
@@ -154,7 +165,7 @@ def decode_info(data: bytes) -> Info:
 
 
 def _info(raw: Mapping[str, Any]) -> Info:
-    summary, time = table(raw, "summary"), table(raw, "time")
+    summary, time, inherited = table(raw, "summary"), table(raw, "time"), table(raw, "inherited")
     return Info(
         id=text(raw, "id", None),
         project_id=text(raw, "project_id", None),
@@ -174,6 +185,8 @@ def _info(raw: Mapping[str, Any]) -> Info:
         head=text(raw, "head"),
         shelf=whole(raw, "shelf"),
         touched=items(raw, "touched", str),
+        inherited=usage_from_json(table(inherited, "usage")),
+        inherited_cost=number(inherited, "cost"),
         extra={key: raw[key] for key in raw.keys() - _KNOWN},
     )
 

@@ -84,7 +84,8 @@ def fork(source: Path, target: Path, info: Info, seq: int, disk: Disk) -> Info:
                 _share(path, folder / "records" / path.name, disk)
         for name in ("outputs", "checkpoints/objects", "damaged"):
             _share_all(source / name, folder / name, disk)
-        return _finish(folder, _counted(folder, info, seq), disk)
+        counted = _counted(folder, info, seq)
+        return _finish(folder, replace(counted, inherited=counted.usage, inherited_cost=counted.cost), disk)
 
 
 def _counted(folder: Path, info: Info, seq: int) -> Info:
