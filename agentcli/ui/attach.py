@@ -4,48 +4,66 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from agentcli.agent.ports import Prompt
+from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image, Part, Text
+from agentcli.ui.pictures import mime_of
 
 FILE_BYTES = 100_000
 """A longer file is attached up to here; the model can read the rest."""
 IMAGE_BYTES = 5_000_000
 FOLDER_ENTRIES = 200
 
-_AT = re.compile(r"(?:^|(?<=[\s(\"']))@([^\s\"']+)")
-_IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
+_AT = re.compile(r"""(?:^|(?<=[\s("']))@(?:"([^"\n]+)"|([^\s"']+))""")
 
 
 def prompt(text: str, folder: Path, before: tuple[Part, ...] = ()) -> Prompt:
-    """The words, with `before` and every existing file, picture or folder named by @path ahead of them."""
-    attached = tuple(part for name in dict.fromkeys(_AT.findall(text)) for part in _attach(name, folder))
+    """The words, with `before` and every existing file, picture or folder named by @path ahead of them.
+
+    Raises InputError for one that cannot be read, and for a picture that is too large.
+    """
+    attached = tuple(part for name in _names(text) for part in _attach(name, folder))
     if not attached and not before:
         return Prompt(text)
     return Prompt(text, (*before, *attached, Text(text)))
 
 
+def _names(text: str) -> Iterable[str]:
+    """What is named, each once."""
+    return dict.fromkeys(found[1] or found[2] for found in _AT.finditer(text))
+
+
 def _attach(name: str, folder: Path) -> Iterator[Part]:
     for candidate in (name, name.rstrip(".,;:!?)")):
-        path = (folder / Path(candidate).expanduser()).resolve()
-        if path.is_dir():
+        try:
+            path = (folder / Path(candidate).expanduser()).resolve()
+            folder_, file = path.is_dir(), path.is_file()
+        except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte: it names nothing
+            continue
+        if folder_:
             yield File("inode/directory", str(path), _listing(path))
             return
-        if path.is_file():
+        if file:
             yield from _read(path)
             return
 
 
 def _read(path: Path) -> Iterator[Part]:
-    mime = _IMAGES.get(path.suffix.lower())
     try:
         with path.open("rb") as stream:
-            data = stream.read(IMAGE_BYTES + 1 if mime else FILE_BYTES + 1)
-    except OSError:
-        return
-    if mime and len(data) <= IMAGE_BYTES:
+            data = stream.read(FILE_BYTES + 1)
+            mime = mime_of(data)
+            data += stream.read(IMAGE_BYTES) if mime else b""
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Attach another file.") from error
+    if mime and len(data) > IMAGE_BYTES:
+        raise InputError(
+            f"{path} is a picture of more than {IMAGE_BYTES:,} bytes. Make it smaller and attach it again."
+        )
+    if mime:
         yield Image(mime, base64.b64encode(data).decode(), str(path))
     elif b"\0" in data:
         yield File("application/octet-stream", str(path))
@@ -55,6 +73,10 @@ def _read(path: Path) -> Iterator[Part]:
 
 
 def _listing(path: Path) -> str:
-    names = sorted(entry.name + "/" * entry.is_dir() for entry in path.iterdir())
+    try:
+        entries = list(path.iterdir())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Attach another folder.") from error
+    names = sorted(entry.name + "/" * entry.is_dir() for entry in entries)
     more = f"\n… and {len(names) - FOLDER_ENTRIES} more" if len(names) > FOLDER_ENTRIES else ""
     return "\n".join(names[:FOLDER_ENTRIES]) + more

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
+from agentcli.ui import mention
 from agentcli.ui.draw import Item
 from agentcli.ui.fuzzy import Found, Listing
 
@@ -85,7 +86,9 @@ class Completion:
         found = self.files.find(typed)
         if typed in found.paths:
             return Menu()
-        return Menu(tuple(Item("@" + path) for path in found.paths), len(typed) + 1, first=True, more=not found.whole)
+        return Menu(
+            tuple(Item(mention.of(path)) for path in found.paths), len(typed) + 1, first=True, more=not found.whole
+        )
 
 
 @dataclass(slots=True)

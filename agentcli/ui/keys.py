@@ -23,6 +23,7 @@ KEYS: Mapping[Act, str] = MappingProxyType(
         "output": "c-o",
         "thinking": "c-t",
         "editor": "c-g",
+        "picture": "c-v",
         "background": "c-b",
         "redraw": "c-l",
     }
@@ -35,6 +36,7 @@ _DEEDS: Mapping[Act, str] = {
     "output": "the whole output of the last tool calls",
     "thinking": "show or fold thinking",
     "editor": "write in your editor",
+    "picture": "attach the picture on the clipboard",
     "background": "send the running command to the background",
     "redraw": "paint again",
 }
@@ -89,7 +91,10 @@ def bindings(editor: Editor, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        if buffer is editor.draft:
+        if buffer is editor.draft and not event.data:
+            # So a terminal pastes a clipboard that holds no text.
+            editor.deeds.act("picture")
+        elif buffer is editor.draft:
             buffer.insert_text(mention.of_picture(event.data) or editor.pastes.fold(event.data))
         else:
             buffer.insert_text(event.data.replace("\n", " "))

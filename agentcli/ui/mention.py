@@ -1,23 +1,29 @@
-"""Pictures that are dropped onto the terminal: it types their path."""
+"""How files are named in a prompt; a picture that is dropped onto the terminal is, too: the terminal types its path."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
+def of(path: str) -> str:
+    """`@path`, quoted where it needs to be."""
+    return f'@"{path}"' if any(char.isspace() or char in "\"'" for char in path) else f"@{path}"
+
+
 def of_picture(pasted: str) -> str:
     """`@path` for a paste that is nothing but the path of a picture, quoted in any of the ways of terminals; else nothing."""
     if len(pasted) > 4_096 or "\n" in pasted.strip():
         return ""
-    path = pasted.strip().strip("'\"").replace("\\ ", " ")
+    path = re.sub(r"\\(.)", r"\1", pasted.strip().strip("'\""))
     if path.startswith("file://"):
         path = unquote(path.removeprefix("file://"))
-    if not path.lower().endswith(PICTURES) or " " in path:
+    if not path.lower().endswith(PICTURES) or '"' in path:
         return ""
     try:
-        return f"@{path} " if Path(path).expanduser().is_file() else ""
+        return f"{of(path)} " if Path(path).expanduser().is_file() else ""
     except (OSError, ValueError):
         return ""

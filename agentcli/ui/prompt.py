@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
 
 from prompt_toolkit.application import Application, run_in_terminal
@@ -45,6 +46,7 @@ Act = Literal[
     "search",
     "keys",
     "editor",
+    "picture",
     "background",
     "redraw",
 ]
@@ -214,6 +216,13 @@ class Editor:
         """Replace the draft."""
         self.draft.text = text
         self.draft.cursor_position = len(text)
+
+    def attach(self, picture: Path) -> None:
+        """A label for a picture goes into the draft."""
+        before = self.draft.document.text_before_cursor
+        gap = " " if before and not before[-1].isspace() else ""
+        self.draft.insert_text(f"{gap}{self.pastes.picture(picture)} ")
+        self.repaint()
 
     def move(self, step: int) -> None:
         """Choose another menu item."""

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from agentcli.core.errors import AgentError
+from agentcli.agent.ports import Prompt
+from agentcli.core.errors import AgentError, InputError
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.ui import attach, commands, shell
@@ -99,9 +100,20 @@ class Repl:
         elif text.startswith("!"):
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
         else:
-            ahead, self._ahead = tuple(self._ahead), []
-            prompt = await asyncio.to_thread(attach.prompt, text, console.desk.cwd, ahead)
+            prompt = await self._with_files(text)
             await console.play("Working", lambda interrupt: console.desk.turn(prompt, interrupt))
+
+    async def _with_files(self, text: str) -> Prompt:
+        """What was typed with what it names. Raises InputError where that cannot be read; the words come back then."""
+        console = self._console
+        try:
+            prompt = await asyncio.to_thread(attach.prompt, text, console.desk.cwd, tuple(self._ahead))
+        except InputError:
+            if not console.editor.draft.text:
+                console.draft(text)
+            raise
+        self._ahead = []
+        return prompt
 
     async def _shell(self, command: str, shared: bool) -> None:
         console = self._console

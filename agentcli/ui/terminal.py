@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentcli.agent.ports import Desk, Host
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.ui import history
+from agentcli.ui import clipboard, history
 from agentcli.ui.asking import Asking
 from agentcli.ui.cells import wrap
 from agentcli.ui.commands.offers import Backgrounds, Trusts
@@ -142,6 +142,7 @@ class Terminal:
             self.repl.steer(text)
         except AgentError as error:
             self.console.warn(str(error))
+            self.console.draft(text)
 
     def recall(self) -> str | None:
         """Take back the message that was queued last."""
@@ -178,6 +179,8 @@ class Terminal:
                 self._meanwhile(self._search())
             case "editor":
                 self._meanwhile(self._edit_draft())
+            case "picture":
+                self._meanwhile(self._attach_picture())
             case "background":
                 self._send_to_background()
             case "redraw":
@@ -285,6 +288,15 @@ class Terminal:
 
     async def _edit_draft(self) -> None:
         self.console.draft(await self.console.compose(self.editor.pastes.unfold(self.editor.draft.text)))
+
+    async def _attach_picture(self) -> None:
+        """Attach the picture that is on the clipboard."""
+        if self.settings.state is None:
+            return
+        try:
+            self.editor.attach(await clipboard.save_picture(self.settings.state / "pictures"))
+        except AgentError as error:
+            self.console.notice(str(error))
 
     async def _run_script(self) -> None:
         """Have the person's own script fill the status line's extra place, as long as there is one."""

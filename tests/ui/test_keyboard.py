@@ -59,6 +59,13 @@ def test_a_long_paste_is_a_label_and_comes_back_whole() -> None:
     assert pastes.unfold(draft) == f"see {long} and {wide} and short"
 
 
+def test_a_picture_is_a_label_that_becomes_its_mention() -> None:
+    pastes = Pastes()
+    draft = f"see {pastes.picture(Path('/tmp/a.png'))} and {pastes.picture(Path('/tmp/a b.png'))}"
+    assert draft == "see [Image #1] and [Image #2]"
+    assert pastes.unfold(draft) == 'see @/tmp/a.png and @"/tmp/a b.png"'
+
+
 def test_a_label_that_was_typed_stands_for_nothing() -> None:
     assert Pastes().unfold("[Pasted text #7, 3 lines]") == "[Pasted text #7, 3 lines]"
 
@@ -84,5 +91,9 @@ def test_a_dropped_picture_becomes_a_mention(tmp_path: Path) -> None:
     picture.touch()
     assert of_picture(f"'{picture}' ") == f"@{picture} "
     assert of_picture(f"file://{picture}") == f"@{picture} "
+    spaced = tmp_path / "a shot (1).png"
+    spaced.touch()
+    for typed in (f"'{spaced}'", str(spaced).replace(" ", "\\ ").replace("(", "\\(").replace(")", "\\)")):
+        assert of_picture(typed) == f'@"{spaced}" '
     assert of_picture(f"{tmp_path}/none.png") == ""
     assert of_picture("a.png is what I mean") == ""

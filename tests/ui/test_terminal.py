@@ -677,3 +677,19 @@ def test_files_are_offered_at_the_first_at_sign_without_another_key(tmp_path: Pa
         time.sleep(2)  # a person reads before typing; the list is made meanwhile
         t.send("see @pyproj")
         t.until("@pyproject.toml")
+
+
+@pytest.mark.parametrize("key", ["\x16", "\x1b[200~\x1b[201~"])
+def test_a_picture_on_the_clipboard_is_attached_by_a_key_or_by_an_empty_paste(tmp_path: Path, key: str) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "wl-paste").write_text("#!/bin/sh\nprintf '\\211PNG\\r\\n\\032\\n and the rest'\n")
+    (programs / "wl-paste").chmod(0o755)
+    with preview(tmp_path, WAYLAND_DISPLAY="wayland-0", PATH=f"{programs}:/usr/bin:/bin") as t:
+        ready(t)
+        t.send(f"see{key}")
+        t.until("> see [Image #1]")
+        t.send("now\r")
+        t.until(f"@{tmp_path}/pictures/"[:60])
+    (saved,) = (tmp_path / "pictures").iterdir()
+    assert saved.read_bytes().startswith(b"\x89PNG")
