@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from agentcli.core.errors import ConfigError
-from agentcli.paths import folder
+from agentcli.sessions.shared_file import update
 
 
 def set_key(path: Path, key: str, value: Any) -> None:
-    """Set a dotted key. Raises ConfigError when the file there is not TOML."""
+    """Set a dotted key. Raises ConfigError when the file there is not TOML, StoreError when it cannot be read or written."""
 
     def change(tables: Any) -> None:
         *parents, last = key.split(".")
@@ -28,7 +24,7 @@ def set_key(path: Path, key: str, value: Any) -> None:
 
 
 def add_to_list(path: Path, section: str, key: str, item: str) -> None:
-    """Add an item to a list in a section, once. Raises ConfigError when the file there is not TOML."""
+    """Add an item to a list in a section, once. Raises as `set_key` does."""
 
     def change(tables: Any) -> None:
         items = tables.setdefault(section, _table()).setdefault(key, [])
@@ -41,38 +37,18 @@ def add_to_list(path: Path, section: str, key: str, item: str) -> None:
 def _edit(path: Path, change: Callable[[Any], None]) -> None:
     import tomlkit
 
-    folder(path.parent)
-    with _locked(path.with_suffix(".lock")):
+    def changed(text: str) -> str:
         try:
-            text = path.read_text(encoding="utf-8") if path.exists() else ""
             tables = tomlkit.parse(text)
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"{path} cannot be changed because it cannot be read: {error}. Mend it first.") from error
+        except ValueError as error:
+            raise ConfigError(f"{path} cannot be changed because it is not TOML: {error}. Mend it first.") from error
         change(tables)
-        _replace(path, tomlkit.dumps(tables))
+        return tomlkit.dumps(tables)
+
+    update(path, changed)
 
 
 def _table() -> Any:
     import tomlkit
 
     return tomlkit.table()
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with open(path, "a", opener=lambda name, flags: os.open(name, flags, 0o600)) as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _replace(path: Path, text: str) -> None:
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

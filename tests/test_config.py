@@ -105,3 +105,13 @@ def test_a_file_that_cannot_be_read_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         set_key(path, "model", "opus")
     assert path.read_text() == "broken ["
+
+
+def test_a_config_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    real, link = tmp_path / "dotfiles" / "agentcli.toml", tmp_path / "config.toml"
+    real.parent.mkdir()
+    real.write_text("# mine\n")
+    link.symlink_to(real)
+    set_key(link, "ui.vi", True)
+    assert link.is_symlink()
+    assert real.read_text() == "# mine\n[ui]\nvi = true\n"

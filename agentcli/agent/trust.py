@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
 import os
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +13,7 @@ from typing import Literal
 
 from agentcli.core.errors import ConfigError, TrustError
 from agentcli.core.sanitise import safe_line
+from agentcli.sessions.shared_file import update
 
 Kind = Literal["settings", "hooks", "servers", "skills", "commands", "agents", "environment", "instructions"]
 
@@ -70,7 +68,9 @@ def is_trusted(folder: Path, file: Path) -> bool:
 
 
 def trust(folder: Path, file: Path) -> None:
-    """Remember that the user trusts a folder. Raises ConfigError when the file there cannot be read: it is not overwritten."""
+    """Remember that the user trusts a folder. Raises ConfigError when the file there cannot be read, and StoreError when it
+    cannot be written: it is then left as it was.
+    """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     _edit(file, lambda folders: folders | {str(_resolved(folder)): now})
 
@@ -139,36 +139,8 @@ def _parsed(text: str, file: Path) -> dict[str, str]:
 
 
 def _edit(file: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(file.with_suffix(".lock")):
-        text = json.dumps({"schema": 1, "folders": change(_read(file))}, indent=1, ensure_ascii=True) + "\n"
-        _replace(file, text.encode())
+    def changed(_: str) -> str:
+        # Read anew, with all that must hold of a file that decides what runs.
+        return json.dumps({"schema": 1, "folders": change(_read(file))}, indent=1, ensure_ascii=True) + "\n"
 
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _replace(file: Path, data: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(descriptor)
-        os.replace(name, file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-    parent = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(parent)
-    finally:
-        os.close(parent)
+    update(file, changed)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.core.errors import StoreError
+from agentcli.sessions.shared_file import add_line, lines
+
 KEPT = 5_000
-"""Prompts that are read back; the file is cut down to them when it has grown to twice as many."""
+"""Prompts that are read back; the file is cut down to them when it has grown a tenth over."""
+PATIENCE = 1.0
+"""Seconds that a prompt waits for another program to be done with the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,40 +26,14 @@ class Typed:
 
 def load(file: Path, kept: int = KEPT) -> list[Typed]:
     """The newest prompts, oldest first; lines that cannot be read are passed over."""
-    try:
-        raw = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return [typed for line in raw.rstrip("\n").split("\n")[-kept:] if (typed := _parse(line)) is not None]
+    return [typed for line in lines(file)[-kept:] if (typed := _parse(line)) is not None]
 
 
 def append(file: Path, typed: Typed, kept: int = KEPT) -> None:
     """Remember one more. A history that cannot be written is not worth an error: nothing happens then."""
-    line = json.dumps({"text": typed.text, "folder": typed.folder}, ensure_ascii=False) + "\n"
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-    except OSError:
-        return
-    with os.fdopen(descriptor, "r+b") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX)
-            stream.write(line.encode(errors="replace"))
-            stream.flush()
-            _shorten(file, kept)
-        except OSError:
-            return
-
-
-def _shorten(file: Path, kept: int) -> None:
-    # Looking into the file each time would cost more than it saves: a prompt is seldom under 20 bytes.
-    if file.stat().st_size < kept * 2 * 20:
-        return
-    lines = file.read_bytes().splitlines(keepends=True)
-    if len(lines) > 2 * kept:
-        with file.open("r+b") as stream:
-            stream.write(b"".join(lines[-kept:]))
-            stream.truncate()
+    line = json.dumps({"text": typed.text, "folder": typed.folder}, ensure_ascii=False)
+    with contextlib.suppress(StoreError):
+        add_line(file, line, limit=kept, patience=PATIENCE)
 
 
 def _parse(line: str) -> Typed | None:

@@ -64,7 +64,7 @@ def test_the_file_is_for_its_owner_alone(project: Path, file: Path) -> None:
     trust(project, file)
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
-    assert sorted(path.name for path in file.parent.iterdir()) == ["trusted.json", "trusted.lock"]
+    assert sorted(path.name for path in file.parent.iterdir()) == [".trusted.json.lock", "trusted.json"]
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"folders": 5}', '{"folders": ["/"]}', "\0" * 50, '{"other": {}}'])

@@ -10,12 +10,16 @@ import os
 import sys
 from pathlib import Path
 
+from agentcli.agent.trust import trust
 from agentcli.config_file import set_key
 from agentcli.core.errors import SessionBusy
 from agentcli.sessions.session import Session
-from agentcli.sessions.shared_file import add_line
 from agentcli.sessions.store import Store
+from agentcli.ui.history import Typed, append
 from tests.sessions.said import reply, user
+
+KEPT = 100_000
+"""Prompts that the shared history keeps: all of them, so that none may be missing."""
 
 
 def main(folder: Path, name: str) -> None:
@@ -28,9 +32,11 @@ def main(folder: Path, name: str) -> None:
             tell("record", session.id, path.name, hashlib.sha256(path.read_bytes()).hexdigest())
         session.close()
         set_key(folder / "config.toml", f"agents.{name}", n)
-        tell("config", name, str(n), "")
-        add_line(folder / "history", f"{name} {n}")
-        tell("history", f"{name}_{n}", "", "")
+        tell("config", name, str(n))
+        trust(folder / f"{name}-{n}", folder / "trusted.json")
+        tell("trust", f"{name}-{n}")
+        append(folder / "history.jsonl", Typed(f"{name} {n}"), kept=KEPT)
+        tell("history", name, str(n))
 
 
 def some_session(store: Store, folder: Path) -> Session:

@@ -1,4 +1,4 @@
-"""Eight agents on one project, one configuration and one history, some of them killed: nothing is lost or garbled."""
+"""Eight agents on one project, one configuration, one list of trusted folders and one history, some killed: nothing is lost."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from typing import IO
 
 import pytest
 
+from agentcli.agent.trust import trusted_folders
 from agentcli.sessions.check import check
-from agentcli.sessions.shared_file import lines
 from agentcli.sessions.store import Store
+from agentcli.ui.history import load
+from tests.sessions.busy_child import KEPT
 
 REPOSITORY = Path(__file__).parents[2]
 PROCESSES = 8
@@ -29,12 +31,12 @@ def start(folder: Path, name: str) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
 
 
 def at_work(folder: Path, seconds: float) -> list[list[str]]:
-    """What all agents acknowledged while one after the other was killed and replaced."""
+    """What all agents acknowledged while one after the other was killed and replaced, for so long and until several were heard."""
     dice, names = random.Random(7), (f"agent{n}" for n in itertools.count())
     running = [start(folder, next(names)) for _ in range(PROCESSES)]
     ended = []
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    while time.monotonic() < until or sum(path.stat().st_size > 0 for path in folder.glob("heard-*")) < PROCESSES:
         time.sleep(dice.random() * 0.5)
         victim = running.pop(dice.randrange(PROCESSES))
         victim[0].kill()
@@ -56,7 +58,8 @@ def nothing_is_lost(folder: Path, seconds: float) -> int:
     store = Store(folder / "sessions")
     infos = {info.id: info for info in store.list()}
     config = tomllib.loads((folder / "config.toml").read_text())["agents"]
-    history = set(lines(folder / "history"))
+    trusted = {path.name for path in trusted_folders(folder / "trusted.json")}
+    history = {typed.text for typed in load(folder / "history.jsonl", kept=KEPT)}
     for kind, *words in told:
         match kind, words:
             case "record", [session, name, digest]:
@@ -64,8 +67,10 @@ def nothing_is_lost(folder: Path, seconds: float) -> int:
                 assert hashlib.sha256(path.read_bytes()).hexdigest() == digest
             case "config", [name, n]:
                 assert config[name] >= int(n)
-            case "history", [entry]:
-                assert entry.replace("_", " ") in history
+            case "trust", [place]:
+                assert place in trusted
+            case "history", words:
+                assert " ".join(words) in history
     for info in infos.values():
         assert check(store.folder(info)).ok
     return len(told)

@@ -24,6 +24,15 @@ def test_a_damaged_line_hides_no_other(tmp_path: Path) -> None:
     assert [typed.text for typed in load(file)] == ["before", "after"]
 
 
+def test_a_line_whose_writer_was_killed_costs_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "history.jsonl"
+    append(file, Typed("before"))
+    with file.open("ab") as stream:
+        stream.write(b'{"text": "cut')
+    append(file, Typed("after"))
+    assert [typed.text for typed in load(file)] == ["before", "after"]
+
+
 def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
     file = tmp_path / "history.jsonl"
     for n in range(100):
