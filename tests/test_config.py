@@ -114,4 +114,4 @@ def test_a_config_that_is_a_link_stays_one(tmp_path: Path) -> None:
     link.symlink_to(real)
     set_key(link, "ui.vi", True)
     assert link.is_symlink()
-    assert real.read_text() == "# mine\n[ui]\nvi = true\n"
+    assert real.read_text() == "# mine\n\n[ui]\nvi = true\n"
