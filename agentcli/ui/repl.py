@@ -28,6 +28,7 @@ class Repl:
     ) -> None:
         self._console, self._finished, self._failed = console, finished, failed
         self._work: asyncio.Task[None] | None = None
+        self._asides: set[asyncio.Task[None]] = set()
         self._ahead: list[Part] = []
         self.idle = Idle(lambda: self.working, lambda: console.desk, console.tell)
 
@@ -37,19 +38,43 @@ class Repl:
         return self._work is not None and not self._work.done()
 
     def submit(self, text: str) -> None:
-        """Begin, or queue for after what goes on."""
-        state = self._console.state
+        """Begin, or queue for after what goes on; a command that changes nothing under it acts at once."""
         if self.working:
-            self._console.screen.change(replace(state, queue=(*state.queue, text)))
+            command = commands.is_command(text)
+            if command and commands.acts_at_once(text):
+                self._do_aside(text)
+                return
+            self._queue(text)
+            if command:
+                name = text.split()[0]
+                self._console.notice(f"{name} waits until what goes on has ended. Esc ends it, Up takes {name} back.")
             return
         self._work = asyncio.get_running_loop().create_task(self._through(text))
         self._work.add_done_callback(self._over)
 
     def steer(self, text: str) -> None:
-        """Tell the model at its next safe point."""
+        """Tell the model at its next safe point; what is no message to it is queued or done as after Enter."""
+        if commands.is_command(text) or text.startswith("!"):
+            self.submit(text)
+            return
         self._console.desk.steer(attach.prompt(text, self._console.desk.cwd))
         state = self._console.state
         self._console.screen.change(replace(state, steering=(*state.steering, text)))
+
+    def _queue(self, text: str) -> None:
+        state = self._console.state
+        self._console.screen.change(replace(state, queue=(*state.queue, text)))
+
+    def _do_aside(self, command: str) -> None:
+        """Do what does not touch the turn that runs."""
+        task = asyncio.get_running_loop().create_task(self._attempt(command))
+        self._asides.add(task)
+        task.add_done_callback(self._aside_over)
+
+    def _aside_over(self, task: asyncio.Task[None]) -> None:
+        self._asides.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._failed(error)
 
     def recall(self) -> str | None:
         """Take back the message that was queued last."""
@@ -68,6 +93,8 @@ class Repl:
     async def stop(self) -> None:
         """End what goes on, politely first; nothing that was queued begins."""
         await self.idle.stop()
+        for aside in self._asides:
+            aside.cancel()
         if self._work is None or self._work.done():
             return
         self._console.screen.change(replace(self._console.state, queue=()))
@@ -80,17 +107,20 @@ class Repl:
     async def _through(self, text: str) -> None:
         while True:
             began = time.monotonic()
-            try:
-                await self._perform(text)
-            except AgentError as error:
-                self._console.warn(str(error))
-            self._console.screen.refresh()
+            await self._attempt(text)
             self._finished(time.monotonic() - began)
             queue = self._console.state.queue
             if not queue:
                 return
             text, *rest = queue
             self._console.screen.change(replace(self._console.state, queue=tuple(rest)))
+
+    async def _attempt(self, text: str) -> None:
+        try:
+            await self._perform(text)
+        except AgentError as error:
+            self._console.warn(str(error))
+        self._console.screen.refresh()
 
     async def _perform(self, text: str) -> None:
         console = self._console

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.core.errors import InputError
 from agentcli.core.message import Text
 
 OUTPUT = 30_000
@@ -29,11 +30,22 @@ class Ran:
 
 
 async def run(command: str, folder: Path, show: Callable[[str], None], interrupt: asyncio.Event) -> Ran:
-    """Run a shell command in a folder, showing what it prints; an interrupt ends it with everything it started."""
-    process = await asyncio.create_subprocess_exec(
-        os.environ.get("SHELL", "/bin/sh"), "-c", command, cwd=folder, stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, start_new_session=True,
-    )  # fmt: skip
+    """Run a shell command in a folder, showing what it prints; an interrupt ends it with everything it started.
+
+    Raises InputError where there is nothing to run, or no shell to run it.
+    """
+    if not command:
+        raise InputError("There is no command after the mark. Say one: !git status")
+    shell = os.environ.get("SHELL") or "/bin/sh"
+    try:
+        process = await asyncio.create_subprocess_exec(
+            shell, "-c", command, cwd=folder, stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{shell} could not be started in {folder}: {error}. Set SHELL to a shell that is there."
+        ) from error
     kept = _Kept()
     reading = asyncio.create_task(_read(process, kept, show))
     ended = asyncio.create_task(process.wait())

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import inspect
+from typing import Any, cast
 
 import pytest
 
@@ -54,7 +56,7 @@ def test_every_promised_command_is_there_with_a_line_of_help_and_its_usage(name:
 
 
 @pytest.mark.parametrize(
-    ("typo", "near"), [("compres", "/compress"), ("modle", "/model"), ("qiut", "/quit"), ("sesions", "/sessions"), ("hlep", "/help")]
+    ("typo", "near"), [("compres", "/compress"), ("modle", "/model"), ("qiut", "/quit"), ("sesions", "/sessions"), ("hlep", "/help"), ("HELP", "/help")]
 )  # fmt: skip
 def test_a_typo_names_what_was_probably_meant(typo: str, near: str) -> None:
     with pytest.raises(UsageError, match=near):
@@ -68,7 +70,15 @@ def test_what_is_like_nothing_points_to_the_list() -> None:
 
 @pytest.mark.parametrize(
     ("line", "meant"),
-    [("/help", True), ("/model x/y", True), ("/usr/bin is empty", False), ("a /help", False), ("/", True)],
+    [
+        ("/help", True),
+        ("/model x/y", True),
+        ("/usr/bin is empty", False),
+        ("a /help", False),
+        ("/", True),
+        ("  /help", True),
+        ("/compress\nthe tests", True),
+    ],
 )
 def test_a_path_is_no_command(line: str, meant: bool) -> None:
     assert commands.is_command(line) is meant
@@ -111,3 +121,22 @@ def test_keys_can_be_chosen_and_are_listed_as_chosen() -> None:
 def test_a_key_that_does_not_exist_is_told(wrong: dict[str, str]) -> None:
     with pytest.raises(ConfigError):
         chosen(wrong)
+
+
+@pytest.mark.parametrize("line", ["/undo 3", "/clear now", "/vim\tnormal", "/uncompress x"])
+def test_what_takes_no_argument_says_so_and_does_nothing(line: str) -> None:
+    with pytest.raises(UsageError, match="takes nothing after it"):
+        asyncio.run(commands.run(cast(Any, None), line))
+
+
+@pytest.mark.parametrize(
+    ("line", "at_once"),
+    [("/context", True), ("/mode plan", True), ("/exit", True), ("/nosuch", True), ("/", True), ("/compress", False), ("/model x", False), ("/new", False)],
+)  # fmt: skip
+def test_what_changes_nothing_under_a_running_turn_does_not_wait_for_its_end(line: str, at_once: bool) -> None:
+    assert commands.acts_at_once(line) is at_once
+
+
+def test_every_command_that_acts_at_once_and_every_other_name_is_a_command() -> None:
+    assert set(commands.COMMANDS) >= {*commands.AT_ONCE, *commands.ALIASES.values()}
+    assert commands.find("compact") is commands.find("compress")

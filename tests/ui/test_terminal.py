@@ -693,3 +693,32 @@ def test_a_picture_on_the_clipboard_is_attached_by_a_key_or_by_an_empty_paste(tm
         t.until(f"@{tmp_path}/pictures/"[:60])
     (saved,) = (tmp_path / "pictures").iterdir()
     assert saved.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_command_typed_while_it_works_acts_at_once_or_waits_and_is_never_said_to_the_model(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("slow\r")
+        t.until("Waiting for something")
+        t.send("/cost\r")
+        t.until("$0.01 in 1 request")
+        t.send("/nosuch\x1b\r")
+        t.until("There is no command /nosuch")
+        t.send("/pin\x1b\r")
+        t.until("queued: /pin")
+        t.until("/pin waits until what goes on has ended")
+        t.send("!echo from-$((40 + 2))\x1b\r")
+        t.until("queued: !echo")
+        assert "steering:" not in "\n".join(t.screen())
+        t.send("\x1b")
+        t.until("from-42")
+        t.gone("queued: /pin")
+
+
+def test_a_shell_that_is_not_there_is_told_and_the_program_goes_on(tmp_path: Path) -> None:
+    with preview(tmp_path, SHELL="/no/such/shell") as t:
+        ready(t)
+        t.send("!ls\r")
+        t.until("Set SHELL to a shell that is there")
+        t.send("!\r")
+        t.until("Say one: !git status")

@@ -19,11 +19,19 @@ Arguments = Callable[[Stage], Sequence[Item]]
 async def help_(stage: Stage, name: str) -> None:
     """List the commands, or tell more about one: /help [COMMAND]"""
     if name:
-        command = find(name.lstrip("/"))
-        stage.say(*inspect.cleandoc(command.__doc__ or "").splitlines())
+        name = known_as(name.lstrip("/"))
+        when = (
+            "It acts at once, also while a turn runs." if name in AT_ONCE else "While a turn runs it waits for its end."
+        )
+        stage.say(*inspect.cleandoc(find(name).__doc__ or "").splitlines(), when)
         return
     wide = max(map(len, COMMANDS)) + 3
-    stage.say(*(f"/{one}".ljust(wide) + summary(one) for one in COMMANDS), "? on an empty line lists the keys.")
+    stage.say(
+        *(f"/{one}".ljust(wide) + summary(one) for one in COMMANDS),
+        "",
+        "/help COMMAND tells more about one, ? on an empty line lists the keys.",
+        "@path attaches a file, folder or picture, !cmd shows the model what a command prints, !!cmd does not.",
+    )
 
 
 COMMANDS: Mapping[str, Command] = MappingProxyType(
@@ -80,26 +88,61 @@ ARGUMENTS: Mapping[str, Arguments] = MappingProxyType(
 )
 
 
+AT_ONCE = frozenset(
+    (
+        "help", "context", "permissions", "tools", "todo", "tasks", "cost", "cache", "stats", "budget", "memory", "diff", "copy",
+        "export", "why", "theme", "raw", "vim", "editor", "doctor", "mode", "sessions", "rename", "quit",
+    )
+)  # fmt: skip
+"""Commands that change nothing under a running turn: they do not wait for its end."""
+ALIASES: Mapping[str, str] = MappingProxyType({"compact": "compress", "exit": "quit"})
+"""What other programs call the same."""
+
+
 async def run(stage: Stage, line: str) -> None:
-    """Run a line that begins with a slash. Raises UsageError with the nearest names when there is no such command."""
-    name, _, rest = line.strip().removeprefix("/").partition(" ")
-    await find(name)(stage, rest.strip())
+    """Run a line that begins with a slash. Raises UsageError where there is no such command, or where it takes no argument."""
+    name, rest = _parted(line)
+    command = find(name)
+    if rest and usage(known_as(name)).count(" ") == 0:
+        raise UsageError(f"/{name} takes nothing after it. /help {known_as(name)} tells what it does.")
+    await command(stage, rest)
 
 
 def is_command(text: str) -> bool:
     """Whether a line is meant as a command: a slash and a word. `/usr/bin is empty` is none."""
-    return text.startswith("/") and "/" not in text.split()[0][1:]
+    return text.lstrip().startswith("/") and "/" not in text.split()[0][1:]
+
+
+def acts_at_once(text: str) -> bool:
+    """Whether a command does not wait for the end of a turn; what is no command is told at once as well."""
+    name = known_as(_parted(text)[0])
+    return name in AT_ONCE or name not in COMMANDS
 
 
 def find(name: str) -> Command:
     """The command of that name. Raises UsageError with the nearest names."""
-    if name in COMMANDS:
-        return COMMANDS[name]
-    near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.5) or [
-        one for one in COMMANDS if one.startswith(name[:2])
+    if known_as(name) in COMMANDS:
+        return COMMANDS[known_as(name)]
+    near = difflib.get_close_matches(name.lower(), COMMANDS, n=3, cutoff=0.5) or [
+        one for one in COMMANDS if name and one.startswith(name[:2].lower())
     ]
     hint = f" Did you mean {' or '.join('/' + one for one in near[:3])}?" if near else " /help lists them."
     raise UsageError(f"There is no command /{name}.{hint}")
+
+
+def known_as(name: str) -> str:
+    """The command's own name."""
+    return ALIASES.get(name, name)
+
+
+def usage(name: str) -> str:
+    """How a command is typed, as its help says: its name, and what may come after it."""
+    return "/" + inspect.cleandoc(COMMANDS[name].__doc__ or "").split("\n")[0].partition(": /")[2]
+
+
+def _parted(line: str) -> tuple[str, str]:
+    name, *rest = line.strip().removeprefix("/").split(None, 1) or [""]
+    return name, rest[0].strip() if rest else ""
 
 
 def summary(name: str) -> str:
