@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from agentcli.agent.ports import Glance, Window
 from agentcli.agent.reports import acts, cache_lines, changes, cost_lines, job_lines
 from agentcli.agent.talk import Talk
+from agentcli.context.ahead import foresee
 from agentcli.context.budget import Budget, Spent
 from agentcli.context.lab.shown import show
 from agentcli.context.limits import limits_of
 from agentcli.context.marks import prunes_from
-from agentcli.context.policies import plan
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message
@@ -67,7 +68,7 @@ class Account:
         """The window drawn and the messages listed, as plain lines."""
         talk, settings = self.talk, self.talk.room.settings
         limits = limits_of(self.model, settings)
-        made = plan(settings.policy, talk.view(), limits, talk.counts, settings)
+        made = foresee(self.history, talk.counts, limits, settings, settings.policy, datetime.now(UTC))
         tools = talk.counts.overhead((), talk.manner.tools)
         lines = show(talk.view(), talk.counts, limits, made, tools=tools).lines()
         health = f"Cache: {talk.health.hit_rate:.1%} of all input read from it. {talk.health.words()}".rstrip()

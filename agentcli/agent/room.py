@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agentcli.agent.hooks import Hooks
+from agentcli.context.ahead import due_prune
 from agentcli.context.limits import Limits, limits_of
 from agentcli.context.policies import plan
-from agentcli.context.prune import Pressure, free_because, plan_prune
+from agentcli.context.prune import Pressure, plan_prune
 from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import ContextError
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, UsageReported
@@ -102,9 +103,12 @@ class Room:
 
     def prune(self, talk: Talk, *, forced: bool) -> Sequence[Event]:
         """Clear old outputs now."""
-        limits = limits_of(talk.model.spec, self.settings)
-        events = list(self._apply(talk, limits, Pressure(forced=forced)))
-        return events or [Noticed(self._last_why)]
+        settings, limits = self.settings, limits_of(talk.model.spec, self.settings)
+        pressure = Pressure(forced=forced)
+        body, why = plan_prune(
+            talk.view(), talk.counts, limits, settings.prune, pressure=pressure, policy=settings.policy
+        )
+        return [Noticed(why)] if body is None else [talk.record(body), Pruned(body.call_ids, body.tokens, why)]
 
     def shares(self, talk: Talk) -> Mapping[str, int]:
         """Tokens in the window by kind: system, tools, and each source of the messages."""
@@ -116,20 +120,8 @@ class Room:
         return shares
 
     def _prune(self, talk: Talk, limits: Limits) -> Iterator[Event]:
-        view = talk.view()
-        free = free_because(view, talk.model.spec.id, datetime.now(UTC), limits.cache_lifetime)
-        size = talk.size()
-        # Past the hard mark we go down to the soft one: trimming a little at each step would lose the cache each time.
-        need = size - limits.soft if size > limits.hard else 0
-        yield from self._apply(talk, limits, Pressure(free=free, need=need))
-
-    _last_why = ""
-
-    def _apply(self, talk: Talk, limits: Limits, pressure: Pressure) -> Iterator[Event]:
-        body, why = plan_prune(
-            talk.view(), talk.counts, limits, self.settings.prune, pressure=pressure, policy=self.settings.policy
-        )
-        self._last_why = why
+        settings, now = self.settings, datetime.now(UTC)
+        body, why = due_prune(talk.view(), talk.counts, limits, settings, settings.policy, talk.size(), now)
         if body is not None:
             yield talk.record(body)
             yield Pruned(body.call_ids, body.tokens, why)

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ import typer
 
 from agentcli.app import Program
 from agentcli.cli.tables import say, say_json
+from agentcli.context.ahead import foresee
 from agentcli.context.cache import health_of
 from agentcli.context.compaction import Summary, Task
 from agentcli.context.lab.shown import plan_json
@@ -129,7 +131,10 @@ def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
     context = program.context
     limits = limits_of(program.spec_for(history), context)
     name = policy or program.policy_of(history)
-    return plan_by(name, view(history), limits, program.counts_for(history, name), context, forced=force)
+    counts = program.counts_for(history, name)
+    if force:
+        return plan_by(name, view(history), limits, counts, context, forced=True)
+    return foresee(history, counts, limits, context, name, datetime.now(UTC))
 
 
 def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task, Counts, SnapshotSettings], Summary]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
 
+from agentcli.context.estimators import estimator
 from agentcli.context.limits import Limits, output_ratio
 from agentcli.context.price import Edit, price, requests_to_pay
 from agentcli.context.settings import PruneSettings
@@ -80,21 +81,26 @@ def opencode_rule(view: View, counts: Counts, settings: PruneSettings) -> tuple[
 
     From the newest message back, the user's messages are turns and everything until `turns` of them are passed is skipped. A
     summary ends the walk, and so does an output that is already cleared. What completed outputs hold is added up: those beyond
-    the newest `protect` tokens are cleared, if together they hold more than `minimum`.
+    the newest `protect` tokens are cleared, if together they hold more than `minimum`. The texts alone are counted, by `estimator`.
     """
     total = freed = 0
     chosen: list[str] = []
+    counts = _by_its_own_estimator(counts, settings)
     for block in _beyond_turns(view, settings.turns):
         if block.cleared or (block.source == "compactor" and not isinstance(block.part, ToolResult)):
             break
         if not _clearable(block, settings) or not _completed(block):
             continue
-        tokens = counts.block(block)
+        tokens = counts.text(block.part.output) if isinstance(block.part, ToolResult) else 0
         total += tokens
         if total > settings.protect:
             freed += tokens
             chosen.append(block.tool_use_id)
     return tuple(chosen) if freed > settings.minimum else ()
+
+
+def _by_its_own_estimator(counts: Counts, settings: PruneSettings) -> Counts:
+    return counts if settings.estimator == "calibrated" else Counts(estimator(settings.estimator))
 
 
 def victims(view: View, counts: Counts, limits: Limits, settings: PruneSettings) -> tuple[Victim, ...]:

@@ -22,7 +22,7 @@ class PruneSettings:
     """`context.prune.*`: which old outputs are cleared. Sizes in tokens, `turns` in user messages, `horizon` in requests.
 
     opencode's rule: the newest `protect` tokens of outputs stay, and all of the newest `turns`; less than `minimum` is not worth
-    the trouble. `auto` protects less, since it can recall what it cleared: the newest `auto_protect` tokens, and what is not out of
+    the trouble; `estimator` is what it counts by. `auto` protects less, since it can recall what it cleared: the newest `auto_protect` tokens, and what is not out of
     date in the newest `auto_turns`. It prunes on a warm cache only if that frees more than `minimum`, pays within `horizon` requests,
     and once carrying the tokens has cost `patience` times what the edit costs; never an output of fewer than `smallest` tokens, and
     even for nothing not less than `least` at once, unless the user or the window demands it.
@@ -32,6 +32,7 @@ class PruneSettings:
     protect: int = 40_000
     minimum: int = 20_000
     turns: int = 2
+    estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"
     auto_protect: int = 10_000
     auto_turns: int = 1
     horizon: float = 20.0
