@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from agentcli.context.cache import Health
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import Prices
-from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Title
+from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
 from agentcli.tools.jobs import Job
 
 
@@ -52,13 +52,17 @@ def job_lines(jobs: Sequence[Job], now: float) -> Sequence[str]:
 
 
 def acts(records: Iterable[Record]) -> Iterator[str]:
-    """What was done to a session unasked, as its records tell it: retries, compactions and prunes, oldest first."""
+    """What was done to a session unasked, as its records tell it: retries, waits, compactions, prunes and fallbacks, oldest first."""
     for record in records:
         match record.body:
             case Compaction(trigger=trigger, status="compressed") as body if trigger != "manual":
                 yield f"{_when(record)} Compaction: {body.tokens_before:,} → {body.tokens_after:,} tokens ({trigger}, {body.policy})"
             case Compaction(trigger=trigger, status=status) if trigger != "manual":
                 yield f"{_when(record)} Compaction: {status.replace('_', ' ')} ({trigger})"
+            case Retry(0, delay, reason):
+                yield f"{_when(record)} Waiting {delay:.0f} s: {reason}"
+            case Settings(why=why) if why:
+                yield f"{_when(record)} {why}"
             case Retry(attempt, delay, reason):
                 yield f"{_when(record)} Trying again in {delay:.0f} s (attempt {attempt}): {reason}"
             case Prune(call_ids=(), reason=reason):

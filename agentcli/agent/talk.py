@@ -24,11 +24,11 @@ from agentcli.context.check import check, ensure, mended
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import AgentError, Cause, LimitReached, ModelError
-from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Warned
+from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, ToolResult, Usage
 from agentcli.core.model import Model, Request, ToolSchema
-from agentcli.core.record import Body, Failure, Prune, Settings
+from agentcli.core.record import Body, Failure, Prune, Retry, Settings
 
 COUNT_PATIENCE = 5.0
 """Seconds that an exact count may take."""
@@ -220,6 +220,8 @@ class Talk:
         size = self.size()
         price = self.model.spec.cost(Usage(input=size)) or 0.0
         async for event in self.purse.pay(session, task, size, price, interrupt):
+            if isinstance(event, Waiting):
+                yield self.record(Retry(0, event.delay, event.reason))
             yield event
 
     def can_fall_back(self, error: ModelError) -> bool:
@@ -233,8 +235,9 @@ class Talk:
         former, self.model = self.model.spec.name, self._fallback
         self._recount()
         now = self.model.spec.name
-        yield self.record(Settings(now))
-        yield Noticed(f"{error} The session goes on with {now} (agent.fallback_model); /model {former} goes back.")
+        why = f"{error} The session goes on with {now} (agent.fallback_model); /model {former} goes back."
+        yield self.record(Settings(now, why=why))
+        yield Noticed(why)
 
     def drop_thinking(self, why: str) -> Event:
         """Leave out all thinking so far, since the provider no longer accepts it."""

@@ -106,8 +106,8 @@ def body_to_json(body: Body) -> Json:
             return {"items": [_todo_to_json(item) for item in items]}
         case Checkpoint(data):
             return {"data": dict(data)}
-        case Settings(model, mode, policy, system, tools):
-            plain: Json = {"model": model, "mode": mode, "policy": policy}
+        case Settings(model, mode, policy, system, tools, why):
+            plain: Json = {"model": model, "mode": mode, "policy": policy} | ({"why": why} if why else {})
             return plain | (
                 {"system": list(system), "tools": [dict(tool) for tool in tools]} if system or tools else {}
             )

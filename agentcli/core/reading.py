@@ -213,7 +213,7 @@ def _todo(raw: Mapping[str, Any]) -> TodoItem:
 
 def _settings(raw: Mapping[str, Any]) -> Settings:
     names = (text(raw, "model"), text(raw, "mode"), text(raw, "policy"))
-    return Settings(*names, items(raw, "system", str), items(raw, "tools", dict))
+    return Settings(*names, items(raw, "system", str), items(raw, "tools", dict), text(raw, "why"))
 
 
 def _failure(raw: Mapping[str, Any]) -> Failure:

@@ -132,7 +132,7 @@ class Unpin:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A request failed and was made again after `delay` seconds."""
+    """A request failed and was made again after `delay` seconds; at `attempt` 0 it was held back before it was made at all."""
 
     attempt: int
     delay: float
@@ -172,7 +172,8 @@ class Settings:
     """The model, mode or policy was switched. An empty field leaves the former value; `model` is `provider/id`.
 
     `system` and `tools` (as name, description, parameters) are what every request begins with: kept here so that a resumed
-    session sends the very same bytes, whatever has happened to instruction files and to this program in between.
+    session sends the very same bytes, whatever has happened to instruction files and to this program in between. `why` is set
+    where nobody asked for the switch.
     """
 
     model: str = ""
@@ -180,6 +181,7 @@ class Settings:
     policy: str = ""
     system: tuple[str, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

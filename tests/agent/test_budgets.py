@@ -10,6 +10,7 @@ from agentcli.context.settings import BudgetLimit, BudgetSettings, ContextSettin
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Waiting, Warned
 from agentcli.core.message import Text, Usage
+from agentcli.core.record import Retry
 from agentcli.providers.scripted import Reply, call, say
 from tests.agent.desks import Person, ended, messages, open_desk, say_to
 
@@ -34,6 +35,7 @@ def test_a_soft_budget_warns_once_slows_down_and_tells_the_model(tmp_path: Path)
     events = say_to(desk, "go")
     assert ended(events).ending == "done"
     assert any(isinstance(event, Waiting) for event in events)
+    assert any(isinstance(record.body, Retry) and "budget" in record.body.reason for record in desk.journal.records())
     assert sum(isinstance(event, Warned) for event in events) == 1
     told = [p.text for m in messages(desk) for p in m.parts if isinstance(p, Text) and p.synthetic]
     assert sum("of the task budget left" in text for text in told) == 1

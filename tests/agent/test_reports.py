@@ -12,7 +12,7 @@ from agentcli.context.limits import limits_of
 from agentcli.context.marks import prunes_from
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.core.model import Prices
-from agentcli.core.record import Body, Compaction, Prune, Record, Retry
+from agentcli.core.record import Body, Compaction, Prune, Record, Retry, Settings
 from agentcli.providers.scripted import call, say
 from tests.agent.desks import DEMO, open_desk
 
@@ -29,6 +29,9 @@ def test_acts_tells_what_was_done_unasked_and_nothing_that_was_asked_for() -> No
         Compaction("overflow", "failed_summary", "auto"),
         Prune(("a", "b"), 4_000, "The cache is cold after 9 minutes."),
         Prune((), 0, "thinking dropped: the provider refused it", drop_thinking_before=4),
+        Retry(0, 5.0, "a budget runs low"),
+        Settings("a/b", why="Overloaded. The session goes on with a/b."),
+        Settings("a/c"),
     ]
     assert list(acts(map(record, bodies))) == [
         "2026-11-20 10:20 Compaction: 9,000 → 2,000 tokens (auto, auto)",
@@ -36,6 +39,8 @@ def test_acts_tells_what_was_done_unasked_and_nothing_that_was_asked_for() -> No
         "2026-11-20 10:20 Compaction: failed summary (overflow)",
         "2026-11-20 10:20 Pruned 2 old outputs, 4,000 tokens. The cache is cold after 9 minutes.",
         "2026-11-20 10:20 thinking dropped: the provider refused it",
+        "2026-11-20 10:20 Waiting 5 s: a budget runs low",
+        "2026-11-20 10:20 Overloaded. The session goes on with a/b.",
     ]
 
 

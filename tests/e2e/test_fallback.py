@@ -35,6 +35,8 @@ def test_the_other_provider_goes_on_where_the_first_one_gave_up(program: Program
         assert FIRST in told
         kinds = [(r["provider"], r["model"]) for r in program.records() if r.get("role") == "assistant"]
         assert kinds == [tuple(FIRST.split("/")), tuple(OTHER.split("/"))]
+        [switched] = [record["why"] for record in program.records() if record["kind"] == "settings" and "why" in record]
+        assert switched == told
         assert program.ask("resume", "--last", "-p", "and now?").code == 0
         assert server.requests[-1].wire == "google"
 
