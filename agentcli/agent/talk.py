@@ -179,6 +179,7 @@ class Talk:
             options=self.options,
             max_output=manner.max_output,
             counts=self.counts,
+            milestone=self.room.settings.cache.milestone,
         )
 
     def _checked(self, request: Request) -> Request:

@@ -9,11 +9,11 @@ from typing import Any
 
 from agentcli.agent.desk import OpenDesk
 from agentcli.context.limits import limits_of
-from agentcli.context.settings import ContextSettings, PruneSettings
+from agentcli.context.settings import CacheSettings, ContextSettings, PruneSettings
 from agentcli.core.errors import ContextError, ModelError
 from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded
 from agentcli.core.message import Message
-from agentcli.core.model import Request, Step
+from agentcli.core.model import Breakpoint, Request, Step
 from agentcli.providers.scripted import Reply, Scripted, call, say
 from agentcli.sessions.memory import MemorySession
 from tests.agent.desks import DEMO, ended, open_desk, say_to
@@ -75,6 +75,23 @@ def test_close_to_a_mark_the_provider_is_asked_for_its_count(tmp_path: Path) -> 
     far.talk.model = model
     say_to(far, "go")
     assert len(asked) == 2
+
+
+def test_what_counts_as_a_milestone_of_the_cache_is_set(tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_text(lines("f", 100))
+    places = []
+    for milestone in (500, 50_000):
+        seen: list[Request] = []
+
+        def script(request: Request, seen: list[Request] = seen) -> Reply:
+            seen.append(request)
+            return say("", call("read", file_path="f.txt")) if len(seen) == 1 else say("Go on.")
+
+        context = ContextSettings(cache=CacheSettings(milestone=milestone))
+        desk = open_desk(tmp_path, script, model=replace(DEMO, cache_minimum=10), context=context)
+        say_to(desk, "Read it.", "And?", "And?")
+        places.append(Breakpoint(2, 0) in seen[-1].breakpoints)
+    assert places == [True, False]
 
 
 # A compaction below the marks, which only its price speaks for

@@ -298,6 +298,14 @@ def test_sliding_begins_when_the_window_of_messages_is_full() -> None:
     assert len(made.kept) == 12
 
 
+def test_sliding_never_holds_more_messages_than_it_may_ever_keep() -> None:
+    settings = ContextSettings(sliding=SlidingSettings(max_history=30))
+    assert planned("sliding", talk(*[5] * 30), settings, forced=False).trigger is None
+    assert planned("sliding", talk(*[5] * 31), settings, forced=False).trigger == "hard"
+    less = replace(settings, sliding=replace(settings.sliding, window=20))
+    assert planned("sliding", talk(*[5] * 21), less, forced=False).trigger == "hard"
+
+
 def test_sliding_keeps_calls_with_their_results_at_both_edges() -> None:
     story = steps(60, 300)
     made = planned("sliding", story, ContextSettings(sliding=SlidingSettings(primers=2, recents=20)))

@@ -137,6 +137,7 @@ def _shared_prefix(task: Task, brief: Brief, secretary: Secretary, closing: str)
         brief.main,
         options=brief.options,
         counts=brief.counts,
+        milestone=brief.settings.cache.milestone,
     )
     order = Text(f"{prompt(task.policy.prompt)}\n\n{closing}", synthetic=True, source="compactor")
     turns = request.turns

@@ -233,7 +233,8 @@ class _Player:
         self.played = replace(self.played, cost=self.played.cost + cost, summary_cost=self.played.summary_cost + cost)
 
     def request(self) -> tuple[Request, int]:
-        request = assemble(self.shown, self.system, self.tools, self.model, counts=self.counts)
+        milestone = self.setup.settings.cache.milestone
+        request = assemble(self.shown, self.system, self.tools, self.model, counts=self.counts, milestone=milestone)
         if self.edited:
             self.broken |= {violation.invariant for violation in check(request, self.shown)}
             self.edited = False

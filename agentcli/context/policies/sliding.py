@@ -26,7 +26,8 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
     budget = rules.budget or rules.task_budget or limits.usable
     budget = min(budget, limits.usable)
     messages = stretch(view)
-    full, many = before >= budget * rules.trigger, bool(rules.window) and len(messages) > rules.window
+    most = min(filter(None, (rules.window, rules.max_history)), default=len(messages))
+    full, many = before >= budget * rules.trigger, len(messages) > most
     if not forced and not (settings.autocompact and (full or many)):
         return nothing(
             POLICY, view, before, f"{before:,} of {budget:,} tokens are in use, less than {rules.trigger:.0%}."
