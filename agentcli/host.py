@@ -71,7 +71,7 @@ class TerminalHost:
             case "budget":
                 return desk.budget_report() if isinstance(desk, OpenDesk) else []
 
-    def export(self, desk: Desk, form: Literal["md", "json"]) -> str:
+    def export(self, desk: Desk, form: Literal["md", "json", "html"]) -> str:
         """The whole session as a text, secrets redacted."""
         from agentcli.sessions.exporting import collect, export
 

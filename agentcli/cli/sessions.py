@@ -121,9 +121,14 @@ def export(
 
     if format not in get_args(ExportFormat):
         raise UsageError(f"There is no format {format!r}. There are: {', '.join(get_args(ExportFormat))}.")
-    text = write(collect(_read(selector, cwd)), cast(ExportFormat, format), redacted=not keep_secrets)
+    contents = Ground(Options(cwd=cwd)).config.checkpoints.export_bytes if format == "json" and keep_secrets else 0
+    source = collect(_read(selector, cwd), contents)
+    text = write(source, cast(ExportFormat, format), redacted=not keep_secrets, say=_aside)
     if output:
-        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
+        try:
+            Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise InputError(f"{output} cannot be written: {error.strerror}. Say another file with -o.") from error
         say(f"Written to {output}.")
     else:
         print(safe(text) if sys.stdout.isatty() else text)
@@ -142,7 +147,7 @@ def import_file(file: Path, name: str = "", cwd: Cwd = "") -> None:
     if name:
         ground.store.rename(info, name)
     for note in imported.notes:
-        print(f"note: {safe(note)}", file=sys.stderr)
+        _aside(note)
     say(info.id)
 
 
@@ -174,6 +179,10 @@ def check(
         say(f"{sum(report.ok for report in reports)} of {len(reports)} sessions are sound.")
     if not all(report.ok for report in reports):
         raise typer.Exit(1)
+
+
+def _aside(note: str) -> None:
+    print(f"note: {safe(note)}", file=sys.stderr)
 
 
 def _read(selector: str, cwd: str) -> Session:

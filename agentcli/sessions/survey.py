@@ -36,12 +36,16 @@ _FRESH = 50_000_000  # nanoseconds: a file written this recently may be written 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointLimits:
-    """How much is covered. Sizes in bytes: of one file, of all that one session keeps; `seconds` for one look at a workspace."""
+    """How much is covered. Sizes in bytes: of one file, of all that one session keeps; `seconds` for one look at a workspace.
+
+    `export_bytes` is how much of it, newest first, an export without redaction takes along.
+    """
 
     file_bytes: int = 5_000_000
     total_bytes: int = 500_000_000
     files: int = 20_000
     seconds: float = 3.0
+    export_bytes: int = 50_000_000
 
 
 LIMITS = CheckpointLimits()

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,10 +16,13 @@ from hypothesis import strategies as st
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.message import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Compaction, Failure, Prune, Undo
+from agentcli.sessions.changes import Changes
 from agentcli.sessions.disk import Disk
 from agentcli.sessions.exporting import ExportFormat, collect, export
 from agentcli.sessions.importing import Imported, plant, read
+from agentcli.sessions.info import Info
 from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
@@ -116,6 +120,98 @@ def test_a_redacted_export_opens_too_and_says_what_it_is(store: Store, tmp_path:
     again = store.open(info.project_id, info.id)
     assert (again.notes, [record.kind for record in again.records()]) == ((), ["message", "message"])
     again.close()
+
+
+def worked_on(store: Store, code: Path) -> Session:
+    """A session whose agent changed text and a picture, ran a command, and was told something large."""
+    (code / "a.py").write_text("a = 1\n")
+    (code / "logo.png").write_bytes(b"\x89PNG\xff\x00")
+    session = store.create(code, model="anthropic/opus")
+    changes = Changes(session, store.checkpoints(session, [code]))
+    session.append(user("change it"))
+    session.keep_output("input-2", "all that was pasted\n")
+    with changes.edits([code / "a.py", code / "logo.png"], ["c1"]):
+        (code / "a.py").write_text(f"key = '{SECRET}'\n")
+        (code / "logo.png").write_bytes(b"\x89PNG\xfe\x00")
+    session.append(agent("done"))
+    with changes.command(["c2"]):
+        (code / "made.txt").write_text("by a command")
+    session.close()
+    return session
+
+
+def moved(store: Store, tmp_path: Path, session: Session, contents: int, **how: Any) -> tuple[Info, list[str]]:
+    """A session exported and imported again, and what the export lacks."""
+    said: list[str] = []
+    file = tmp_path / "export.json"
+    file.write_text(export(collect(session, contents), "json", say=said.append, **how))
+    imported = read(file)
+    return plant(store.root, imported, tmp_path), [*said, *imported.notes]
+
+
+def test_json_brings_back_all_that_undo_and_rewind_need(store: Store, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    session = worked_on(store, code)
+    info, said = moved(store, tmp_path, session, 1_000_000, redacted=False)
+    assert said == []
+    shutil.rmtree(store.folder(session.info))
+    again = store.open(info.project_id, info.id)
+    assert again.output("input-2.txt") == "all that was pasted\n"
+    changes = Changes(again, store.checkpoints(again, [code]))
+    assert not changes.rewind(1).skipped
+    assert sorted(path.name for path in code.iterdir()) == ["a.py", "logo.png"]
+    assert (code / "a.py").read_text() == "a = 1\n"
+    assert (code / "logo.png").read_bytes() == b"\x89PNG\xff\x00"
+    changes.redo()
+    assert SECRET in (code / "a.py").read_text()
+    assert (code / "made.txt").read_text() == "by a command"
+    again.close()
+
+
+def test_an_export_says_which_states_of_files_it_lacks(store: Store, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    session = worked_on(store, code)
+    _, said = moved(store, tmp_path, session, 20, redacted=False)
+    assert len(said) == 1
+    assert "over 20 bytes (checkpoints.export_bytes)" in said[0]
+    assert len(json.loads((tmp_path / "export.json").read_text())["left_out"]) > 0
+    _, said = moved(store, tmp_path, session, 1_000_000)
+    assert "states of files, which /undo and /rewind need, are left out" in said[0]
+    assert SECRET not in (tmp_path / "export.json").read_text()
+
+
+def test_a_state_of_a_file_that_was_tampered_with_is_not_taken_over(store: Store, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    raw = json.loads(export(collect(worked_on(store, code), 1_000), "json", redacted=False))
+    key = next(key for key, held in raw["contents"].items() if held.get("text") == "a = 1\n")
+    raw["contents"][key]["text"] = "a = 666\n"
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps(raw))
+    imported = read(file)
+    assert key not in imported.contents
+    assert "is not what was exported" in imported.notes[0]
+
+
+def test_a_session_that_lost_a_record_is_moved_with_its_gap_and_its_bytes(store: Store, tmp_path: Path) -> None:
+    session = store.create(tmp_path)
+    for text in ("one", "two", "three"):
+        session.append(user(text))
+    session.close()
+    records = store.folder(session.info) / "records"
+    next(records.glob("000002-*")).unlink()
+    newest = next(records.glob("000003-*"))
+    newest.write_text(json.dumps(json.loads(newest.read_text()), indent=2))  # as another program may write it
+    damaged = store.open(session.info.project_id, session.id, read_only=True)
+    info, said = moved(store, tmp_path, damaged, 0, redacted=False)
+    assert said == []
+    copy = store.folder(info) / "records"
+    assert {path.name: path.read_bytes() for path in copy.iterdir()} == {
+        path.name: path.read_bytes() for path in records.iterdir()
+    }
+    assert any("record 2 is missing" in note for note in store.open(info.project_id, info.id, read_only=True).notes)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from agentcli.context.redact import redact
+from agentcli.core.record import Checkpoint
 from agentcli.sessions.exporting.archive import to_json
 from agentcli.sessions.exporting.source import Source, collect
 
@@ -13,17 +15,48 @@ ExportFormat = Literal["json", "md", "html"]
 __all__ = ["ExportFormat", "Source", "collect", "export"]
 
 
-def export(source: Source, form: ExportFormat, *, redacted: bool = True) -> str:
-    """The text of the file. Secrets are taken out unless `redacted` is false; only then is JSON free of any loss."""
-    clean = redact if redacted else str
+def export(
+    source: Source, form: ExportFormat, *, redacted: bool = True, say: Callable[[str], object] = lambda note: None
+) -> str:
+    """The text of the file. Secrets are taken out unless `redacted` is false; only then is JSON free of any loss.
+
+    `say` hears, in words for people, what the file lacks.
+    """
+    changed = 0
+
+    def cleaned(text: str) -> str:
+        nonlocal changed
+        clean = redact(text)
+        changed += clean != text
+        return clean
+
+    clean = cleaned if redacted else str
     match form:
         case "json":
-            return to_json(source, redact if redacted else None)
+            text = to_json(source, cleaned if redacted else None)
         case "md":
             from agentcli.sessions.exporting.markdown import to_markdown
 
-            return to_markdown(source, clean)
+            text = to_markdown(source, clean)
         case "html":
             from agentcli.sessions.exporting.html import to_html
 
-            return to_html(source, clean)
+            text = to_html(source, clean)
+    for note in _lacks(source, form, redacted, changed):
+        say(note)
+    return text
+
+
+def _lacks(source: Source, form: ExportFormat, redacted: bool, changed: int) -> list[str]:
+    notes = []
+    if changed:
+        notes.append(f"Secrets were taken out of {changed:,} texts; --keep-secrets leaves them in.")
+    if form == "json" and redacted and any(isinstance(record.body, Checkpoint) for record, _ in source.records):
+        notes.append(
+            "The states of files, which /undo and /rewind need, are left out since they may hold secrets; "
+            "--keep-secrets takes them along."
+        )
+    if form == "json" and source.left_out:
+        why = "; ".join(sorted(set(source.left_out.values())))
+        notes.append(f"The states of {len(source.left_out):,} files are left out, so /undo will not find them: {why}.")
+    return notes

@@ -1,7 +1,8 @@
-"""The JSON export: every record as it stands in its file."""
+"""The JSON export: every record as it stands in its file, with the outputs and states of files that belong to it."""
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -11,25 +12,46 @@ from agentcli.sessions.exporting.story import Clean
 from agentcli.sessions.importing.recognise import EXPORT
 from agentcli.sessions.info import info_to_json
 
-VERSION = 1
+VERSION = 2
+"""Version 1 had no states of files, and refused sessions with a missing record."""
 _OPAQUE = frozenset({"schema", "seq", "id", "time", "kind", "prev", "call_id", "data", "signature", "meta", "mime"})
 """Fields that hold no words: pictures, signatures and names that something else refers to."""
 
 
 def to_json(source: Source, clean: Clean | None = None) -> str:
-    """One JSON object. Without `clean` the import gives back the very same records, byte for byte."""
+    """One JSON object. Without `clean` the import gives back the very same records, outputs and states of files, byte for byte."""
     records = [_raw(data, clean) for _, data in source.records]
     outputs = {name: clean(text) if clean else text for name, text in source.outputs.items()}
     session = info_to_json(source.info)
     if clean:
         session |= {name: clean(session[name]) for name in ("title", "name")}
-    head = {"format": EXPORT, "version": VERSION, "redacted": clean is not None, "session": session}
-    return dumps({**head, "records": records, "outputs": outputs}) + "\n"
+    there = {record.seq for record, _ in source.records}
+    head = {
+        "format": EXPORT,
+        "version": VERSION,
+        "redacted": clean is not None,
+        "missing": [seq for seq in range(1, source.info.records + 1) if seq not in there],
+        "left_out": dict(source.left_out),
+        "session": session,
+    }
+    # A content that is cleaned is another: no change could be undone with it.
+    contents = {} if clean else {key: _content(data) for key, data in source.contents.items()}
+    return dumps({**head, "records": records, "outputs": outputs, "contents": contents}) + "\n"
 
 
 def _raw(data: bytes, clean: Clean | None) -> Any:
+    """A record as JSON; as text where its file is not written as this program writes it."""
     raw = json.loads(data)
-    return _cleaned(raw, clean) if clean else raw
+    if clean:
+        return _cleaned(raw, clean)
+    return raw if (dumps(raw) + "\n").encode("utf-8") == data else data.decode("utf-8")
+
+
+def _content(data: bytes) -> dict[str, str]:
+    try:
+        return {"text": data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode("ascii")}
 
 
 def _cleaned(value: Any, clean: Clean) -> Any:

@@ -2,38 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from agentcli.core.codec import encode
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
-from agentcli.core.record import Record
+from agentcli.core.record import Checkpoint, Record
 from agentcli.sessions.info import Info, note
 from agentcli.sessions.records import Shelf, digest
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A session at a glance, its records with the bytes of their files, and the whole outputs that were kept, by file name."""
+    """A session at a glance, its records with the bytes of their files, and the whole outputs that were kept, by file name.
+
+    `contents` are states of files by their SHA-256, which `/undo` and `/rewind` need; `left_out` says why one is not among them.
+    """
 
     info: Info
     records: tuple[tuple[Record, bytes], ...]
     outputs: Mapping[str, str] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-def collect(journal: Journal) -> Source:
-    """All that a journal holds. What cannot be read is left out, as it is on resume."""
+def collect(journal: Journal, contents: int = 0) -> Source:
+    """All that a journal holds, with at most so many bytes of file contents. What cannot be read is left out, as it is on resume."""
     shelf = Shelf(journal.folder / "records") if journal.folder else None
     info = Info(journal.id, "", "")
     records: list[tuple[Record, bytes]] = []
-    outputs: dict[str, str] = {}
+    names = _names_of_outputs(journal.folder)
     for record in journal.records():
         data = (shelf and shelf.read(record.seq)) or encode(record)
         records.append((record, data))
         info = note(info, record, digest(data))
         if isinstance(record.body, ToolResult) and record.body.output_file:
-            name = record.body.output_file.rsplit("/", 1)[-1]
-            outputs[name] = journal.output(record.body.output_file)
+            names[record.body.output_file.rsplit("/", 1)[-1]] = record.body.output_file
     own = getattr(journal, "info", None)
-    return Source(own if isinstance(own, Info) else info, tuple(records), outputs)
+    outputs = {name: journal.output(path) for name, path in names.items()}
+    known, left_out = _contents(journal.folder, [record for record, _ in records], contents)
+    return Source(own if isinstance(own, Info) else info, tuple(records), outputs, known, left_out)
+
+
+def _names_of_outputs(folder: Path | None) -> dict[str, str]:
+    """All that was kept, with what no result names: large input lies there, too."""
+    if folder is None:
+        return {}
+    return {path.name: path.name for path in sorted((folder / "outputs").glob("*.txt"))}
+
+
+def _contents(folder: Path | None, records: list[Record], limit: int) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The contents that the records of changes name, newest first as far as the limit goes, and why others are not there."""
+    from agentcli.sessions.disk import DISK
+    from agentcli.sessions.objects import Objects
+
+    known: dict[str, bytes] = {}
+    left_out: dict[str, str] = {}
+    if folder is None or not limit:
+        return known, left_out
+    objects = Objects(folder / "checkpoints" / "objects", DISK)
+    left = limit
+    for key in dict.fromkeys(_named(records)):
+        data = objects.get(key)
+        if data is None:
+            left_out[key] = "its content is lost"
+        elif len(data) > left:
+            left_out[key] = f"all contents together are over {limit:,} bytes (checkpoints.export_bytes)"
+        else:
+            known[key] = data
+            left -= len(data)
+    return known, left_out
+
+
+def _named(records: list[Record]) -> Iterator[str]:
+    for record in reversed(records):
+        if not isinstance(record.body, Checkpoint):
+            continue
+        for side in ("before", "after"):
+            with contextlib.suppress(AttributeError, TypeError, KeyError):
+                yield from (str(state["sha256"]) for state in record.body.data[side].values() if state is not None)

@@ -9,6 +9,7 @@ from typing import Literal
 from agentcli.core.codec import body_from_json, body_to_json
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import KINDS, Body, Failure, Settings, Title, Todo, Trigger
+from agentcli.sessions.info import Parent
 
 Format = Literal["agentcli", "pi", "claude-code", "gemini-cli", "codex"]
 Timed = tuple[str, Body]
@@ -21,7 +22,7 @@ class Imported:
 
     `time` is when the session began, `model` is `provider/id`, `notes` are lines for people about what could not be taken over as it
     was. `raw` holds the very bytes of the records and `outputs` the kept outputs by file name, for a session of our own that was
-    exported unchanged; both are empty otherwise.
+    exported unchanged; `contents` are states of files by their SHA-256, `parent` is where a fork came from. All are empty otherwise.
     """
 
     format: Format
@@ -34,6 +35,8 @@ class Imported:
     notes: tuple[str, ...] = ()
     raw: tuple[bytes, ...] = ()
     outputs: Mapping[str, str] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    parent: Parent | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentcli.core.codec import Damaged, decode, dumps
@@ -26,14 +27,19 @@ def read(lines: Iterable[str]) -> Imported:
         whole = json.loads(text)
     except ValueError as error:
         raise InputError(f"line {getattr(error, 'lineno', 1)}: not JSON ({error})") from error
+    notes: list[str] = []
     with reading("the export"):
         info = decode_info(dumps(whole["session"]).encode("utf-8"))
         files = [_bytes(raw) for raw in whole["records"]]
         outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
+        contents = dict(_contents(whole.get("contents") or {}, notes))
+        missing = {int(seq) for seq in whole.get("missing") or ()}
     records = [_record(data, place) for place, data in enumerate(files, 1)]
-    if not _gapless(records):
-        raise InputError("records are missing from the export: what refers to them would mean others")
     unbroken = _unbroken(records, files)
+    if not _complete(records, missing if unbroken else set()):
+        raise InputError("records are missing from the export: what refers to them would mean others")
+    if not unbroken:
+        notes.append("the export was changed, for one by redaction: its records are chained anew")
     history = fold(records)
     return Imported(
         "agentcli",
@@ -43,14 +49,26 @@ def read(lines: Iterable[str]) -> Imported:
         info.time.created,
         tuple((record.time, record.body) for record in records),
         info.name,
-        () if unbroken else ("the export was changed, for one by redaction: its records are chained anew",),
+        tuple(notes),
         tuple(files) if unbroken else (),
         outputs,
+        contents,
+        info.parent,
     )
 
 
 def _bytes(raw: Any) -> bytes:
-    return (dumps(raw) + "\n").encode("utf-8")
+    return raw.encode("utf-8") if isinstance(raw, str) else (dumps(raw) + "\n").encode("utf-8")
+
+
+def _contents(raw: Mapping[str, Mapping[str, str]], notes: list[str]) -> Iterator[tuple[str, bytes]]:
+    """States of files by their SHA-256; one that is something else is left out with a note."""
+    for key, held in raw.items():
+        data = base64.b64decode(held["base64"]) if "base64" in held else held["text"].encode("utf-8", "surrogatepass")
+        if digest(data) == key:
+            yield key, data
+        else:
+            notes.append(f"the state of a file ({key:.12}) is not what was exported: it is left out")
 
 
 def _record(data: bytes, place: int) -> Record:
@@ -60,11 +78,16 @@ def _record(data: bytes, place: int) -> Record:
         raise InputError(f"record {place}: {error}") from error
 
 
-def _gapless(records: Sequence[Record]) -> bool:
-    return [record.seq for record in records] == list(range(1, len(records) + 1))
+def _complete(records: Sequence[Record], missing: set[int]) -> bool:
+    """Whether all records are there but those that the export itself says were lost before."""
+    there = [record.seq for record in records]
+    last = max([*there, *missing], default=0)
+    return there == [seq for seq in range(1, last + 1) if seq not in missing]
 
 
 def _unbroken(records: Sequence[Record], files: Sequence[bytes]) -> bool:
-    """Whether each record names the SHA-256 of the one before it."""
-    claims = [record.prev for record in records]
-    return claims == ["", *map(digest, files[:-1])]
+    """Whether each record names the SHA-256 of the one before it, as far as that one is there."""
+    before = {record.seq: digest(data) for record, data in zip(records, files, strict=True)}
+    return all(record.prev == before.get(record.seq - 1, record.prev) for record in records) and (
+        not records or records[0].seq > 1 or not records[0].prev
+    )

@@ -30,7 +30,7 @@ def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> I
     home = Path(imported.cwd) if imported.cwd and Path(imported.cwd).is_dir() else here
     directory = str(Path(os.path.realpath(home)))
     born = Times(created=imported.time or stamp())
-    info = Info(new_id(), project_id(Path(directory)), directory, version=__version__, time=born)
+    info = Info(new_id(), project_id(Path(directory)), directory, imported.parent, version=__version__, time=born)
     folder = root / info.project_id / info.id
     draft = folder.with_name(f".{info.id}.importing")
     try:
@@ -56,6 +56,10 @@ def _write(draft: Path, info: Info, imported: Imported, disk: Disk) -> Info:
     for name, text in imported.outputs.items():
         data = text.encode("utf-8", "backslashreplace")
         write_file(disk, draft / "outputs" / Path(name).name, data, durable=False)
+    for key, content in imported.contents.items():
+        place = draft / "checkpoints" / "objects" / key[:2] / key[2:]
+        make_folder(disk, place.parent)
+        write_file(disk, place, content, durable=False)
     info = replace(info, shelf=Shelf(shelf).mark())
     write_file(disk, draft / "session.json", encode_info(info), durable=False)
     return info

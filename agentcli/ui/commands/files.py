@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -9,6 +10,8 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.resources import prompt
 from agentcli.ui.commands.offers import Exports, Restores
 from agentcli.ui.commands.stage import Stage
+
+_FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html"}
 
 
 async def undo(stage: Stage, _: str) -> None:
@@ -24,13 +27,13 @@ async def redo(stage: Stage, _: str) -> None:
 async def export(stage: Stage, name: str) -> None:
     """Write this session down: /export [FILE]
 
-    A name that ends in .json gives JSON, any other Markdown; without one it is named after the session.
+    A name that ends in .json gives JSON, one in .html a page, any other Markdown; without one it is named after the session.
     """
     host = stage.host
     if not isinstance(host, Exports):
         raise UsageError("Sessions cannot be exported from here; use `agentcli sessions export`.")
     file = stage.desk.cwd / Path(name or f"{stage.desk.journal.id}.md").expanduser()
-    form: Literal["md", "json"] = "json" if file.suffix == ".json" else "md"
+    form: Literal["md", "json", "html"] = _FORMS.get(file.suffix, "md")
     if file.exists() and not await stage.confirm(f"{file} exists. Replace it?"):
         return
     text = host.export(stage.desk, form)
@@ -38,7 +41,7 @@ async def export(stage: Stage, name: str) -> None:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{file} cannot be written: {error.strerror}. Say another: /export FILE") from error
-    stage.say(f"Wrote {file}, {len(text):,} characters.")
+    stage.say(f"Wrote {file}, {len(text):,} characters, secrets redacted.")
 
 
 async def init(stage: Stage, wishes: str) -> None:

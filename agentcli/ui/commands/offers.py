@@ -24,7 +24,7 @@ class Reports(Protocol):
 class Exports(Protocol):
     """A host that can write a session down."""
 
-    def export(self, desk: Desk, form: Literal["md", "json"]) -> str:
+    def export(self, desk: Desk, form: Literal["md", "json", "html"]) -> str:
         """The whole session as a text."""
         ...
 
