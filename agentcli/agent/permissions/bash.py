@@ -12,8 +12,9 @@ from agentcli.agent.permissions.nested import WRAPPERS, Contents, contents, spel
 from agentcli.agent.permissions.ordinary import INTERPRETERS, NETWORK, is_ordinary
 from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
 from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.plain import NotPlain, read_plain
 from agentcli.agent.permissions.rules import Rule, command_pattern, exact
-from agentcli.agent.permissions.shell import UNKNOWN, Command, NotPlain, Part, read_plain
+from agentcli.agent.permissions.shell import UNKNOWN, Command, Part
 from agentcli.agent.permissions.table import READERS
 
 _REWRITING = frozenset({"sed", "sort", "uniq", "awk", "gawk", "mawk", "tree", "command", "cd", "xxd"})

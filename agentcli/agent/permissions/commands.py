@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +11,12 @@ from agentcli.agent.permissions.git_table import GIT_READERS
 from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
 from agentcli.agent.permissions.place import Place, resolved
 from agentcli.agent.permissions.scripts import find_reads
+from agentcli.agent.permissions.searches import objection, search_of
 from agentcli.agent.permissions.shapes import Found, fit
 from agentcli.agent.permissions.shell import Command
 from agentcli.agent.permissions.table import READERS
 
-_PRIVATE_SAMPLES = (".env", ".env.local", ".env.production", ".envrc")
+_BRACKETS = {"[": "]", "[[": "]]"}
 _STREAMS = frozenset({"-", os.devnull})
 
 
@@ -50,17 +50,23 @@ def _read_only(command: Command, folders: tuple[Path, ...], place: Place) -> Rea
     if not command.bare:
         return Reading("the command's name is quoted or escaped")
     name, *arguments = command.words
+    if name in _BRACKETS:
+        if arguments[-1:] != [_BRACKETS[name]]:
+            return Reading(f"{name} without {_BRACKETS[name]}")
+        name, arguments = "test", arguments[:-1]
     if name == "cd":
         return _cd(arguments, folders, place)
     if name == "git":
         return _git(arguments, folders, place)
-    if name == "find":
+    if name == "find" and arguments not in (["--version"], ["--help"]):
         found = find_reads(arguments)
         return Reading(found) if isinstance(found, str) else _values(found, folders, place)
     if "/" in name:
         return Reading(f"{name} is called by its path")
     if name not in READERS:
         return Reading(f"{name} is not known to only read")
+    if arguments in (["--version"], ["--help"]) and not any(shape.unless for shape in READERS[name]):
+        return Reading()
     fitting = fit(READERS[name], arguments)
     if isinstance(fitting, str):
         return Reading(f"{name}: {fitting}")
@@ -114,13 +120,22 @@ def _git(arguments: list[str], folders: tuple[Path, ...], place: Place) -> Readi
 def _values(found: Found, folders: tuple[Path, ...], place: Place) -> Reading:
     worst = Reading()
     for kind, value in found:
-        if kind in ("path", "rev", "archive") and value not in _STREAMS:
+        if kind == "glob" and (named := _glob_names_protected(value)):
+            worst = _first(worst, Reading(f"{named} is protected", protected=True))
+        if kind in ("path", "rev", "range", "archive") and value not in _STREAMS:
             for folder in folders:
                 worst = _first(worst, _value(kind, value, folder, place))
     return worst
 
 
+def _glob_names_protected(glob: str) -> str:
+    plain = glob.replace("\\", "")
+    return "" if glob.startswith("!") else names_protected(plain, write=False) or could_name_protected(plain)
+
+
 def _value(kind: str, value: str, folder: Path, place: Place) -> Reading:
+    if kind == "range":
+        value = value.rpartition(":")[2]
     verdict = judge_path(value, place, write=False, cwd=folder)
     if verdict.verdict != "free":
         return Reading(verdict.why, verdict.verdict == "protected")
@@ -138,56 +153,9 @@ def _present(names: Sequence[str], folders: tuple[Path, ...]) -> str:
 
 def _recursion(name: str, arguments: list[str], found: Found, folders: tuple[Path, ...], place: Place) -> Reading:
     """Whether a search through a tree would come upon a file that must not be read unasked."""
-    if not _searches_hidden(name, arguments, found):
+    search = search_of(name, arguments, found)
+    if search is None:
         return Reading()
     operands = [value for kind, value in found if kind == "path"] or ["."]
-    for folder in folders:
-        for operand in operands:
-            if private := _private_file(folder / operand, place.limits.walk):
-                return Reading(f"the search would read {private}, which is protected", protected=True)
-    return Reading()
-
-
-def _searches_hidden(name: str, arguments: list[str], found: Found) -> bool:
-    options = [word for word in arguments if word.startswith("-")]
-    short = "".join(word[1:] for word in options if not word.startswith("--"))
-    globs = [value for kind, value in found if kind == "glob" and not value.startswith("!")]
-    match name:
-        case "grep" | "egrep" | "fgrep":
-            recursive = "r" in short or "--recursive" in options
-            return recursive and (not globs or any(map(_matches_private, globs)))
-        case "rg":
-            hidden = "." in short or "u" in short or not {"--hidden", "--unrestricted"}.isdisjoint(options)
-            return hidden or any(map(_matches_private, globs))
-        case "diff":
-            return "r" in short or "--recursive" in options
-        case _:
-            return False
-
-
-def _matches_private(glob: str) -> bool:
-    last = glob.rpartition("/")[2]
-    return "{" in last or any(fnmatch.fnmatchcase(sample, last) for sample in _PRIVATE_SAMPLES)
-
-
-def _private_file(top: Path, limit: int) -> str:
-    """The first protected file below a folder, breadth first, within `limit` entries."""
-    waiting, seen = [top], 0
-    while waiting and seen < limit:
-        for entry in _entries(waiting.pop(0)):
-            seen += 1
-            if names_protected(entry.name, write=False):
-                return entry.path
-            if entry.is_dir(follow_symlinks=False) and entry.name != ".git":
-                waiting.append(Path(entry.path))
-            if seen >= limit:
-                break
-    return ""
-
-
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            yield from entries
-    except OSError:
-        return
+    why, protected = objection(search, [folder / operand for folder in folders for operand in operands], place)
+    return Reading(why, protected)

@@ -16,7 +16,7 @@ _DIFF = """
 _LOG = (
     _DIFF
     + """
--gncmitEFP -n:number -L:text --oneline --graph --all --decorate[=word] --no-decorate --pretty[=format] --format=format
+-gncmitEFP -n:number -L:range --oneline --graph --all --decorate[=word] --no-decorate --pretty[=format] --format=format
 --abbrev-commit --no-abbrev-commit --follow --max-count=number --skip=number --since=text --after=text --until=text --before=text
 --author=text --committer=text --grep=text --invert-grep --all-match --regexp-ignore-case --extended-regexp --fixed-strings
 --perl-regexp --merges --no-merges --first-parent --reverse --branches[=text] --tags[=text] --remotes[=text] --date=text
@@ -28,7 +28,7 @@ _LOG = (
 _GIT_GREP = """
 -nilLcwvEFGPIhHopqWaz -NUM -A:number -B:number -C:number -m:number --line-number --ignore-case --files-with-matches --name-only
 --count --word-regexp --extended-regexp --fixed-strings --perl-regexp --all-match --break --heading --show-function --cached
---untracked --column --color[=word] --no-color --max-depth=number --max-count=number --after-context=number
+--column --color[=word] --no-color --max-depth=number --max-count=number --after-context=number
 --before-context=number --context=number --only-matching --full-name --exclude-standard --function-context --invert-match --quiet
 """
 _REFS = """
@@ -90,7 +90,8 @@ GIT_READERS: dict[str, tuple[Shape, ...]] = {
     "remote": (Shape("-v --verbose"), Shape("", "=get-url word")),
     "stash": (Shape(_LOG, "=list"), Shape(_DIFF + " --include-untracked", "=show rev?")),
     "rev-parse": (Shape(_GIT_REV_PARSE, "rev*"),),
-    "rev-list": (Shape(_LOG + " --count --objects --disk-usage", "rev*"),),
+    "rev-list": (Shape(_LOG + " --count --objects --disk-usage --max-parents=number --min-parents=number", "rev*"),),
+    "help": (Shape(),),
     "ls-files": (Shape(_GIT_LS_FILES, "rev*"),),
     "ls-tree": (Shape("-drtlz --name-only --name-status --long --full-name --full-tree --abbrev=number", "rev rev*"),),
     "cat-file": (Shape("-pets", "rev", needs="-p -e -t -s"), Shape("", "=blob|tree|commit|tag rev")),

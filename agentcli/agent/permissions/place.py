@@ -14,13 +14,13 @@ from agentcli.agent.permissions.git import GitFacts, git_facts
 class CommandLimits:
     """How much shell a decision looks at; a longer command is refused, one of more parts than `parts` always asks.
 
-    `walk` is how many directory entries a recursive search may be scanned for protected files before it is let run.
+    `walk` is how many directory entries are looked at for protected files before a search through hidden files; beyond that it asks.
     """
 
     characters: int = 10_000
     commands: int = 200
     parts: int = 50
-    walk: int = 1_000
+    walk: int = 5_000
 
 
 @dataclass(frozen=True, slots=True)

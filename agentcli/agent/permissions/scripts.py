@@ -67,8 +67,16 @@ def _compares(body: str) -> bool:
 
 def jq_only_reads(program: str) -> bool:
     """Whether a jq program reads neither the environment nor other files."""
-    words = r"(?<![.\w])(?:env|import|include|modulemeta|get_search_list)\b|\$(?:ENV|__prog)"
+    # A blank or a comment may stand between `$` and the name.
+    words = r"(?<![.\w])(?:env|ENV|import|include|modulemeta|get_search_list)\b|__prog"
     return not re.search(words, program)
+
+
+def yq_only_reads(program: str) -> bool:
+    """Whether a yq program reads neither the environment nor other files, and evaluates no text."""
+    return jq_only_reads(program) and not re.search(
+        r"load|env\b|strenv|envsubst|eval|system|split_doc", program.replace(".env", "")
+    )
 
 
 _FIND_FLAGS = words("""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agentcli.agent.permissions.scripts import awk_only_prints, jq_only_reads, sed_only_prints
+from agentcli.agent.permissions.scripts import awk_only_prints, jq_only_reads, sed_only_prints, yq_only_reads
 
 ANYTHING = "anything"
 """Options of a command that only ever prints its arguments."""
@@ -36,6 +36,9 @@ _KINDS: dict[str, Kind] = {
     "text": _like(r".*"),
     "path": _like(r".+"),
     "rev": _like(r"[^-].*"),
+    "seconds": _like(r"\d*\.?\d+[smhd]?"),
+    "name": _like(r"[a-z0-9][a-z0-9_.+-]*"),
+    "range": _like(r".+:[^:]+"),
     "number": _like(r"[+-]?\d+"),
     "size": _like(r"[+-]?\d+[a-z]{0,3}"),
     "word": _like(r"[a-z0-9_,.:+/@%-]*"),
@@ -51,6 +54,7 @@ _KINDS: dict[str, Kind] = {
     ),
     "ps": _like(r"a?u?x|aux|axu"),
     "glob": _like(r".*"),
+    "filetype": _like(r"[a-z0-9_+-]+"),
     "pair": _like(r".*"),
     "pattern": _like(r"[a-z0-9_./*-]+"),
     "assignment": _like(r"[a-z_][a-z0-9_]*=[a-z0-9_.,:-]*"),
@@ -58,6 +62,7 @@ _KINDS: dict[str, Kind] = {
     "sed": sed_only_prints,
     "awk": awk_only_prints,
     "jq": jq_only_reads,
+    "yq": yq_only_reads,
 }
 
 
@@ -66,12 +71,15 @@ class Shape:
     """One way to call a command that only reads.
 
     `needs` are options of which one must be given, before any operand; `unless` names files whose presence here or above makes the command do more.
+    `manner` tells how far the program's own reading of options differs from the usual: `first` when what follows an operand is no option,
+    `single` when letters are not bundled, `apart` when a value is always a word of its own.
     """
 
     options: str = ""
     operands: str = ""
     needs: str = ""
     unless: tuple[str, ...] = ()
+    manner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +113,8 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
     waiting = list(reversed(arguments))
     while waiting:
         word = waiting.pop()
+        if problem := _unmannered(shape, table, word, operands):
+            return problem
         if word == "--":
             operands.extend(reversed(waiting))
             break
@@ -127,6 +137,20 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
     if kinds and kinds[0].startswith("=") and arguments[:1] != operands[:1]:
         return f"{kinds[0][1:]} must come first"
     return _operands(kinds, operands, found)
+
+
+def _unmannered(shape: Shape, table: _Options, word: str, operands: list[str]) -> str:
+    """Why the program would read this word otherwise than most programs do."""
+    if not shape.manner or not word.startswith("-") or word == "-":
+        return ""
+    if "first" in shape.manner and operands:
+        return f"{word} is no option behind an operand"
+    letters = "" if word.startswith("--") else word[1:]
+    joined = any(letter in table.valued for letter in letters[:-1])
+    bundled = len(letters) > 1 and letters[0] not in table.valued
+    if ("apart" in shape.manner and joined) or ("single" in shape.manner and bundled):
+        return f"{word} can be read in more than one way"
+    return ""
 
 
 def _long(table: _Options, word: str, waiting: list[str], found: Found) -> str:

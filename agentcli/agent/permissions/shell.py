@@ -1,4 +1,4 @@
-"""Shell text as commands: read strictly to be approved, read generously to be denied."""
+"""Every command that a shell text may run, read generously for rules that forbid."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
-
-from agentcli.core.sanitise import invisible
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -26,13 +24,6 @@ class Command:
     def text(self) -> str:
         """The words joined by single spaces, as rules match them."""
         return " ".join(self.words)
-
-
-@dataclass(frozen=True, slots=True)
-class NotPlain:
-    """Why a line is more than plain words joined by `&& || ; |` and newlines."""
-
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,201 +60,25 @@ UNKNOWN = "\ufffc"
 _LOOSE = frozenset("*?[{")
 
 
-def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
-    """The commands of a line that holds nothing but plain words, or why it holds more.
-
-    Two readers must agree on every word's place, ours and tree-sitter's, so that no quirk of either decides alone.
-    """
-    if odd := next((letter for letter in text if letter not in "\n\t" and invisible(letter)), ""):
-        return NotPlain(f"the command holds the invisible character U+{ord(odd):04X}")
-    read = _lex(text)
-    if isinstance(read, NotPlain):
-        return read
-    commands, spans = read
-    if not commands:
-        return NotPlain("the command is empty")
-    seen = _tree_spans(text)
-    if isinstance(seen, NotPlain):
-        return seen
-    # tree-sitter counts bytes.
-    ours = spans if text.isascii() else [tuple(len(text[:place].encode()) for place in span) for span in spans]
-    return commands if ours == seen else NotPlain("the command can be read in more than one way")
-
-
 def dissect(text: str) -> Anatomy:
     """Every command that a line may run, however nested, for rules that forbid."""
-    tree = _parser().parse(text.encode("utf-8", "surrogatepass"))
+    tree = parser().parse(text.encode("utf-8", "surrogatepass"))
     root = tree.root_node
-    fed = [node for node in _below(root) if node.type in ("heredoc_body", "herestring_redirect")]
+    fed = [node for node in below(root) if node.type in ("heredoc_body", "herestring_redirect")]
     parts = tuple(_part(node) for node in _commands(root))
     return Anatomy(parts, tuple(map(_fed, fed)), not root.has_error)
 
 
-_BLANK = re.compile(r"[ \t]+")
-_JOINT = re.compile(r"&&|\|\||;(?!;)|\|(?![|&])|\n")
-_RESERVED = frozenset(
-    {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "for", "in", "case", "esac", "select"}
-)
-_RESERVED |= {"function", "time", "coproc", "let", "declare", "typeset", "local", "export", "readonly", "unset"}
-"""Words that begin something other than a simple command."""
-_END = r"(?=[\s;|&]|$)"
-_REDIRECT = re.compile(rf"(?:[0-9]?>>?[ \t]*/dev/null|&>>?[ \t]*/dev/null|[0-9]?<[ \t]*/dev/null|[0-9]?>&[0-9]){_END}")
-_WORD = re.compile(
-    r"(?P<bare>(?:[A-Za-z0-9_./,:=+@%^~#!-]|[^\x00-\x7f])+)"
-    r"|(?P<escape>\\[!-/:-@\[-`{-~ ])"
-    r"|(?P<raw>'[^']*')"
-    r'|(?P<double>"(?:[^"\\$`]|\\[^\n]|\$(?=["|) ]))*")'
-    r"|(?P<brace>(?<=[@^])\{[A-Za-z0-9/_-]*\})"
-    r"|(?P<wild>[*?])"
-)
-# Whatever the shell puts for `--include=*.py`, it still begins with `--include=` and names files to search.
-_FIXED_OPTIONS = ("--include=", "--exclude=", "--exclude-dir=", "--glob=", "--iglob=")
-_OBSTACLES = {
-    "$": "an expansion",
-    "`": "a command substitution",
-    "*": "an unquoted wildcard",
-    "?": "an unquoted wildcard",
-    "[": "an unquoted wildcard or test",
-    "{": "a brace expansion or group",
-    "(": "a subshell",
-    ")": "a subshell",
-    "<": "a redirection",
-    ">": "a redirection",
-    "&": "a background command",
-    "#": "a comment",
-    "~": "a home folder",
-    "\\": "a line continuation",
-    "'": "an open quote",
-    '"': "a quote that expands",
-}
-
-
-def _lex(text: str) -> tuple[tuple[Command, ...], list[tuple[int, int]]] | NotPlain:
-    commands: list[Command] = []
-    spans: list[tuple[int, int]] = []
-    words: list[str] = []
-    place, joint, bare, redirected = 0, "", False, False
-    while place < len(text):
-        if blank := _BLANK.match(text, place):
-            place = blank.end()
-        elif redirect := _REDIRECT.match(text, place):
-            place, redirected = redirect.end(), True
-        elif mark := _JOINT.match(text, place):
-            if words:
-                commands.append(Command(tuple(words), joint, bare))
-                words, joint = [], mark.group()
-            elif redirected or mark.group() != "\n":
-                return NotPlain("a part of the command has no name")
-            place, redirected = mark.end(), False
-        else:
-            word = _word(text, place, first=not words)
-            if isinstance(word, NotPlain):
-                return word
-            value, end = word
-            bare = bare if words else value == text[place:end]
-            words.append(value)
-            spans.append((place, end))
-            place = end
-    if words:
-        commands.append(Command(tuple(words), joint, bare))
-    elif redirected or joint in ("&&", "||", "|"):
-        return NotPlain("a part of the command has no name")
-    return tuple(commands), spans
-
-
-def _word(text: str, start: int, first: bool) -> tuple[str, int] | NotPlain:
-    """The value of the word at `start` and where it ends."""
-    place, value = start, []
-    while place < len(text) and (piece := _WORD.match(text, place)):
-        raw = piece.group()
-        if piece.lastgroup == "bare" and (problem := _bare_problem(raw, place == start, first)):
-            return NotPlain(f"the command holds {problem}")
-        if piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start):
-            return NotPlain("the command holds an unquoted wildcard")
-        value.append(_piece_value(piece.lastgroup or "", raw))
-        place = piece.end()
-    if (place < len(text) and text[place] not in " \t\n;|&<>") or place == start:
-        return NotPlain(f"the command holds {_OBSTACLES.get(text[place], 'something unusual')}")
-    if text[place : place + 1] in ("<", ">"):
-        return NotPlain("the command holds a redirection")
-    return "".join(value), place
-
-
-def _bare_problem(raw: str, at_start: bool, first: bool) -> str:
-    if at_start and raw[0] in "~#":
-        return _OBSTACLES[raw[0]]
-    if "=~" in raw or ":~" in raw:
-        return "a home folder"
-    if at_start and first and raw in _RESERVED:
-        return f"the word {raw}"
-    if at_start and first and (raw[0] in "!%^" or "=" in raw):
-        return "an assignment" if "=" in raw else "a negation or job"
-    return ""
-
-
-def _piece_value(kind: str, raw: str) -> str:
-    match kind:
-        case "escape":
-            return raw[1:]
-        case "raw":
-            return raw[1:-1]
-        case "double":
-            return re.sub(r'\\([$`"\\])', r"\1", raw[1:-1])
-        case _:
-            return raw
-
-
-_PLAIN_NODES = frozenset(
-    {
-        "program",
-        "list",
-        "pipeline",
-        "command",
-        "redirected_statement",
-        "file_redirect",
-        "file_descriptor",
-        "command_name",
-    }
-    | {"&&", "||", ";", "|", "\n", ">", ">>", "<", "&>", "&>>", ">&"}
-)
-_WORD_NODES = frozenset({"word", "number", "raw_string", "string", "concatenation"})
-_STRING_NODES = frozenset({"string_content", '"', "$", "word", "number", "raw_string", "string", "{", "}"})
-
-
-def _tree_spans(text: str) -> list[tuple[int, int]] | NotPlain:
-    """Where tree-sitter sees the words of simple commands, in order; NotPlain when it sees anything else."""
-    root = _parser().parse(text.encode()).root_node
-    if root.has_error:
-        return NotPlain("the command cannot be parsed")
-    spans: list[tuple[int, int]] = []
-    problem = _collect(root, spans)
-    return NotPlain(problem) if problem else sorted(spans)
-
-
-def _collect(node: Node, spans: list[tuple[int, int]]) -> str:
-    for child in node.children:
-        if child.type in _WORD_NODES:
-            if unusual := next((inner.type for inner in _below(child) if inner.type not in _STRING_NODES), ""):
-                return f"the command holds {unusual.replace('_', ' ')}"
-            if node.type in ("command", "command_name"):
-                spans.append((child.start_byte, child.end_byte))
-            elif node.type != "file_redirect":
-                return f"the command holds {node.type.replace('_', ' ')}"
-        elif child.type not in _PLAIN_NODES:
-            return f"the command holds {child.type.replace('_', ' ')}"
-        elif problem := _collect(child, spans):
-            return problem
-    return ""
-
-
-def _below(node: Node) -> Iterator[Node]:
+def below(node: Node) -> Iterator[Node]:
+    """Every node of a syntax tree below this one."""
     for child in node.children:
         yield child
-        yield from _below(child)
+        yield from below(child)
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Parser:
+def parser() -> Parser:
+    """The parser for bash, made at its first use."""
     import tree_sitter_bash
     from tree_sitter import Language, Parser
 

@@ -6,7 +6,7 @@ from agentcli.agent.permissions.scripts import words
 from agentcli.agent.permissions.shapes import ANYTHING, Shape
 
 _GREP = """
--EFGPivnclLqshHowxabzUyT -NUM -A:number -B:number -C:number -m:number --extended-regexp --fixed-strings --basic-regexp
+-EFGIPivnclLqshHowxabzUyT -NUM -A:number -B:number -C:number -m:number --extended-regexp --fixed-strings --basic-regexp
 --perl-regexp --ignore-case --no-ignore-case --invert-match --line-number --count --files-with-matches --files-without-match
 --quiet --silent --no-messages --no-filename --with-filename --only-matching --word-regexp --line-regexp --after-context=number
 --before-context=number --context=number --max-count=number --include=glob --exclude=text --exclude-dir=text --color[=word]
@@ -15,11 +15,11 @@ _GREP = """
 _GREP_GIVEN = " -e:text -f:path --regexp=text --file=path"
 _GREP_SHAPES = (Shape(_GREP, "text path*"), Shape(_GREP + _GREP_GIVEN, "path*", needs="-e -f --regexp --file"))
 _RG = """
--ivnclowxFPSsUHIaNpqhVb0 -NUM -A:number -B:number -C:number -m:number -g:glob -t:word -T:word -j:number -M:number -d:number
+-ivnclowxFPSsUHIaNpqhVb0 -NUM -A:number -B:number -C:number -m:number -g:glob -t:filetype -T:word -j:number -M:number -d:number
 -r:text -E:word --ignore-case --invert-match --line-number --no-line-number --count --count-matches --files-with-matches
 --files-without-match --only-matching --word-regexp --line-regexp --fixed-strings --pcre2 --smart-case --case-sensitive
 --multiline --multiline-dotall --with-filename --no-filename --text --pretty --quiet --after-context=number
---before-context=number --context=number --max-count=number --glob=glob --iglob=glob --type=word --type-not=word --threads=number
+--before-context=number --context=number --max-count=number --glob=glob --iglob=glob --type=filetype --type-not=word --threads=number
 --max-columns=number --max-columns-preview --max-depth=number --maxdepth=number --replace=text --encoding=word --color=word
 --colors=text --heading --no-heading --column --no-column --json --stats --sort=word --sortr=word --trim --vimgrep --null
 --no-config --no-messages --passthru --line-buffered --no-follow --byte-offset --context-separator=text --max-filesize=size --crlf
@@ -36,7 +36,7 @@ _LS = """
 --quoting-style=word --reverse --recursive --size --sort=word --time=word --time-style=text --width=number --format=word
 """
 _DU = """
--abchkmsSxHDL0 -d:number -t:size -B:size --all --apparent-size --bytes --total --human-readable --max-depth=number --summarize
+-abchkmsSx0 -d:number -t:size -B:size --all --apparent-size --bytes --total --human-readable --max-depth=number --summarize
 --si --separate-dirs --exclude=text --time
 """
 _TREE = """
@@ -47,7 +47,7 @@ _REALPATH = """
 -emLPqsz --canonicalize-existing --canonicalize-missing --relative-to=path --relative-base=path --strip --no-symlinks
 """
 _FD = """
--HIgFisapu0L -e:text -t:=f|d|l|x|e|file|directory|symlink|executable|empty -d:number -E:text -j:number -S:text --hidden
+-HIgFisapu0 -e:text -t:=f|d|l|x|e|file|directory|symlink|executable|empty -d:number -E:text -j:number -S:text --hidden
 --no-ignore --glob --fixed-strings --ignore-case --case-sensitive --absolute-path --full-path --extension=text
 --type==f|d|l|x|e|file|directory|symlink|executable|empty --max-depth=number --min-depth=number --exclude=text --color=word
 --print0 --max-results=number --size=text --changed-within=text --changed-before=text
@@ -85,9 +85,10 @@ _PS = """
 """
 _SUM = "-bt --binary --text --tag --zero -z"
 _VERSION = (Shape("--version", needs="--version"),)
+_RUST = ("rust-toolchain", "rust-toolchain.toml")
 _SHORT_VERSION = (Shape("--version -v", needs="--version -v"),)
 _ONLY_THEIR_VERSION = words("""
-ruby perl bash zsh make gcc g++ cc c++ clang cmake ninja uv ruff mypy black docker curl wget vim nvim sqlite3 psql gh ffmpeg pandoc shellcheck
+bash zsh make gcc g++ cc c++ clang cmake ninja uv ruff mypy black curl ghc swift gem julia lua nim pre-commit redis-server mysql wget vim nvim sqlite3 psql gh ffmpeg pandoc shellcheck
 """)
 
 READERS: dict[str, tuple[Shape, ...]] = {
@@ -106,7 +107,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "stat": (Shape("-Lft -c:text --format=text --printf=text --dereference --file-system --terse", "path*"),),
     "du": (Shape(_DU, "path*"),),
     "df": (Shape("-ahHiklPTx -t:word -B:size --all --human-readable --inodes --print-type --total --si", "path*"),),
-    "tree": (Shape(_TREE, "path*"),),
+    "tree": (Shape(_TREE, "path*", manner="apart"),),
     "realpath": (Shape(_REALPATH, "path path*"),),
     "readlink": (Shape("-femnqsvz --canonicalize --canonicalize-existing --canonicalize-missing", "path path*"),),
     "basename": (Shape("-az -s:text --suffix=text --multiple", "text text*"),),
@@ -115,7 +116,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "strings": (Shape("-af -n:number -t:word -NUM --all --bytes=number", "path*"),),
     "od": (Shape("-abcdfiloxv -A:word -t:word -N:size -j:size -w:number", "path*"),),
     "hexdump": (Shape("-bcCdovx -n:size -s:size", "path*"),),
-    "xxd": (Shape("-abceEipuU -l:size -s:size -c:number -g:number", "path?"),),
+    "xxd": (Shape("-abceEipuU -l:size -s:size -c:number -g:number", "path?", manner="single"),),
     "base64": (Shape("-w:number --wrap=number", "path?"), Shape("-di --decode", "path?")),
     "cksum": (Shape("", "path*"),),
     **dict.fromkeys(
@@ -155,12 +156,16 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "diff": (Shape(_DIFF, "path path"),),
     "cmp": (Shape("-bls -n:size -i:text --print-bytes --quiet --silent --verbose --bytes=size", "path path number?"),),
     "sed": (Shape(_SED, "sed path*"), Shape(_SED_2, "path*", needs="-e --expression")),
-    **dict.fromkeys(("awk", "gawk", "mawk"), (Shape("-F:text -v:assignment", "awk path*"),)),
+    **dict.fromkeys(("awk", "gawk", "mawk"), (Shape("-F:text -v:assignment", "awk path*", manner="first"),)),
     "jq": (Shape(_JQ, "jq? path*"),),
+    "yq": (Shape("-rPM", "yq path path*"), Shape("", "=e|eval yq path")),
+    # Only its version and its help, like everything here.
+    "find": (),
     # The shell and the machine
     "cd": (Shape("", "path"),),
     "echo": (Shape(ANYTHING),),
     "printf": (Shape("", "printf text*"), Shape("", "numbers plain*")),
+    ":": (Shape(ANYTHING),),
     "true": (Shape(ANYTHING),),
     "false": (Shape(ANYTHING),),
     "test": (
@@ -197,12 +202,15 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "last": (Shape("-n:number -NUM"),),
     "getconf": (Shape("-a", "word?"),),
     "ifconfig": (Shape("-a"),),
-    "ip": (Shape("-46sbc", "=a|addr|address|r|route|l|link =show|list? word?"),),
+    "ip": (Shape("-46s", "=a|addr|address|r|route|l|link =show|list? word?"),),
     "lsof": (Shape("-nPt -i:word -p:number"), Shape("-nPti")),
     "tput": (Shape("", "=cols|lines|colors"),),
     "zipinfo": (Shape("-1slvht", "path"),),
     "sum": (Shape("-rs", "path*"),),
-    "sleep": (Shape("", "number"),),
+    "sleep": (Shape("", "seconds"),),
+    "clear": (Shape(),),
+    "pidof": (Shape("-s", "name"),),
+    "help": (Shape("-dms", "name*"),),
     "ss": (Shape("-tulnpas46"),),
     "netstat": (Shape("-tulnpar46"),),
     "lsblk": (Shape("-af"),),
@@ -223,23 +231,34 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "printenv": (Shape("", "variable variable*"),),
     # Versions and package lists
     **dict.fromkeys(("python", "python3"), (Shape("-V --version", needs="-V --version"),)),
-    **dict.fromkeys(("node", "php", "tsc", "deno", "bun"), _SHORT_VERSION),
+    **dict.fromkeys(
+        ("node", "php", "tsc", "deno", "bun", "perl", "ruby", "docker", "eslint", "prettier"), _SHORT_VERSION
+    ),
     **dict.fromkeys(_ONLY_THEIR_VERSION, _VERSION),
     **dict.fromkeys(
         ("cargo", "rustc"),
-        (Shape("-V --version", needs="-V --version", unless=("rust-toolchain", "rust-toolchain.toml")),),
+        (Shape("-V --version", needs="-V --version", unless=_RUST),),
     ),
     **dict.fromkeys(
         ("yarn", "pnpm"),
         (Shape("-v --version", needs="-v --version", unless=(".yarnrc.yml", ".yarnrc", "package.json")),),
     ),
+    "javac": (Shape("-version", needs="-v"), Shape("--version", needs="--version")),
+    **dict.fromkeys(("ssh", "tmux"), (Shape("-V", needs="-V"),)),
+    "npx": (Shape("--version -v", needs="--version -v", unless=(".npmrc",)),),
+    "mvn": (Shape("--version -v", needs="--version -v", unless=(".mvn",)),),
+    "dotnet": (Shape("--version", needs="--version", unless=("global.json",)),),
+    "openssl": (Shape("", "=version"),),
+    "helm": (Shape("--short", "=version"),),
     "java": (Shape("-version", needs="-v"), Shape("--version", needs="--version")),
-    "go": (Shape("", "=version"), Shape("", "=env word*")),
+    # A newer toolchain that go.mod asks for is downloaded and run even for these.
+    "go": (Shape("", "=version", unless=("go.mod", "go.work")), Shape("", "=env word*", unless=("go.mod", "go.work"))),
     **dict.fromkeys(
         ("pip", "pip3"), (*_VERSION, Shape("--format=word", "=list|freeze"), Shape("-f --files", "=show word word*"))
     ),
     "npm": (
         Shape("--version -v", needs="--version -v", unless=(".npmrc",)),
+        Shape("-g --global", "=root|prefix", unless=(".npmrc",)),
         Shape(
             "-ag --depth=number --all --json --parseable --long --global --omit=word",
             "=ls|list word*",

@@ -10,6 +10,8 @@ import pytest
 from agentcli.core.hardened import hardened
 from tests.agent.permissions.corpus import commands
 
+SAFE = commands("safe.txt") + commands("everyday.txt")
+
 
 def state(top: Path) -> dict[str, tuple[int, int, bytes]]:
     """Every file with its mode, time of change and content; but git's index, which `git diff` brings up to date as it reads."""
@@ -63,7 +65,7 @@ def test_running_the_safe_commands_changes_no_file(tmp_path: Path, share: int) -
     before = state(work)
     env = {**hardened(os.environ), "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"}
     ran = 0
-    for line in commands("safe.txt")[::share]:
+    for line in SAFE[::share]:
         done = subprocess.run(
             ["timeout", "20", "bash", "--noprofile", "--norc", "-c", line],
             cwd=work,
@@ -73,5 +75,5 @@ def test_running_the_safe_commands_changes_no_file(tmp_path: Path, share: int) -
             check=False,
         )
         ran += done.returncode == 0
-    assert ran > len(commands("safe.txt")) // share // 3, "most of them really ran"
+    assert ran > len(SAFE) // share // 3, "most of them really ran"
     assert state(work) == before
