@@ -13,7 +13,7 @@ from agentcli.context.ahead import foresee
 from agentcli.context.budget import Budget, Spent
 from agentcli.context.lab.shown import show
 from agentcli.context.limits import limits_of
-from agentcli.context.marks import prunes_from
+from agentcli.context.marks import compacts_early_from, compacts_from, prunes_from
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message
@@ -101,9 +101,12 @@ class Account:
     def glance(self) -> Glance:
         """What the status line tells besides the window."""
         talk, health, state = self.talk, self.talk.health, self.budgets()
+        limits, settings = limits_of(self.model, talk.room.settings), talk.room.settings
         return Glance(
             sandbox=self.sandbox,
-            prunes=prunes_from(limits_of(self.model, talk.room.settings), talk.room.settings),
+            prunes=prunes_from(limits, settings),
+            early=compacts_early_from(limits, settings),
+            compacts=compacts_from(limits, settings),
             hit_rate=health.hit_rate if health.requests else None,
             budget=max((budget.used(spent) for budget, spent in state), default=None),
             jobs=len(self.jobs.running()),

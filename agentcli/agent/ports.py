@@ -66,8 +66,8 @@ class Prompt:
 class Glance:
     """What the status line tells of a session besides its window.
 
-    `sandbox` is a word. `prunes` is the size of the window in tokens below which nothing is pruned, 0 where it does not prune by
-    itself. `hit_rate` is the share of all input that came from the cache, 0 to 1, None before the first request. `budget` is the
+    `sandbox` is a word. `prunes` is the size of the window in tokens below which nothing is pruned, `early` that from which it is
+    compacted where that pays, `compacts` that at which it is in any case; 0 where that does not happen by itself. `hit_rate` is the share of all input that came from the cache, 0 to 1, None before the first request. `budget` is the
     share used of the budget that is used most, None where none is set. `jobs` run in the background.
     """
 
@@ -76,6 +76,8 @@ class Glance:
     hit_rate: float | None = None
     budget: float | None = None
     jobs: int = 0
+    early: int = 0
+    compacts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

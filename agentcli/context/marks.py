@@ -17,3 +17,30 @@ def prunes_from(limits: Limits, settings: ContextSettings) -> int:
     if settings.policy == "opencode":
         return prune.protect + prune.minimum
     return min(prune.auto_protect, limits.usable // 4) + max(prune.least, min(prune.minimum, limits.usable // 8))
+
+
+def compacts_from(limits: Limits, settings: ContextSettings) -> int:
+    """The size of the window, in tokens, at which the policy compacts by itself; 0 where it does not, or where its rule has no size."""
+    if not settings.autocompact:
+        return 0
+    match settings.policy:
+        case "gemini":
+            return int(settings.gemini.threshold * settings.gemini.limits.get(limits.model, settings.gemini.limit))
+        case "opencode":
+            reserve = settings.opencode.output_reserve
+            return limits.window - min(limits.max_output or reserve, reserve)
+        case "regions":
+            return int(limits.window * settings.regions.soft)
+        case "sliding":
+            rules = settings.sliding
+            return int(min(rules.budget or rules.task_budget or limits.usable, limits.usable) * rules.trigger)
+        case "auto":
+            return limits.soft
+
+
+def compacts_early_from(limits: Limits, settings: ContextSettings) -> int:
+    """The size, in tokens, from which `auto` also compacts where that pays; 0 where nothing is compacted before its mark."""
+    if settings.policy != "auto" or not settings.autocompact or settings.compact_horizon <= 0:
+        return 0
+    early = max(int(limits.usable * settings.compact_floor), settings.compact_least)
+    return early if early < limits.soft else 0

@@ -19,7 +19,7 @@ MENU_ROWS = 8
 RUNNING_ROWS = 5
 TODO_ROWS = 8
 MARKS_FROM = 100
-"""Columns from which on the status line names the marks of the window."""
+"""Columns from which on the status line names the marks of the window in words, and not by a letter each."""
 PROVIDER_FROM = 60
 """Columns from which on it names the model's provider."""
 
@@ -108,7 +108,7 @@ def status_line(status: Status, columns: int, theme: Theme) -> str:
 def _fact(status: Status, name: str, columns: int) -> str:
     match name:
         case "context" if status.usable:
-            return f"ctx {100 * status.used / status.usable:.0f}%{_marks(status) if columns >= MARKS_FROM else ''}"
+            return f"ctx {100 * status.used / status.usable:.0f}%{_marks(status, columns)}"
         case "cost" if status.cost is not None:
             return f"${status.cost:.2f}"
         case "model" if columns < PROVIDER_FROM:
@@ -125,10 +125,19 @@ def _fact(status: Status, name: str, columns: int) -> str:
             return ""
 
 
-def _marks(status: Status) -> str:
-    marks = {"prunes": status.prunes, "compacts": status.soft}
-    words = [f"{what} {100 * size / status.usable:.0f}%" for what, size in marks.items() if size]
-    return f" ({', '.join(words)})" if words else ""
+def _marks(status: Status, columns: int) -> str:
+    """Where pruning begins, and compaction: from where it pays up to where it is made in any case."""
+    prunes, early, compacts = (
+        f"{100 * size / status.usable:.0f}" if size else "" for size in (status.prunes, status.early, status.soft)
+    )
+    marks = {"prunes": prunes, "compacts": f"{early}-{compacts}" if early else compacts}
+    if columns < PROVIDER_FROM:
+        return ""
+    if columns < MARKS_FROM:
+        words = " ".join(what[0] + share for what, share in marks.items() if share)
+    else:
+        words = ", ".join(f"{what} {share}%" for what, share in marks.items() if share)
+    return f" ({words})" if words else ""
 
 
 def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int, int]]:

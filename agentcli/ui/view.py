@@ -117,7 +117,7 @@ class Dialog:
 class Status:
     """What the status line tells, and in which order.
 
-    Tokens of the window; `prunes` and `soft` are where pruning and compaction begin. Cost in USD; `hit_rate` and `budget` are
+    Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where it begins if it pays. Cost in USD; `hit_rate` and `budget` are
     shares, None where unknown or not set; `jobs` run in the background.
     """
 
@@ -126,6 +126,7 @@ class Status:
     used: int = 0
     usable: int = 0
     soft: int = 0
+    early: int = 0
     prunes: int = 0
     hit_rate: float | None = None
     cost: float | None = None

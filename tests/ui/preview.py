@@ -328,7 +328,7 @@ class ScriptedDesk:
         return True
 
     def glance(self) -> Glance:
-        return Glance("bubblewrap", 30_000, 0.87, 0.25, 2)
+        return Glance("bubblewrap", 30_000, 0.87, 0.25, 2, 42_000, 109_200)
 
     def cache_report(self) -> Sequence[str]:
         return ["87.0% of all input came from the cache"]

@@ -129,14 +129,14 @@ def test_a_long_line_of_a_diff_is_shown_to_its_end() -> None:
 
 def test_the_status_line_tells_all_facts_in_the_order_that_was_chosen() -> None:
     status = Status(
-        "m", "ask", 42, 100, soft=70, prunes=30, hit_rate=0.876, cost=0.5, budget=0.25, jobs=2, sandbox="bubblewrap",
+        "m", "ask", 42, 100, soft=70, early=40, prunes=30, hit_rate=0.876, cost=0.5, budget=0.25, jobs=2, sandbox="bubblewrap",
         session="s", branch="main",
     )  # fmt: skip
-    shown = (
-        "m · ask · 2 jobs · ctx 42% (prunes 30%, compacts 70%) · $0.50 · budget 25% · cache 88% · main · bubblewrap · s"
-    )
+    shown = "m · ask · 2 jobs · ctx 42% (prunes 30%, compacts 40-70%) · $0.50 · budget 25% · cache 88% · main · bubblewrap · s"
     assert shown in status_line(status, 140, PLAIN)
-    assert "prunes" not in status_line(status, 80, PLAIN)
+    assert "ctx 42% (p30 c40-70) · $0.50 · budget 25% · cache 88% · main" in status_line(status, 80, PLAIN)
+    assert "(p30 c70)" in status_line(replace(status, early=0), 80, PLAIN)
+    assert "(c70)" in status_line(replace(status, early=0, prunes=0), 80, PLAIN)
     assert "cache 88% · ask" in status_line(replace(status, shown=("cache", "mode")), 80, PLAIN)
 
 

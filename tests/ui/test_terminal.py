@@ -657,7 +657,7 @@ def test_all_calls_of_a_reply_are_allowed_at_once_after_they_were_shown(tmp_path
 
 def test_the_state_at_a_glance_is_told_by_line_and_command(tmp_path: Path) -> None:
     with preview(tmp_path, 140) as t:
-        t.until("demo/demo · ask · 2 jobs · ctx 7% (prunes 18%, compacts 65%) · budget 25% · cache 87%")
+        t.until("demo/demo · ask · 2 jobs · ctx 7% (prunes 18%, compacts 25-65%) · budget 25% · cache 87%")
         t.until("bubblewrap")
         t.send("/cache\r")
         t.until("87.0% of all input came from the cache")
