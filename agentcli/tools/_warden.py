@@ -20,6 +20,8 @@ from typing import Any
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _FDS = 2
+_SURE = 3
+"""How often in a row nothing must be found where living children that are none of it stay."""
 
 
 def main() -> None:
@@ -108,7 +110,7 @@ def _watch(given: dict[str, Any], out: int, control: int) -> None:
     else:
         left = _descendants() if _has_children() else set()
         _tell(channel, {"exit": _code(status), "left": len(left)})
-        if left:
+        if _has_children():
             _end_all(given["grace"] / 2)
     _tell(channel, {"done": True})
 
@@ -152,16 +154,20 @@ def _end_all(grace: float, watched: int = 0, spared: frozenset[int] = frozenset(
             _freeze(spared)
         elif not grace:
             continue
-        _send(number, _descendants(spared))
         deadline = time.monotonic() + patience
+        told: set[int] = set()
+        unseen = 0
         while time.monotonic() < deadline:
+            left = _descendants(spared)
+            # Asked to end once, also who was born since; who is to be killed may have to be hit again.
+            _send(number, left - told)
+            told = told | left if number == signal.SIGTERM else told
             found = _reap(watched)
             status = found if status is None else status
-            left = _descendants(spared)
-            if not left:
+            # The list of processes is read one by one: whoever forks and exits meanwhile is in it neither before nor after.
+            unseen = 0 if left else unseen + 1
+            if not left and (not _has_children() or (spared and unseen > _SURE)):
                 return status
-            if number == signal.SIGKILL:
-                _send(number, left)
             time.sleep(0.005)
     return status
 

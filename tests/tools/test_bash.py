@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.tool import Outcome, ToolLimits
+from agentcli.tools import _process
 from agentcli.tools.bash import environment
 from agentcli.tools.table import run, tools
 from tests.tools.conftest import Call
@@ -197,6 +198,23 @@ def test_an_interrupted_command_yields_what_came_and_leaves_nothing(work: Bench,
     assert outcome.status == "interrupted"
     assert outcome.output.startswith("begun\n[interrupted")
     assert took < 20  # it would sleep for ever; how long it takes is measured in the bench
+    assert living(mark) == []
+
+
+@linux
+@pytest.mark.parametrize("tries", [40, pytest.param(400, marks=pytest.mark.slow)])
+def test_whoever_is_just_being_born_when_a_command_is_interrupted_ends_too(work: Bench, mark: str, tries: int) -> None:
+    async def interrupt(after: float) -> None:
+        command = f"(setsid setsid sleep {mark} >/dev/null 2>&1 &) ; sleep {mark}"
+        task = asyncio.create_task(run(BASH, work, "c1", {"command": command}))
+        await asyncio.sleep(after)
+        task.cancel()
+        await task
+
+    _process.warm()
+    for number in range(tries):
+        # A command needs about this long to have forked all of them.
+        asyncio.run(interrupt(number % 20 / 1000))
     assert living(mark) == []
 
 
