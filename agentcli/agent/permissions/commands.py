@@ -17,6 +17,7 @@ from agentcli.agent.permissions.shell import Command
 from agentcli.agent.permissions.table import READERS
 
 _BRACKETS = {"[": "]", "[[": "]]"}
+_PATHS = frozenset({"path", "rev", "range", "archive", "object"})
 _STREAMS = frozenset({"-", os.devnull})
 
 
@@ -122,7 +123,7 @@ def _values(found: Found, folders: tuple[Path, ...], place: Place) -> Reading:
     for kind, value in found:
         if kind == "glob" and (named := _glob_names_protected(value)):
             worst = _first(worst, Reading(f"{named} is protected", protected=True))
-        if kind in ("path", "rev", "range", "archive") and value not in _STREAMS:
+        if kind in _PATHS and value not in _STREAMS:
             for folder in folders:
                 worst = _first(worst, _value(kind, value, folder, place))
     return worst

@@ -15,15 +15,17 @@ _CLASS = r"\[\^?\]?[^\]/|,#\\\n]*\]"
 _REGEX = rf"/(?:[^/\\\n\[]|\\[^\n]|{_CLASS})*/"
 _ADDRESS = rf"(?:\d+|\$|{_REGEX})"
 _SED_COMMAND = re.compile(
-    rf"[ \t]*(?:{_ADDRESS}(?:,(?:\+?\d+|{_ADDRESS}))?|\d+~\d+)?[ \t]*!?[ \t]*"
-    rf"(?:[pd=GhHxnNDP]|q\d*|s(?P<mark>[/|,#])(?:(?!(?P=mark))[^\\\n\[]|\\[^\n]|{_CLASS})*(?P=mark)"
+    rf"[ \t\n;]*(?:{_ADDRESS}(?:,(?:\+?\d+|{_ADDRESS}))?|\d+~\d+)?[ \t]*!?[ \t]*"
+    r"(?:\{\s*|\}[ \t]*;?|(?:[pd=GhHxnNDPl]|q\d*|:[A-Za-z]\w*|[btT](?:[ \t]*[A-Za-z]\w*)?"
+    r"|y/(?:[^/\\\n]|\\[^\n])*/(?:[^/\\\n]|\\[^\n])*/"
+    rf"|s(?P<mark>[/|,#])(?:(?!(?P=mark))[^\\\n\[]|\\[^\n]|{_CLASS})*(?P=mark)"
     r"(?:(?!(?P=mark))[^\\\n]|\\[^\n])*(?P=mark)[gpI0-9]*)"
-    r"[ \t]*(?:;|\n|\Z)"
+    r"[ \t]*(?:;|\n|\Z|(?=\})))"
 )
 
 
 def sed_only_prints(script: str) -> bool:
-    """Whether a sed script only prints, deletes, keeps lines in hand, and substitutes without flags that write or execute."""
+    """Whether a sed script only prints, deletes, jumps, keeps lines in hand, and substitutes without flags that write or execute."""
     place = 0
     while place < len(script):
         command = _SED_COMMAND.match(script, place)
@@ -35,11 +37,11 @@ def sed_only_prints(script: str) -> bool:
 
 # All that an awk program can do to the world goes through system(), getline, a pipe, an output redirection, `@`, ARGV or the
 # tables that lead there. Looking for them in the raw text, strings and regexes included, leaves no room for a lexer's quirk.
-_AWK_EFFECTS = re.compile(
-    r"\b(?:system|getline|close|ARGV|ARGC|SYMTAB|FUNCTAB|ENVIRON|PROCINFO)\b|@|(?<!\|)\|(?!\|)|\|{3,}|\\\n|`"
-)
+_AWK_EFFECTS = re.compile(r"\b(?:system|getline|close|ARGV|ARGC|SYMTAB|FUNCTAB|ENVIRON|PROCINFO)\b|@|\\\n|`")
+_AWK_PIPE = re.compile(r"(?<!\|)\|(?!\|)|\|{3,}")
 _AWK_CALLS = words("""
-if while for print printf return length substr tolower toupper split index match sub gsub sprintf int sqrt NF in
+if while for print printf return length substr tolower toupper split index match sub gsub gensub sprintf int sqrt NF in
+exp log sin cos atan2 rand srand strftime systime mktime strtonum asort asorti and or xor isarray
 """)
 
 
@@ -47,7 +49,10 @@ def awk_only_prints(script: str) -> bool:
     """Whether an awk program computes and prints, and no more. `>` may stand only where it compares."""
     if not script.strip() or _AWK_EFFECTS.search(script):
         return False
+    # What is printed to a pipe or a file is printed within braces.
     _, brace, body = script.partition("{")
+    if _AWK_PIPE.search(body):
+        return False
     if brace and ">" in body.replace(">=", "") and not _compares(body):
         return False
     if not brace and "print" in script:

@@ -58,6 +58,7 @@ _KINDS: dict[str, Kind] = {
     "pair": _like(r".*"),
     "pattern": _like(r"[a-z0-9_./*-]+"),
     "assignment": _like(r"[a-z_][a-z0-9_]*=[a-z0-9_.,:-]*"),
+    "object": _like(r"[^@].*"),
     "archive": _like(r"[^:-][^:]*"),
     "sed": sed_only_prints,
     "awk": awk_only_prints,

@@ -113,7 +113,8 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "basename": (Shape("-az -s:text --suffix=text --multiple", "text text*"),),
     "dirname": (Shape("-z", "text text*"),),
     "pwd": (Shape("-LP"),),
-    "strings": (Shape("-af -n:number -t:word -NUM --all --bytes=number", "path*"),),
+    # The binutils take what `@file` holds for arguments.
+    "strings": (Shape("-af -n:number -t:word -NUM --all --bytes=number", "object*"),),
     "od": (Shape("-abcdfiloxv -A:word -t:word -N:size -j:size -w:number", "path*"),),
     "hexdump": (Shape("-bcCdovx -n:size -s:size", "path*"),),
     "xxd": (Shape("-abceEipuU -l:size -s:size -c:number -g:number", "path?", manner="single"),),
