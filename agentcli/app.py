@@ -339,12 +339,8 @@ def _mode(name: str) -> Mode:
 
 
 def _provider(name: str, table: Mapping[str, Any]) -> ProviderSettings:
-    known = {item for item in ProviderSettings.__dataclass_fields__ if item != "name"}
-    unknown = sorted(set(table) - known)
-    if unknown:
-        raise ConfigError(f"providers.{name} has no setting {unknown[0]!r}. There are: {', '.join(sorted(known))}.")
-    kind = table.get("kind", "")
-    if kind not in ("anthropic", "google"):
+    """A provider from its table, whose settings are of the right types already."""
+    kind = table.get("kind", name)
+    if kind not in KEY_VARIABLES:
         raise ConfigError(f'providers.{name} needs kind = "anthropic" or kind = "google".')
-    lists = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
-    return ProviderSettings(name, **{**table, **lists})
+    return ProviderSettings(name, **{**table, "kind": kind})

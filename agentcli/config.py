@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import os
 import tomllib
-import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal
 
 from agentcli.agent.settings import AgentSettings, HookSettings, PermissionSettings
+from agentcli.config_tables import TABLES, Tables, put, split
+from agentcli.config_types import Layer, coerce, near
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Mode
@@ -85,7 +85,7 @@ class Config:
         values = dict(self.items())
         if _full(key) in values:
             return values[_full(key)]
-        raise ConfigError(f"There is no setting {key!r}.{_near(key, values)}")
+        raise ConfigError(f"There is no setting {key!r}.{near(key, values)}")
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Every key with its value in force, in the order of the sections."""
@@ -110,7 +110,6 @@ SECTIONS = (
     "hooks",
     "ui",
 )
-TABLES = ("providers", "models")
 SHORT = {"prune": "context.prune"}
 """Tables that may be written without the name of the section they belong to."""
 PROJECT_MAY_NOT = (
@@ -123,17 +122,9 @@ PROJECT_MAY_NOT = (
     "permissions.allow",
     "general.add_dirs",
     "tools.fetch_addresses",
+    "ui.status_command",
 )
 """What a repository's own config must not decide: where keys go, what runs, and how much is allowed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """Settings from one place: dotted keys with raw values. `typed` is false where values are text to be parsed."""
-
-    origin: str
-    values: Mapping[str, Any]
-    typed: bool = True
 
 
 def load(
@@ -158,35 +149,35 @@ def load(
     return _merge(layers, warnings)
 
 
-def parse_value(text: str) -> Any:
-    """The value of `key=value`: TOML if it is TOML, else the text itself."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
 def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
     known = _types()
     config = Config()
-    tables: dict[str, dict[str, dict[str, Any]]] = {table: {} for table in TABLES}
+    tables: Tables = {table: {} for table in TABLES}
     origins: dict[str, str] = {}
     for layer in layers:
         for given, raw in layer.values.items():
             key = _full(given)
             table, _, name = key.partition(".")
             if table in TABLES and name:
-                owner, _, inner = name.rpartition(".")
-                tables[table].setdefault(owner, {})[inner] = raw if layer.typed else parse_value(raw)
+                if warning := put(tables, key, raw, layer):
+                    warnings.append(warning)
+                    continue
+                key = ".".join((table, *split(name)[:2]))
             elif key in known:
-                config = _changed(config, _path(key), _coerce(key, known[key], raw, layer))
+                config = _changed(config, _path(key), coerce(key, known[key], raw, layer))
+            elif _is_section(key, known):
+                raise ConfigError(f"{given} in {layer.origin} must be a table, not {raw!r}.")
             else:
-                warnings.append(f"Unknown setting {given!r} in {layer.origin} is ignored.{_near(given, known)}")
+                warnings.append(f"Unknown setting {given!r} in {layer.origin} is ignored.{near(given, known)}")
                 continue
             origins[key] = layer.origin
     return dataclasses.replace(
         config, providers=tables["providers"], models=tables["models"], origins=origins, warnings=tuple(warnings)
     )
+
+
+def _is_section(key: str, known: Mapping[str, Any]) -> bool:
+    return key in TABLES or any(name.startswith(f"{key}.") for name in known)
 
 
 def _changed(value: Any, path: Sequence[str], new: Any) -> Any:
@@ -230,11 +221,15 @@ def _belongs(key: str) -> bool:
     return any(".".join(path[:depth]) in PROJECT_MAY_NOT for depth in range(1, len(path) + 1))
 
 
-def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+_FREE = tuple(f"{table}." for table in TABLES)
+
+
+def _flatten(tables: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
     for name, value in tables.items():
         key = prefix + name
-        if isinstance(value, Mapping) and _full(key) not in _types():
-            yield from _flatten(value, key + ".")
+        whole = _full(key) in _types() or (depth == 2 and key.startswith(_FREE) and name != "prices")
+        if isinstance(value, Mapping) and not whole:
+            yield from _flatten(value, key + ".", depth + 1)
         else:
             yield key, value
 
@@ -289,55 +284,6 @@ def _path(key: str) -> list[str]:
 
 def _full(key: str) -> str:
     """The key with its short beginning, such as `prune.` for `context.prune.`, written out."""
+    key = key.removeprefix("general.")
     short = next((short for short in SHORT if key.startswith(short + ".")), "")
     return SHORT[short] + key.removeprefix(short) if short else key
-
-
-def _coerce(key: str, hint: Any, raw: Any, layer: Layer) -> Any:
-    value = raw if layer.typed else (raw if _accepts(hint, raw) and hint is str else parse_value(raw))
-    if not layer.typed and _is_list(hint) and isinstance(value, str):
-        value = [part.strip() for part in value.split(",") if part.strip()]
-    if not _accepts(hint, value):
-        raise ConfigError(f"{key} in {layer.origin} must be {_words(hint)}, not {value!r}.")
-    if _is_list(hint):
-        return tuple(value)
-    return float(value) if hint is float else value
-
-
-def _is_list(hint: Any) -> bool:
-    return get_origin(hint) in (tuple, list, frozenset)
-
-
-_CHECKS: dict[Any, Callable[[Any], bool]] = {
-    str: lambda value: isinstance(value, str),
-    bool: lambda value: isinstance(value, bool),
-    int: lambda value: isinstance(value, int) and not isinstance(value, bool),
-    float: lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-}
-
-
-def _accepts(hint: Any, value: Any) -> bool:
-    if hint in _CHECKS:
-        return _CHECKS[hint](value)
-    origin = get_origin(hint)
-    if origin is Literal:
-        return value in get_args(hint)
-    if origin in (Union, types.UnionType):
-        return any(_accepts(arm, value) for arm in get_args(hint) if arm is not type(None))
-    if _is_list(hint):
-        return isinstance(value, list | tuple) and all(_accepts(get_args(hint)[0], item) for item in value)
-    return isinstance(value, Mapping)
-
-
-def _words(hint: Any) -> str:
-    names = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
-    if hint in names:
-        return names[hint]
-    if get_origin(hint) is Literal:
-        return "one of " + ", ".join(map(repr, get_args(hint)))
-    return "a list" if _is_list(hint) else "a table"
-
-
-def _near(key: str, known: Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(key, known, n=3, cutoff=0.5)
-    return f" Did you mean {' or '.join(near)}?" if near else ""

@@ -1,0 +1,87 @@
+"""Whether a value fits the type of a setting, and in words what would."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import tomllib
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Union, get_args, get_origin
+
+from agentcli.core.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Settings from one place: dotted keys with raw values. `typed` is false where values are text to be parsed."""
+
+    origin: str
+    values: Mapping[str, Any]
+    typed: bool = True
+
+
+def parse_value(text: str) -> Any:
+    """The value of `key=value`: TOML if it is TOML, else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def coerce(key: str, hint: Any, raw: Any, layer: Layer) -> Any:
+    """The value as a setting of this type holds it. Raises ConfigError, naming the layer, where it is of another type."""
+    value = raw if layer.typed else (raw if _accepts(hint, raw) and hint is str else parse_value(raw))
+    if not layer.typed and _is_list(hint) and isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not _accepts(hint, value):
+        raise ConfigError(f"{key} in {layer.origin} must be {_words(hint)}, not {value!r}.")
+    if _is_list(hint):
+        return tuple(value)
+    return float(value) if hint is float else value
+
+
+def _is_list(hint: Any) -> bool:
+    return get_origin(hint) in (tuple, list, frozenset)
+
+
+_CHECKS: dict[Any, Callable[[Any], bool]] = {
+    str: lambda value: isinstance(value, str),
+    bool: lambda value: isinstance(value, bool),
+    int: lambda value: isinstance(value, int) and not isinstance(value, bool),
+    float: lambda value: isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
+    Any: lambda _: True,
+}
+
+
+def _accepts(hint: Any, value: Any) -> bool:
+    if hint in _CHECKS:
+        return _CHECKS[hint](value)
+    origin = get_origin(hint)
+    if origin is Literal:
+        return value in get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(_accepts(arm, value) for arm in get_args(hint) if arm is not type(None))
+    if _is_list(hint):
+        return isinstance(value, list | tuple) and all(_accepts(get_args(hint)[0], item) for item in value)
+    inner = get_args(hint)[1:] or (Any,)
+    return isinstance(value, Mapping) and all(_accepts(inner[0], item) for item in value.values())
+
+
+def _words(hint: Any) -> str:
+    names = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
+    if hint in names:
+        return names[hint]
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(hint)))
+    if _is_list(hint):
+        return "a list"
+    inner = names.get(get_args(hint)[-1]) if get_args(hint) else None
+    return f"a table in which each value is {inner}" if inner else "a table"
+
+
+def near(key: str, known: Iterable[str]) -> str:
+    """A question that names the nearest known keys; empty where none is near."""
+    close = difflib.get_close_matches(key, list(known), n=3, cutoff=0.5)
+    return f" Did you mean {' or '.join(close)}?" if close else ""
