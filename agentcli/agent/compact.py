@@ -16,7 +16,6 @@ from agentcli.context.keep import pins_report
 from agentcli.context.limits import Limits, limits_of
 from agentcli.context.plan import Plan
 from agentcli.context.policies import policy_named
-from agentcli.context.policies.auto import CLIPPED
 from agentcli.context.preview import preview
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
@@ -122,7 +121,7 @@ async def _warnings(run: _Run, plan: Plan, hooks: Hooks | None) -> AsyncIterator
 
 async def _made(work: Task, brief: Brief, secretary: Secretary) -> tuple[Made, str]:
     """The summary by the model, or else by the ledger alone with the reason; outputs cut as the plan says. Raises Interrupted."""
-    cut = shortened(work, CLIPPED * 3)
+    cut = shortened(work, brief.settings.auto.clipped * 3)
     if not work.plan.summarised:
         return Made(Summary(replaced=cut)), ""
     try:

@@ -30,8 +30,6 @@ from agentcli.core.message import Message, Part, Text, ToolResult, Usage
 from agentcli.core.model import Model, Request, ToolSchema
 from agentcli.core.record import Body, Failure, Prune, Retry, Settings
 
-COUNT_PATIENCE = 5.0
-"""Seconds that an exact count may take."""
 PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "network"})
 """What a model may fail of, all retries made, that another one need not fail of as well."""
 
@@ -157,7 +155,7 @@ class Talk:
     async def count_exactly(self) -> bool:
         """Ask the provider how large the next prompt is. False, and the estimate stands, where it does not say in time."""
         with contextlib.suppress(TimeoutError):
-            tokens = await asyncio.wait_for(self.model.count(self._assembled()), COUNT_PATIENCE)
+            tokens = await asyncio.wait_for(self.model.count(self._assembled()), self.room.settings.exact_count_seconds)
             if tokens is not None:
                 self.counts.know(self.view(), tokens)
                 return True

@@ -101,7 +101,7 @@ def task(
     )
     words = former.user_words if former else ()
     if policy.keeps_words:
-        words = kept_words(gone, shown, counts, settings.keep_user_tokens, limits.usable)
+        words = kept_words(gone, shown, counts, settings, limits.usable)
     return Task(plan, policy, history, shown, gone, known, words, kept_pins(gone, shown))
 
 

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Words
 
-WORDS_SHARE = 0.2
-"""Of a small window the user's kept words may fill this share, whatever `keep_user_tokens` allows."""
-PIECE_SHARE = 0.5
-"""A single text that would fill more than this share of the window is kept by its two ends."""
-
 
 def kept_words(
-    summarised: Sequence[ViewMessage], view: View, counts: Counts, budget: int, usable: int
+    summarised: Sequence[ViewMessage], view: View, counts: Counts, settings: ContextSettings, usable: int
 ) -> tuple[Words, ...]:
     """What the user typed in the summarised part and before it, verbatim and oldest first.
 
-    The newest come first up to `budget` tokens; the very first, and the newest of all, always.
+    The newest come first up to `keep_user_tokens`; the very first, and the newest of all, always.
     """
     former = former_compaction(view)
     said = {words.seq: words for words in (former.user_words if former else ())}
     for message in summarised:
         said |= {words.seq: words for words in _typed(message) if words.seq not in view.pins}
     every = [said[seq] for seq in sorted(said)]
-    budget = min(budget, int(usable * WORDS_SHARE))
+    budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
     chosen = {words.seq: words for words in (*every[:1], *every[-1:])}
     budget -= sum(counts.text(words.text) for words in chosen.values())
     for words in reversed(every):
@@ -37,7 +33,7 @@ def kept_words(
         if budget < 0:
             break
         chosen[words.seq] = words
-    longest = int(usable * PIECE_SHARE)
+    longest = int(usable * settings.keep_piece_share)
     return tuple(_both_ends(chosen[seq], counts, longest) for seq in sorted(chosen))
 
 

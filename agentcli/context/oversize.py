@@ -18,8 +18,8 @@ class Size:
 
 
 def is_oversize(text: str, counts: Counts, settings: ContextSettings, usable: int) -> bool:
-    """Whether a text the user sends should go to a file: above `large_input_tokens`, or a quarter of a small window."""
-    limit = min(settings.large_input_tokens, usable // 4)
+    """Whether a text the user sends should go to a file: above `large_input_tokens`, or `large_input_share` of a small window."""
+    limit = min(settings.large_input_tokens, int(usable * settings.large_input_share))
     # No text has more tokens than bytes, so the usual short prompt is not even counted.
     return len(text) * 4 > limit and counts.text(text) > limit
 

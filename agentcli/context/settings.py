@@ -43,10 +43,30 @@ class PruneSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class AutoSettings:
+    """`context.auto.*`: what `auto` takes for granted when it plans. Tokens, unless said otherwise.
+
+    A summary is expected to take `summary_share` of what it replaces, no less than `summary_least` and no more than `summary_most`, and
+    `scratchpad` besides itself; less than `summary_least` is not summarised at all. What is kept aims at `air` of the soft mark, so that the
+    work can go on before the mark is met again; `clipped` is what is left of an output that is cut to its two ends.
+    """
+
+    summary_share: float = 0.1
+    summary_least: int = 400
+    summary_most: int = 4_000
+    scratchpad: int = 1_000
+    air: float = 0.8
+    clipped: int = 400
+
+
+@dataclass(frozen=True, slots=True)
 class GeminiSettings:
-    """`context.gemini.*`: shares of the model's limit; `pressure` of what is left when a new message comes in."""
+    """`context.gemini.*`: shares of the model's limit; `pressure` of what is left when a new message comes in. A snapshot is
+    taken for `summary_tokens` in estimates.
+    """
 
     estimator: OwnEstimator = ""
+    summary_tokens: int = 2_000
     threshold: float = 0.5
     preserve: float = 0.3
     pressure: float = 0.95
@@ -56,9 +76,10 @@ class GeminiSettings:
 
 @dataclass(frozen=True, slots=True)
 class OpencodeSettings:
-    """`context.opencode.*`: what is kept free for the reply, at most, in tokens."""
+    """`context.opencode.*`: what is kept free for the reply, at most, and what a summary is taken for in estimates, in tokens."""
 
     estimator: OwnEstimator = ""
+    summary_tokens: int = 2_000
     output_reserve: int = 32_000
 
 
@@ -157,8 +178,8 @@ PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 class ContextSettings:
     """`context.*`. Shares are of what the model's window leaves usable, sizes in tokens unless said otherwise.
 
-    `keep_user_tokens` of the user's own words and all pins survive a compaction; pins above `pins_share` of the window are
-    reported. A compaction that frees less than `min_shrink` is dropped; after one that failed or freed so little, none is tried
+    `keep_user_tokens` of the user's own words and all pins survive a compaction, the words within `keep_user_share` of a small
+    window, and a single text beyond `keep_piece_share` of it by its two ends; pins above `pins_share` of the window are reported. A compaction that frees less than `min_shrink` is dropped; after one that failed or freed so little, none is tried
     unasked until the view has grown by `retry_growth` or passed another mark.
 
     From `compact_floor` on, `auto` also compacts at a turn boundary when that pays within `compact_horizon` requests (0: only at the
@@ -175,6 +196,8 @@ class ContextSettings:
     min_shrink: float = 0.10
     retry_growth: float = 0.10
     keep_user_tokens: int = 20_000
+    keep_user_share: float = 0.2
+    keep_piece_share: float = 0.5
     pins_share: float = 0.25
     max_summary_calls: int = 3
     compact_horizon: float = 20.0
@@ -185,13 +208,16 @@ class ContextSettings:
     compression_model: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     estimator: EstimatorName = "calibrated"
     large_input_tokens: int = 25_000
+    large_input_share: float = 0.25
     large_input_lines: int = 20
     large_input_line: int = 500
     exact_count_margin: float = 0.03
+    exact_count_seconds: float = 5.0
     prune: PruneSettings = PruneSettings()
     snapshot: SnapshotSettings = SnapshotSettings()
     tiktoken: TiktokenSettings = TiktokenSettings()
     cache: CacheSettings = CacheSettings()
+    auto: AutoSettings = AutoSettings()
     gemini: GeminiSettings = field(default_factory=GeminiSettings)
     opencode: OpencodeSettings = OpencodeSettings()
     regions: RegionSettings = RegionSettings()

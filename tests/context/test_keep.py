@@ -1,4 +1,5 @@
 from agentcli.context.keep import kept_pins, kept_words, pins_report
+from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.history import fold
@@ -15,7 +16,7 @@ def seen(story: Story) -> View:
 
 def words_of(story: Story, budget: int = 20_000, usable: int = 160_000) -> tuple[Words, ...]:
     shown = seen(story)
-    return kept_words(shown.messages, shown, COUNTS, budget, usable)
+    return kept_words(shown.messages, shown, COUNTS, ContextSettings(keep_user_tokens=budget), usable)
 
 
 def test_everything_the_user_typed_is_kept_with_its_turn() -> None:

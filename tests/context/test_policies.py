@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -530,3 +530,110 @@ def test_synthetic_messages_of_the_user_are_places_to_split_too() -> None:
     story.user("", Text("hook said so", True, "prompt_hook"))
     story.says("ok")
     assert planned("gemini", story).split == 3
+
+
+# settings
+
+
+def busy() -> Story:
+    """Short turns, then a long one with outputs of all sizes that fills most of a small window."""
+    story = Story()
+    for turn in range(6):
+        story.user(f"Part {turn}: " + "please look at it closely. " * 20)
+        story.reads(f"s{turn}.py", "y = 2\n" * 30)
+        story.says("Done with it. " * 10)
+    story.user("Now all of it.")
+    for n, size in enumerate((200, 400, 6_000, 500, 9_000, 300, 2_000, 14_000, 4_000)):
+        story.reads(f"f{n}.py", "x = 1\n" * (size // 6))
+    story.says("So far so good.", usage=Usage(input=14_500, output=600))
+    story.user("And now?")
+    return story
+
+
+NUMBERS: dict[str, tuple[object, str, dict[str, object]]] = {
+    "soft": (0.99, "auto", {}),
+    "hard": (0.99, "auto", {}),
+    "preserve": (0.9, "auto", {}),
+    "min_shrink": (0.99, "auto", {}),
+    "keep_user_tokens": (10, "auto", {}),
+    "keep_user_share": (0.0, "auto", {}),
+    "keep_piece_share": (0.001, "auto", {}),
+    "output_reserve": (100, "auto", {}),
+    "auto.summary_share": (0.01, "auto", {}),
+    "auto.summary_least": (3_000, "auto", {}),
+    "auto.summary_most": (500, "auto", {}),
+    "auto.air": (0.3, "auto", {"preserve": 0.9}),
+    "gemini.threshold": (0.1, "gemini", {"gemini.limit": 40_000}),
+    "gemini.preserve": (0.8, "gemini", {"gemini.limit": 20_000}),
+    "gemini.limit": (10_000, "gemini", {}),
+    "gemini.limits": ({"main": 10_000}, "gemini", {}),
+    "gemini.pressure": (0.0, "gemini", {"gemini.limit": 20_000}),
+    "gemini.summary_tokens": (1, "gemini", {"gemini.limit": 10_000}),
+    "opencode.output_reserve": (100, "opencode", {}),
+    "opencode.summary_tokens": (1, "opencode", {}),
+    "regions.soft": (0.95, "regions", {}),
+    "regions.hard": (0.55, "regions", {}),
+    "regions.aim": (0.7, "regions", {}),
+    "regions.keep_recent_tokens": (100, "regions", {}),
+    "regions.keep_recent_turns": (1, "regions", {}),
+    "regions.ratio": (2, "regions", {}),
+    "regions.buffer": (9_000, "regions", {"regions.hard": 0.55}),
+    "sliding.primers": (1, "sliding", {}),
+    "sliding.recents": (5, "sliding", {"sliding.aim": 0.99}),
+    "sliding.trigger": (0.99, "sliding", {}),
+    "sliding.aim": (0.05, "sliding", {}),
+    "sliding.window": (10, "sliding", {"sliding.trigger": 0.99}),
+    "sliding.max_history": (10, "sliding", {"sliding.trigger": 0.99}),
+    "sliding.budget": (13_000, "sliding", {}),
+    "sliding.task_budget": (13_000, "sliding", {}),
+    "sliding.summary_tokens": (1, "sliding", {}),
+}
+"""A value for each number of a policy, and under which other settings it shows in the plan."""
+
+
+FULL = {"opencode": replace(MODEL, max_output=9_000)}
+"""Models whose window is full where it is not under MODEL."""
+
+
+def with_settings(values: dict[str, object]) -> ContextSettings:
+    settings = ContextSettings()
+    for key, value in values.items():
+        section, _, name = key.rpartition(".")
+        if section:
+            inner = replace(getattr(settings, section), **{name: value})
+            settings = replace(settings, **{section: inner})
+        else:
+            settings = replace(settings, **{name: value})
+    return settings
+
+
+@pytest.mark.parametrize("key", NUMBERS)
+def test_each_number_of_a_policy_is_a_setting(key: str) -> None:
+    value, policy, others = NUMBERS[key]
+    story = busy()
+    usual, changed = (
+        planned(policy, story, with_settings(values), FULL.get(policy, MODEL), forced=False)
+        for values in (others, {**others, key: value})
+    )
+    assert usual != changed
+
+
+@pytest.mark.parametrize("section", ["auto", "gemini", "opencode", "regions", "sliding"])
+def test_no_number_of_a_policy_is_left_out_above(section: str) -> None:
+    names = {f"{section}.{field.name}" for field in fields(getattr(SETTINGS, section)) if field.name != "estimator"}
+    elsewhere = {"auto.scratchpad", "auto.clipped", "regions.slack", "regions.large_output", "regions.small_output"}
+    assert names - elsewhere == {key for key in NUMBERS if key.startswith(section + ".")}
+
+
+def test_how_much_is_left_of_an_output_that_is_cut_is_a_setting() -> None:
+    story = Story()
+    story.user("Read it.")
+    story.reads("huge.py", "x = 1\n" * 9_000)
+    frees = [planned("auto", story, with_settings({"auto.clipped": left})).tokens_after_estimate for left in (400, 100)]
+    assert frees[0] - frees[1] == 300
+
+
+def test_what_a_summary_costs_besides_itself_decides_whether_an_early_compaction_pays() -> None:
+    story, settings = long_talk(), with_settings({"auto.scratchpad": 1_000_000})
+    assert early(story).does_something
+    assert not early(story, settings).does_something

@@ -20,16 +20,6 @@ from agentcli.core.message import Thinking, ToolResult
 from agentcli.core.record import Prune
 
 POLICY = "auto"
-SUMMARY_SHARE = 0.1
-"""A summary is expected to take this share of what it replaces, within the two bounds below."""
-SUMMARY_LEAST = 400
-SUMMARY_MOST = 4_000
-SCRATCHPAD = 1_000
-"""Tokens of reasoning that a summary is taken to cost besides itself."""
-CLIPPED = 400
-"""Tokens that are left of an output which is cut to its two ends."""
-AIR = 0.8
-"""What is kept aims at this share of the soft mark, so that the work can go on before the mark is met again."""
 
 
 def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
@@ -84,7 +74,7 @@ def _requests_to_pay(made: Plan, view: View, limits: Limits, counts: Counts, set
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
     thoughts = sum(counts.block(each) for each in view.blocks if each.seq in kept and isinstance(each.part, Thinking))
     thoughts = thoughts if limits.preserved_thinking else 0
-    call = (gone + (_expected(gone) + SCRATCHPAD) * output) * settings.compact_price
+    call = (gone + (_expected(gone, settings) + settings.auto.scratchpad) * output) * settings.compact_price
     if _is_cold(view, limits):
         once = thoughts * output - removed * write
     else:
@@ -109,11 +99,11 @@ def _planned(
     """The split and what it does, or why none would help."""
     messages = stretch(view)
     sizes = [counts.message(message) for message in messages]
-    aim = int(limits.soft * AIR)
-    words = min(settings.keep_user_tokens, limits.usable // 5)
+    aim = int(limits.soft * settings.auto.air)
+    words = min(settings.keep_user_tokens, int(limits.usable * settings.keep_user_share))
     at = split(messages, sizes, 1 - settings.preserve)
-    at = _later(messages, sizes, at, aim - counts.head - SUMMARY_LEAST - words)
-    if sum(sizes[:at]) < SUMMARY_LEAST:
+    at = _later(messages, sizes, at, aim - counts.head - settings.auto.summary_least - words)
+    if sum(sizes[:at]) < settings.auto.summary_least:
         at = 0
     carried = _carried(view, messages[:at], limits, counts, settings)
     floor = counts.head + sum(sizes[at:]) + carried
@@ -128,7 +118,7 @@ def _planned(
     most = limits.usable if before > limits.usable else limits.hard
     if floor >= before * (1 - settings.min_shrink) or floor > most:
         return nothing(POLICY, view, before, _infeasible(floor, before, counts.head, carried), trigger=trigger)
-    summary = _expected(sum(sizes[:at])) if at else 0
+    summary = _expected(sum(sizes[:at]), settings) if at else 0
     reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use.", *_what(messages, at, clipped, queued))
     made = divided(POLICY, trigger, view, counts, before, at, summary + carried, *reasons)
     return replace(
@@ -185,7 +175,7 @@ def _too_large(
 ) -> dict[str, int]:
     """The largest outputs, other than those `spared`, whose cutting frees `excess` tokens, each with what it frees."""
     outputs = [
-        (counts.block(block) - CLIPPED, block.tool_use_id)
+        (counts.block(block) - settings.auto.clipped, block.tool_use_id)
         for message in kept
         for block in message.blocks
         if isinstance(block.part, ToolResult)
@@ -196,7 +186,7 @@ def _too_large(
     ]
     chosen: dict[str, int] = {}
     for freed, call_id in sorted(outputs, reverse=True):
-        if excess <= 0 or freed <= CLIPPED:
+        if excess <= 0 or freed <= settings.auto.clipped:
             break
         chosen[call_id] = freed
         excess -= freed
@@ -207,12 +197,13 @@ def _carried(
     view: View, summarised: Sequence[ViewMessage], limits: Limits, counts: Counts, settings: ContextSettings
 ) -> int:
     """Tokens of the user's kept words and of the pins."""
-    words = kept_words(summarised, view, counts, settings.keep_user_tokens, limits.usable)
+    words = kept_words(summarised, view, counts, settings, limits.usable)
     return sum(counts.text(each.text) for each in (*words, *kept_pins(summarised, view)))
 
 
-def _expected(summarised: int) -> int:
-    return min(SUMMARY_MOST, max(SUMMARY_LEAST, int(summarised * SUMMARY_SHARE)))
+def _expected(summarised: int, settings: ContextSettings) -> int:
+    rules = settings.auto
+    return min(rules.summary_most, max(rules.summary_least, int(summarised * rules.summary_share)))
 
 
 def _unhurried(before: int, limits: Limits, settings: ContextSettings) -> str:

@@ -15,8 +15,6 @@ from agentcli.core.codec import dumps
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 
 POLICY = "gemini"
-SUMMARY = 2_000
-"""Tokens that a snapshot is taken for in estimates."""
 
 
 def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
@@ -45,7 +43,7 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
         counts,
         whole,
         at,
-        SUMMARY,
+        settings.gemini.summary_tokens,
         f"{before:,} of {limit:,} tokens are in use{_pressed(current, before, limit, settings)}.",
         f"Will summarise the first {at} of {len(history)} messages: at least {1 - settings.gemini.preserve:.0%} of the characters.",
     )

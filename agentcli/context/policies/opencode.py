@@ -11,8 +11,6 @@ from agentcli.context.view import View, ViewMessage
 from agentcli.core.message import Usage
 
 POLICY = "opencode"
-SUMMARY = 2_000
-"""Tokens that a summary is taken for in estimates."""
 
 
 def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
@@ -39,7 +37,7 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
         counts,
         before,
         at,
-        SUMMARY,
+        settings.opencode.summary_tokens,
         f"The last reply left {used:,} tokens in the window, {usable:,} are usable.",
         "Will summarise the whole conversation.",
     )
