@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 TWICE = 1.5
 """Seconds within which a second Ctrl-C leaves."""
+PATIENCE = 0.75
+"""Seconds that what goes on has to end when a signal ends the program, and once more when it is cancelled."""
+INTERRUPTED, HANGUP = 130, 129
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 OUTPUT_LINES = 20
 """Lines that are printed of what a command printed."""
 _ANSWERS = {"1": "once", "y": "once", "yes": "once", "2": "session", "3": "always"}
@@ -41,9 +45,16 @@ _ANSWERS = {"1": "once", "y": "once", "yes": "once", "2": "session", "3": "alway
 
 def run(open_: Open, *, prompts: Sequence[str] = ()) -> int:
     """Run the REPL; returns the exit code."""
+    _guard()
     terminal = PlainTerminal()
     host, desk, settings = open_(terminal.approve, terminal.ask_user)
     return asyncio.run(terminal.run(host, desk, settings, prompts))
+
+
+def _guard() -> None:
+    """Have signals end the program at once: for as long as there is no work to be ended first."""
+    for number in _SIGNALS:
+        signal.signal(number, lambda number, _: os._exit(128 + number))
 
 
 class PlainTerminal:
@@ -59,6 +70,8 @@ class PlainTerminal:
         self._lines = Lines(sys.stdin.fileno())
         self._interrupt = asyncio.Event()
         self._working = self._left = False
+        self._code = 0
+        self._ended = asyncio.Event()
         self._broken_at = 0.0
         self._next: list[str] = []
         self._ahead: list[Part] = []
@@ -71,21 +84,43 @@ class PlainTerminal:
         self._idle.quiet = settings.idle_after
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._break)
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._end, 128 + number)
         with self._lines.open():
-            self.say(f"agentcli, {desk.model.name}, mode {desk.mode}. /help lists the commands, /quit leaves.")
-            await self._ask_for_trust()
-            while not self._left:
-                text = self._next.pop(0) if self._next else await self._ask("> ")
-                if text is None:
-                    break
-                await self._do(text)
-                self._idle.begin()
+            await self._until_ended(asyncio.create_task(self._talk()))
+        for number in (signal.SIGINT, *_SIGNALS):
+            # We are leaving already, and soon: nothing is to break into the saving.
+            loop.add_signal_handler(number, lambda: None)
         await self._idle.stop()
-        loop.remove_signal_handler(signal.SIGINT)
         if self.desk.journal.folder is not None:
             self.say(f"agentcli resume {self.desk.journal.id}")
         self.desk.close()
-        return 0
+        _guard()
+        return self._code
+
+    async def _talk(self) -> None:
+        desk = self.desk
+        self.say(f"agentcli, {desk.model.name}, mode {desk.mode}. /help lists the commands, /quit leaves.")
+        await self._ask_for_trust()
+        while not self._left:
+            text = self._next.pop(0) if self._next else await self._ask("> ")
+            if text is None:
+                break
+            await self._do(text)
+            self._idle.begin()
+
+    async def _until_ended(self, talk: asyncio.Task[None]) -> None:
+        """Until the person leaves, or a signal ends the program: then what goes on is interrupted, and cancelled if that does not help."""
+        ended = asyncio.create_task(self._ended.wait())
+        await asyncio.wait({talk, ended}, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if not talk.done():
+            await asyncio.wait({talk}, timeout=PATIENCE)
+        if not talk.done():
+            talk.cancel()
+            await asyncio.wait({talk}, timeout=PATIENCE)
+        if talk.done() and not talk.cancelled():
+            talk.result()
 
     async def _ask_for_trust(self) -> None:
         """Whether what this folder would load is wanted."""
@@ -141,9 +176,7 @@ class PlainTerminal:
 
     def say(self, *lines: str) -> None:
         """Print lines of text."""
-        for line in lines:
-            print(safe(line))
-        sys.stdout.flush()
+        self._write("".join(f"{safe(line)}\n" for line in lines))
 
     def show(self, *lines: str) -> None:
         """Print lines; nothing here has colours."""
@@ -160,6 +193,8 @@ class PlainTerminal:
 
     async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
         """Print a stream of events as it happens; Ctrl-C interrupts it."""
+        if self._left:
+            return
         self._interrupt.clear()
         self._working = True
         try:
@@ -237,8 +272,19 @@ class PlainTerminal:
             self._ahead.append(shell.as_text(ran))
 
     async def _ask(self, question: str) -> str | None:
-        print(question, end="", flush=True)
-        return await self._lines.next()
+        self._write(question)
+        line = await self._lines.next()
+        if self._lines.gone:
+            self._end(HANGUP)
+        return line
+
+    def _write(self, text: str) -> None:
+        try:
+            print(text, end="", flush=True)
+        except OSError:
+            # The terminal is gone. What is written from now on must not fail once more when the program ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._end(HANGUP)
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, ToolStarted):
@@ -256,20 +302,27 @@ class PlainTerminal:
         if self._working and not twice:
             self._interrupt.set()
         elif twice:
-            self._left = True
-            self._interrupt.set()
-            self._lines.close()
+            self._end(INTERRUPTED)
         else:
             self.say("", "Ctrl-C again leaves.")
 
+    def _end(self, code: int) -> None:
+        """Leave with this exit code, whatever goes on."""
+        self._code = self._code or code
+        self._left = True
+        self._interrupt.set()
+        self._lines.close()
+        self._ended.set()
+
 
 class Lines:
-    """Lines from a descriptor as they come; None once it has ended."""
+    """Lines from a descriptor as they come; None once it has ended. `gone` says that its terminal was closed."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
         self._rest = b""
+        self.gone = False
 
     @contextlib.contextmanager
     def open(self) -> Iterator[None]:
@@ -304,7 +357,10 @@ class Lines:
         self._waiting.put_nowait(None)
 
     def _read(self) -> None:
-        data = os.read(self._descriptor, 65536)
+        try:
+            data = os.read(self._descriptor, 65536)
+        except OSError:
+            data, self.gone = b"", True
         if not data:
             asyncio.get_running_loop().remove_reader(self._descriptor)
             self._waiting.put_nowait(None)

@@ -56,7 +56,7 @@ def test_ctrl_c_interrupts_and_twice_leaves(tmp_path: Path) -> None:
         t.send("\x03")
         t.until("Warning: Interrupted.")
         t.send("\x03\x03")
-        assert t.wait() == 0
+        assert t.wait() == 130
 
 
 def test_a_typo_in_a_command_is_told(tmp_path: Path) -> None:
