@@ -185,6 +185,7 @@ class Program(Ground):
             save_rule=self._save_rule,
             instructions=[(file.path, counts.text(file.text)) for file in files],
             allowance=self._allowance,
+            notes=config.warnings,
         )
 
     @cached_property

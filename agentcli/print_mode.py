@@ -43,8 +43,8 @@ async def _print(program: Program, options: Options, front: Headless) -> int:
             tools=[tool.name for tool in desk.tools],
             sandbox=desk.sandbox,
         )
-        for warning in program.config.warnings:
-            front.warn(warning)
+        for note in desk.notes:
+            front.warn(note)
         try:
             late = _at_time_limit(desk, interrupt)
             ended = await _say(desk, (text, *options.then), interrupt, front)

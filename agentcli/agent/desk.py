@@ -32,6 +32,10 @@ from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, 
 from agentcli.core.tool import Tool
 
 
+LOSSES_TOLD = 5
+"""Lost records that are named when a session is opened."""
+
+
 class OpenDesk(Account):
     """A session that is open for work. See `agentcli.agent.ports.Desk` for what each operation promises."""
 
@@ -68,6 +72,11 @@ class OpenDesk(Account):
     def rules(self) -> Rules:
         """The permission rules in force, those of the session included."""
         return self._hands.gate.rules
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the person should know before anything is said: what was lost of the session, which settings are ignored."""
+        return [*_lost(self.journal), *self._outfit.notes]
 
     @property
     def instructions(self) -> Sequence[tuple[Path, int]]:
@@ -279,6 +288,16 @@ MODE_WORDS: Mapping[Mode, str] = {
     "yolo": "Calls run without asking from now on, unless a rule of the user forbids them.",
     "auto": "Commands run without asking inside the sandbox from now on.",
 }
+
+
+def _lost(journal: Journal) -> Sequence[str]:
+    told, more = journal.notes[:LOSSES_TOLD], len(journal.notes) - LOSSES_TOLD
+    if not told:
+        return ()
+    listed = "; ".join([*told, *([f"and {more:,} more"] if more > 0 else [])])
+    return (
+        f"Not all of this session could be read: {listed}. It goes on without; `agentcli sessions check` says more.",
+    )
 
 
 def _reminder(words: str) -> Text:

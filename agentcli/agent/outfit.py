@@ -57,6 +57,8 @@ class Outfit:
     """What holds commands, in a word for the status line."""
     allowance: Callable[[], Allowance] = Allowance
     today: Callable[[], date] = date.today
+    notes: Sequence[str] = ()
+    """What the person should know of the settings."""
 
 
 def environment(cwd: Path, roots: Sequence[Path]) -> str:

@@ -118,6 +118,11 @@ class Desk(Protocol):
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
         ...
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the person should know before anything is said, in words."""
+        ...
+
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point."""
         ...

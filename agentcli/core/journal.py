@@ -29,6 +29,11 @@ class Journal(Protocol):
         """What is in force now."""
         ...
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was lost or mended when it was opened, in words for people."""
+        ...
+
     def append(self, body: Body) -> Record:
         """Write a record and fold it in; it is durable when this returns.
 

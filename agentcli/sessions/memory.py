@@ -36,6 +36,11 @@ class MemorySession:
         """What is in force now."""
         return self._history
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """Nothing was ever opened."""
+        return ()
+
     def append(self, body: Body) -> Record:
         """Fold a record in."""
         if isinstance(body, Undo):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.agent.ports import Desk, Host
-from agentcli.core.event import Event, Recorded
+from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import commands
 from agentcli.ui.asking import Asking
@@ -140,6 +140,7 @@ class Console:
         for record in desk.history.entries[-replay or len(desk.history.entries) :]:
             self.screen.hear(Recorded(record))
         self.screen.change(replace(self.state, todo=desk.history.todo, acts=(), steering=()))
+        self.tell([Warned(note) for note in desk.notes])
         self.screen.refresh()
 
     def draft(self, text: str) -> None:

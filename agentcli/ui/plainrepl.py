@@ -100,7 +100,7 @@ class PlainTerminal:
 
     async def _talk(self) -> None:
         desk = self.desk
-        self.say(f"agentcli, {desk.model.name}, mode {desk.mode}. /help lists the commands, /quit leaves.")
+        self.say(f"agentcli, {desk.model.name}, mode {desk.mode}. /help lists the commands, /quit leaves.", *desk.notes)
         await self._ask_for_trust()
         while not self._left:
             text = self._next.pop(0) if self._next else await self._ask("> ")
@@ -227,7 +227,7 @@ class PlainTerminal:
             return
         self.desk.close()
         self.desk = desk
-        self.say(f"This is session {desk.journal.id}.")
+        self.say(f"This is session {desk.journal.id}.", *desk.notes)
 
     def draft(self, text: str) -> None:
         """Show a text that the person may want to type again."""

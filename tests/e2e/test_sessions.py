@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from agentcli.providers.scripted import Reply, call, say
 from tests.e2e.program import Program
@@ -261,3 +264,36 @@ def test_a_rewind_of_both_goes_through_where_no_file_was_changed(program: Progra
         t.send("\x04")
         assert t.wait() == 0
     assert [record["target"] for record in program.records() if record["kind"] == "undo"] == ["rewind"]
+
+
+def damaged(program: Program) -> str:
+    """A session of four records whose second cannot be read."""
+    session = say_once(program, "the first words")
+    [folder] = program.sessions.glob(f"*/{session}")
+    os.truncate(folder / "records" / "000002-message.json", 40)
+    return session
+
+
+def test_a_record_that_is_lost_is_named_when_a_session_is_resumed(program: Program) -> None:
+    session = damaged(program)
+    ran = program.run("resume", session, "-p", "go on", "-m", "script:echo", "-o", "stream-json")
+    assert ran.code == 0
+    [warning] = ran.of("warning")
+    assert "record 2 is damaged" in warning["message"]
+    again = program.run("resume", session, "-p", "and on", "-m", "script:echo", "-o", "stream-json")
+    assert again.of("warning") == []  # it is told once, and kept aside
+    [folder] = program.sessions.glob(f"*/{session}")
+    assert [path.name for path in (folder / "damaged").iterdir()] == ["000002-message.json"]
+
+
+@pytest.mark.parametrize("more", [[], ["--plain"]], ids=["terminal", "plain"])
+def test_a_person_is_told_of_lost_records_and_ignored_settings_before_anything_is_said(
+    program: Program, more: list[str]
+) -> None:
+    session = damaged(program)
+    command = [sys.executable, "-m", "agentcli", "resume", session, "--set", "contxt.soft=0.5", *more]
+    with Terminal(command, columns=100, rows=40, env=program.env, cwd=str(program.work)) as t:
+        t.until("record 2 is damaged")
+        t.until("Unknown setting 'contxt.soft'")
+        t.send("/quit\r")
+        assert t.wait() == 0

@@ -95,6 +95,7 @@ class ScriptedDesk:
         self.instructions = [(Path("AGENTS.md"), 420)]
         self.approve, self.ask_user = approve, ask_user
         self.used = 12_000
+        self.notes: Sequence[str] = ()
         self.steered: list[str] = []
 
     @property
