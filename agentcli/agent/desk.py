@@ -31,7 +31,6 @@ from agentcli.core.model import Model, ToolSchema
 from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Tool
 
-
 LOSSES_TOLD = 5
 """Lost records that are named when a session is opened."""
 
