@@ -18,6 +18,7 @@ _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 _RULE = re.compile(r" {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*$")
 _DELIMITERS = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$")
+_CELL = re.compile(r"(?<!\\)\|")
 _ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(\s|$)")
 
 
@@ -26,7 +27,7 @@ class Block:
     """Markdown that stands for itself. `gap` says whether a blank line goes before it.
 
     A piece of something longer `repeats` its first lines (the opening of a fence, the head of a table), which stand above
-    already, and is not `closed` where its last line was only added. `before` is the table's first piece: it sets the columns.
+    already, and is not `closed` where its last line was only added. `before` is a table with the longest cells so far: it sets the columns.
     """
 
     source: str
@@ -144,9 +145,7 @@ class Blocks:
     def _cut(self) -> tuple[Blocks, list[Block]]:
         """What has grown long is printed up to here and goes on below."""
         if self.kind == "table" and len(self.lines) - 2 >= TABLE_ROWS:
-            rest = replace(
-                self, lines=self.lines[:2], gap=False, repeats=2, before=self.before or "\n".join(self.lines)
-            )
+            rest = replace(self, lines=self.lines[:2], gap=False, repeats=2, before=_widest(self.before, self.lines))
             return rest, self._close()
         if self.kind == "text" and len(self.lines) >= TEXT_LINES:
             return replace(_FRESH, gap=False, blank=False), self._close()
@@ -156,6 +155,14 @@ class Blocks:
         # The rest of a table that was just cut has nothing to show.
         nothing = not self.lines or (self.kind == "table" and len(self.lines) == self.repeats)
         return [] if nothing else [Block("\n".join(self.lines), self.gap, self.repeats, before=self.before)]
+
+
+def _widest(before: str, lines: tuple[str, ...]) -> str:
+    """A table of one row that holds the longest cell of each column so far: it sets the columns of what follows."""
+    said = (lines[0], *before.split("\n")[2:], *lines[2:])
+    rows = [[cell.strip() for cell in _CELL.split(line.strip().strip("|"))] for line in said]
+    longest = [max((row[n] for row in rows if n < len(row)), key=len) for n in range(max(map(len, rows)))]
+    return "\n".join((*lines[:2], f"| {' | '.join(longest)} |"))
 
 
 def _interrupts(line: str) -> bool:

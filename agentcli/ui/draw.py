@@ -10,13 +10,18 @@ from agentcli.core.sanitise import safe
 from agentcli.ui.cells import clip, expand, width, wrap
 from agentcli.ui.look import Look, Markdown, duration
 from agentcli.ui.theme import Theme
+from agentcli.ui.view import Called
 
 if TYPE_CHECKING:
     from agentcli.core.record import TodoItem
-    from agentcli.ui.view import Dialog, Running, State, Status, Work
+    from agentcli.ui.view import Dialog, State, Status, Work
 
 MENU_ROWS = 8
 RUNNING_ROWS = 5
+THOUGHT, THOUGHT_ROWS = 2000, 3
+"""Characters of a thought that are looked at while it goes on, and rows that are shown of them."""
+ROOMY = 20
+"""Rows from which on there is a blank one above the progress line."""
 TODO_ROWS = 8
 MARKS_FROM = 100
 """Columns from which on the status line names the marks of the window in words, and not by a letter each."""
@@ -64,11 +69,18 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
     block = state.reply.tail
     if block is not None:
         block = replace(block, source=_end(block.source, look.tail_rows, size.columns))
-        return markdown(block, size.columns, look)[-look.tail_rows :]
+        rows = markdown(block, size.columns, look)
+        more = [look.theme.paint("dim", "⋮")] if len(rows) > look.tail_rows else []
+        return [*more, *rows[-look.tail_rows + len(more) :]]
     if state.thought:
-        rows = wrap(expand(state.thought[-4000:].strip()), size.columns - 3)[-3:]
+        rows = wrap(expand(recent(state.thought, THOUGHT).strip()), size.columns - 3)[-THOUGHT_ROWS:]
         return ["", *(look.theme.paint("thought", "  " + row) for row in rows)]
     return []
+
+
+def recent(text: str, keep: int) -> str:
+    """The end of a growing text, at least `keep` characters of it; where it is cut changes rarely, so that rows do not run."""
+    return text[max(len(text) // keep - 1, 0) * keep :]
 
 
 def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[str], now: float) -> Live:
@@ -82,7 +94,7 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
         above = _around(state, size, look.theme)
         low, (row, column) = input_lines(edit, size, look.theme)
         low, cursor = _lowest([*above, *low], (len(above) + row, column), room)
-    high = [*unfinished, *_busy(state, size, look.theme, now)][-max(room - len(low), 0) :] if room > len(low) else []
+    high = [*unfinished, *_busy(state, size, look, now)][-max(room - len(low), 0) :] if room > len(low) else []
     return Live((*high, *low), (len(high) + cursor[0], cursor[1]))
 
 
@@ -92,7 +104,7 @@ def _end(source: str, rows: int, columns: int) -> str:
     if len(lines) > 3 * rows:
         head = lines[:2] if lines[0].lstrip().startswith("|") else []
         source = "\n".join((*head, *lines[-2 * rows :]))
-    return source[-4 * rows * columns :]
+    return recent(source, 4 * rows * columns)
 
 
 def status_line(status: Status, columns: int, theme: Theme) -> str:
@@ -165,42 +177,47 @@ def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int,
 
 def _around(state: State, size: Size, theme: Theme) -> list[str]:
     lines = [theme.paint("dim", clip(f"  steering: {_one_line(words)}", size.columns - 1)) for words in state.steering]
-    for words in state.queue:
-        lines.append(theme.paint("dim", clip(f"  queued: {_one_line(words)}", size.columns - 1)))
+    for n, words in enumerate(state.queue, 1):
+        hint = " (Up takes it back)" if n == len(state.queue) and size.columns >= PROVIDER_FROM else ""
+        shown = clip(f"  queued: {_one_line(words)}", size.columns - 1 - len(hint))
+        lines.append(theme.paint("dim", shown + hint))
     if state.notice:
         lines += [theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n")]
     return [*lines[-6:], status_line(state.status, size.columns, theme)]
 
 
-def _busy(state: State, size: Size, theme: Theme, now: float) -> list[str]:
-    lines = _running(state.running, size, theme, now)
+def _busy(state: State, size: Size, look: Look, now: float) -> list[str]:
+    theme = look.theme
+    lines = _running(state, size, look, now)
     # While a question is open, it is the person who works.
     if state.work is not None and state.dialog is None:
         lines += _todo(state.todo, size, theme)
         doing = f"Writing {state.writing}" if state.writing else "Thinking" if state.thought else state.work.doing
         if state.running and not state.thought:
             doing = "Running"
-        lines.append(theme.paint("accent", clip(_progress(doing, state.work, now), size.columns - 1)))
+        lines += [""] if size.rows >= ROOMY else []
+        lines.append(theme.paint("accent", clip(_progress(doing, state.work, now, size.columns - 1), size.columns - 1)))
     return lines
 
 
-def _progress(doing: str, work: Work, now: float) -> str:
-    facts = [duration(now - work.since)]
-    if work.sent:
-        facts.append(f"↑ {_short(work.sent)}")
+def _progress(doing: str, work: Work, now: float, columns: int) -> str:
+    """What goes on, for how long, the tokens so far, and how to stop it; where that is too long, without the tokens."""
     coming = work.received + work.characters // 4
-    if coming:
-        facts.append(f"↓ {_short(coming)} tokens")
-    return f"✻ {doing}… ({' · '.join([*facts, 'esc to interrupt'])})"
+    tokens = [f"↑ {_short(work.sent)}"] * bool(work.sent) + [f"↓ {_short(coming)} tokens"] * bool(coming)
+    for facts in (tokens, []):
+        line = f"✻ {doing}… ({' · '.join([duration(now - work.since), *facts, 'esc to interrupt'])})"
+        if width(line) <= columns:
+            break
+    return line
 
 
-def _running(running: Sequence[Running], size: Size, theme: Theme, now: float) -> list[str]:
-    lines = []
+def _running(state: State, size: Size, look: Look, now: float) -> list[str]:
+    running, theme = state.running, look.theme
+    lines = [""] if running and state.printed is not Called else []
     for one in running[:RUNNING_ROWS]:
-        since = now - one.since
-        lines.append(
-            clip(f"○ {one.title}" + theme.paint("dim", f" · {duration(since)}" if since >= 1 else ""), size.columns)
-        )
+        since = f" · {duration(now - one.since)}" if now - one.since >= 1 else ""
+        title = clip(look.near(one.title), max(size.columns - 2 - len(since), 8))
+        lines.append(clip(f"○ {title}" + theme.paint("dim", since), size.columns))
         if one.last.strip():
             last = [row for row in expand(one.last).split("\n") if row.strip()][-3:]
             lines += [theme.paint("dim", "  " + clip(row, size.columns - 3)) for row in last]
@@ -266,7 +283,7 @@ def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, them
 
 def _dialog(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
     columns = size.columns - 1
-    lines = ["", *(theme.paint("strong", row) for row in wrap(dialog.title, columns))]
+    lines = [theme.paint("dim", "─" * columns), *(theme.paint("strong", row) for row in wrap(dialog.title, columns))]
     lines += [clip(row, columns) for row in dialog.body]
     cursor = (len(lines) - 1, 0)
     if dialog.entry is not None:

@@ -12,7 +12,8 @@ from agentcli.ui.theme import DARK, Theme
 @dataclass(frozen=True, slots=True)
 class Look:
     """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts; `raw` leaves Markdown as it is;
-    `links` writes addresses as links that the terminal follows; `light` is what the terminal said of its background, if it did.
+    `links` writes addresses as links that the terminal follows; `light` is what the terminal said of its background, if it did;
+    `folder` is the working folder.
     """
 
     theme: Theme = DARK
@@ -23,6 +24,11 @@ class Look:
     raw: bool = False
     links: bool = False
     light: bool | None = None
+    folder: str = ""
+
+    def near(self, title: str) -> str:
+        """The title of a call with paths in the working folder as they are called there."""
+        return title.replace(self.folder + "/", "") if len(self.folder) > 1 else title
 
 
 Markdown = Callable[[Block, int, Look], list[str]]

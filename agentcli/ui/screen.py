@@ -35,10 +35,12 @@ class Screen:
         self.painter = painter
         self.edit: Callable[[], Edit] = Edit
         self.status: Callable[[], Status] | None = None
+        self.resized: Callable[[], None] = lambda: None
         self._descriptor = descriptor
         self._coming: TextDelta | ThinkingDelta | None = None
         self._unfinished: list[str] = []
         self._unfinished_for: Size | None = None
+        self._seen: Size | None = None
         self._dirty = asyncio.Event()
         self._stale = True
         self.here = asyncio.Event()
@@ -102,7 +104,7 @@ class Screen:
         if not self.here.is_set():
             return
         self._settle()
-        size, began = self.size, time.perf_counter()
+        size, began = self._measured(), time.perf_counter()
         lines: list[str] = []
         waiting = self.state.finished
         while waiting and time.perf_counter() - began < BUDGET:
@@ -126,7 +128,7 @@ class Screen:
 
     def paint(self) -> None:
         """A key came: paint what is being typed. Renders nothing, unless the terminal changed its size."""
-        size = self.size
+        size = self._measured()
         if self._unfinished_for not in (None, size):
             self._unfinished = tail(self.state, size, self.look, _markdown(self.look))
             self._unfinished_for = size
@@ -160,6 +162,14 @@ class Screen:
         self.flush()
         self.painter.erase()
         self.painter.raw(PLAIN_PASTE)
+
+    def _measured(self) -> Size:
+        """The size, after telling whoever laid something out for another one."""
+        size, before = self.size, self._seen
+        self._seen = size
+        if before not in (None, size):
+            self.resized()
+        return size
 
     def _show(self, lines: list[str], size: Size) -> None:
         if not self.here.is_set():

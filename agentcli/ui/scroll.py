@@ -10,9 +10,13 @@ from agentcli.core.sanitise import safe
 from agentcli.ui import diff
 from agentcli.ui.blocks import Block
 from agentcli.ui.cells import clip, expand, wrap
+from agentcli.ui.cells import width as _width
 from agentcli.ui.look import Look, Markdown, duration
 from agentcli.ui.theme import Role, Theme
 from agentcli.ui.view import Called, Note, Piece, Printed, Reply, Said, Thought
+
+_MARKS = {"success": "●", "error": "✗", "denied": "⊘", "interrupted": "⊘"}
+"""What came of a call; nothing is said by colour alone."""
 
 
 def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) -> list[str]:
@@ -46,17 +50,21 @@ def as_it_is(block: Block, width: int, look: Look) -> list[str]:
 def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[str]:
     """A call's line, then its diff or the beginning of what it printed; all of it when `whole`."""
     theme, result = look.theme, piece.result
-    mark = theme.paint("bad" if result.status == "error" else "warn" if result.failed else "good", "●")
-    title, short = clip(expand(piece.title), max(width // 2, width - 40)), brief(result)
+    mark = theme.paint(
+        "bad" if result.status == "error" else "warn" if result.failed else "good", _MARKS[result.status]
+    )
+    short = brief(result) + (", as shown above" if piece.shown and not (whole or result.failed) else "")
+    title = clip(expand(look.near(piece.title)), max(width // 2, width - _width(short) - 5))
     head = clip(f"{mark} {title}" + (theme.paint("dim", f" · {short}") if short else ""), width)
+    above = [""] if piece.gap else []
     change = result.metadata.get("diff")
     if isinstance(change, str) and change:
-        rows = diff.lines(change, width - 2, theme)
+        rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.shown else []
         limit = len(rows) if whole else look.diff_lines
-        return [head, *_fold(["  " + row for row in rows], limit, theme)]
+        return [*above, head, *_fold(["  " + row for row in rows], limit, theme)]
     rows = _output(result, width, theme, whole)
     limit = len(rows) if whole else look.output_lines
-    return [head, *_fold(["  " + row for row in rows], limit, theme, end=True)]
+    return [*above, head, *_fold(["  " + row for row in rows], limit, theme, end=True)]
 
 
 def _fold(rows: list[str], limit: int, theme: Theme, end: bool = False) -> list[str]:
@@ -95,7 +103,9 @@ def _output(result: ToolResult, width: int, theme: Theme, whole: bool) -> list[s
     if not (whole or result.failed or "exit_code" in result.metadata):
         return []
     role: Role = "bad" if result.status == "error" and "exit_code" not in result.metadata else "dim"
-    text = expand(safe(result.output.rstrip("\n")))
+    # The line above tells the exit code.
+    output = result.output.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
+    text = expand(safe(output))
     rows = wrap(text, width - 2) if text else []
     return [theme.paint(role, row) for row in rows]
 
@@ -109,7 +119,7 @@ def _thought(piece: Thought, width: int, look: Look) -> list[str]:
     took = f" for {duration(piece.seconds)}" if piece.seconds >= 1 else ""
     head = look.theme.paint("thought", f"∴ Thought{took}")
     if not look.thinking:
-        return ["", head]
+        return ["", head + look.theme.paint("dim", " (Ctrl-T)")]
     rows = wrap(expand(piece.text.strip()), width - 3)
     return ["", head, *(look.theme.paint("thought", "  " + row) for row in rows)]
 

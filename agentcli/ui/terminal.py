@@ -15,6 +15,7 @@ from agentcli.agent.ports import Desk, Host
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import clipboard, history
+from agentcli.ui.approving import Approving
 from agentcli.ui.asking import Asking
 from agentcli.ui.cells import wrap
 from agentcli.ui.commands.offers import Backgrounds, Trusts
@@ -56,9 +57,13 @@ class Terminal:
         self.screen.edit = lambda: self.editor.edit
         self.console = Console(self.screen, self.editor)
         self.repl = Repl(self.console, self._finished, self._failed)
-        self._asking = Asking(self.screen, self.editor, self.console.compose, self.repl.interrupt, self._notify)
+        self._asking = Asking(self.screen, self.editor, self.repl.interrupt, self._notify)
         self.console.asking = self._asking
-        self.approve, self.ask_user = self._asking.approve, self._asking.ask_user
+        self.screen.resized = self._asking.resized
+        approving = Approving(
+            self._asking, self.screen, self.editor, self.console.compose, self.repl.interrupt, self._notify
+        )
+        self.approve, self.ask_user = approving.approve, self._asking.ask_user
         self.settings = settings
         self._past: list[history.Typed] = []
         self._keys = KEYS
@@ -257,6 +262,8 @@ class Terminal:
     def _fold_thinking(self) -> None:
         look = self.console.look
         self.console.look = replace(look, thinking=not look.thinking)
+        if (last := self.screen.state.considered) and not look.thinking:
+            self.screen.print(last)
         self.console.notice(f"Thinking is {'folded' if look.thinking else 'shown'} from now on.")
 
     def _send_to_background(self) -> None:

@@ -41,10 +41,12 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A tool call that has its result."""
+    """A tool call that has its result. `gap` says whether a blank line goes before it, `shown` whether all that it does stands above."""
 
     title: str
     result: ToolResult
+    gap: bool = False
+    shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,11 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything on the screen but what is being typed. `finished` waits to be printed once; the rest is live."""
+    """Everything on the screen but what is being typed. `finished` waits to be printed once; the rest is live.
+
+    `shown` are calls that stand in the scrollback already, whole, because they were asked about; `printed` is the kind of the last piece,
+    `considered` the last thought that ended.
+    """
 
     finished: tuple[Piece, ...] = ()
     reply: Blocks = field(default_factory=Blocks)
@@ -162,11 +168,14 @@ class State:
     notice: str = ""
     acts: tuple[str, ...] = ()
     outputs: tuple[Called, ...] = ()
+    shown: frozenset[str] = frozenset()
+    printed: type[Piece] = Said
+    considered: Thought | None = None
     status: Status = field(default_factory=Status)
 
     def add(self, *pieces: Piece) -> State:
         """With more to print."""
-        return replace(self, finished=(*self.finished, *pieces))
+        return replace(self, finished=(*self.finished, *pieces), printed=type(pieces[-1])) if pieces else self
 
     def begin(self, doing: str, now: float) -> State:
         """Work has begun."""
@@ -216,7 +225,9 @@ def update(state: State, event: Event, now: float) -> State:
 
 
 def call_title(call: ToolCall) -> str:
-    """A line for a call that no tool gave a title: its name and the shortest telling of its input."""
+    """A line for a call that no tool gave a title: its command, or its name and the shortest telling of its input."""
+    if isinstance(command := call.input.get("command"), str):
+        return _one_line(f"$ {command}")[:200]
     words = next((value for value in call.input.values() if isinstance(value, str)), "")
     return _one_line(f"{call.name} {words}")[:200]
 
@@ -292,7 +303,7 @@ def _recorded(state: State, record: Record, now: float) -> State:
 def _answered(state: State, result: ToolResult) -> State:
     call = state.calls.get(result.call_id)
     title = result.title or state.titles.get(result.call_id) or (call_title(call) if call else result.name)
-    called = Called(_one_line(title), result)
+    called = Called(_one_line(title), result, state.printed is not Called, result.call_id in state.shown)
     return replace(
         state.add(called),
         running=tuple(one for one in state.running if one.call_id != result.call_id),
@@ -311,7 +322,7 @@ def _end_thought(state: State, now: float) -> State:
     if not state.thought:
         return state
     thought = Thought(state.thought, max(now - state.thinking_since, 0.0))
-    return replace(state.add(thought), thought="")
+    return replace(state.add(thought), thought="", considered=thought)
 
 
 def _end_reply(state: State, now: float) -> State:

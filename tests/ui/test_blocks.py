@@ -81,7 +81,7 @@ def test_a_table_is_its_own_block_and_a_long_one_is_printed_in_pieces_under_the_
         "Look:", "\n".join([head, *rows[:TABLE_ROWS]]), "\n".join([head, *rows[TABLE_ROWS:]]), "after"
     ]  # fmt: skip
     assert [block.gap for block in found] == [True, True, False, True]
-    assert found[2].before == found[1].source
+    assert found[2].before == head + "\n| 10 | b |"
 
 
 def test_a_long_paragraph_is_printed_in_pieces_without_gaps() -> None:

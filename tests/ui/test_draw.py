@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
-from agentcli.ui.blocks import Block
+from agentcli.ui.blocks import Block, Blocks
 from agentcli.ui.cells import clip, fit, width, wrap
 from agentcli.ui.diff import lines as diff_lines
-from agentcli.ui.draw import Edit, Item, Size, draw, rows_of, status_line
+from agentcli.ui.draw import Edit, Item, Size, draw, recent, rows_of, status_line, tail
 from agentcli.ui.look import Look
 from agentcli.ui.markdown import lines as markdown
 from agentcli.ui.scroll import render
-from agentcli.ui.theme import DARK, PLAIN
+from agentcli.ui.theme import DARK, MUTE, PLAIN
 from agentcli.ui.view import Called, Choice, Dialog, Note, Printed, Reply, Running, Said, State, Status, Thought, Work
 
 ODD = st.text(alphabet="ab 日本語😀한\u05d0\u0627é\t-*`|#>\n", max_size=120)
@@ -144,3 +144,22 @@ def test_a_narrow_status_line_has_room_for_the_state_of_the_window() -> None:
     status = Status("anthropic/claude-sonnet-5", "auto-edit", 42, 100)
     assert "claude-sonnet-5 · auto-edit · ctx 42%" in status_line(status, 40, PLAIN)
     assert "anthropic" not in status_line(status, 40, PLAIN)
+
+
+def test_a_tail_that_is_cut_says_so() -> None:
+    reply, _ = Blocks().feed("\n".join(f"line {n}" for n in range(30)))
+    rows = tail(State(reply=reply), Size(80, 24), Look(MUTE, tail_rows=5), markdown)
+    assert rows == ["⋮", "line 26", "line 27", "line 28", "line 29"]
+
+
+def test_the_rows_of_a_long_thought_stand_still_while_it_grows() -> None:
+    words = " ".join(f"word{n}" for n in range(2000))
+    starts = {len(words[:n]) - len(recent(words[:n], 2000)) for n in range(4000, 6000, 7)}
+    assert len(starts) == 1
+    assert all(2000 <= len(recent(words[:n], 2000)) < 4000 for n in range(2000, len(words), 97))
+
+
+def test_a_narrow_progress_line_keeps_how_to_interrupt() -> None:
+    state = State(work=Work("Working", 0.0, 1000, 2000))
+    line = draw(state, Edit(), Size(40, 15), Look(MUTE), [], 10.0).lines[0]
+    assert line == "✻ Working… (10s · esc to interrupt)"

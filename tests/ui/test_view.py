@@ -71,13 +71,13 @@ def test_a_call_is_running_until_its_result_is_recorded() -> None:
     result = ToolResult("c1", "bash", "success", "ok")
     state = after(recorded(result), state=state)
     assert state.running == ()
-    assert state.finished[-1] == Called("$ make", result)
-    assert state.outputs == (Called("$ make", result),)
+    assert state.finished[-1] == Called("$ make", result, gap=True)
+    assert state.outputs == (Called("$ make", result, gap=True),)
 
 
 def test_a_denied_call_is_named_by_what_it_wanted() -> None:
     state = after(recorded(Message("assistant", (CALL,))), recorded(ToolResult("c1", "bash", "denied", "no")))
-    assert state.finished[-1] == Called("bash make", ToolResult("c1", "bash", "denied", "no"))
+    assert state.finished[-1] == Called("$ make", ToolResult("c1", "bash", "denied", "no"), gap=True)
 
 
 def test_a_restarted_reply_begins_anew() -> None:

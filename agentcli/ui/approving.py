@@ -1,0 +1,175 @@
+"""Asks a person whether a call may run: the whole of it is shown, and it may be changed first."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from agentcli.agent.ports import Answer, Ask
+from agentcli.core.sanitise import safe, safe_line
+from agentcli.ui import proposal
+from agentcli.ui.asking import Asking
+from agentcli.ui.cells import clip, wrap
+from agentcli.ui.dialogs import Cancelled, Edited, Picked
+from agentcli.ui.prompt import Editor
+from agentcli.ui.screen import Screen
+from agentcli.ui.view import Choice, Dialog, Printed
+
+Compose = Callable[[str, str], Awaitable[str]]
+"""Let the person change a text in their own editor; the second is the file name's ending."""
+AROUND = 11
+"""Rows that the question needs besides what it is about."""
+Changed = dict[str, Any] | None
+"""The input as the person changed it."""
+
+
+class Approving:
+    """`approve` is the port that the agent asks through; `stop` is called when a question is left by Ctrl-C."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        screen: Screen,
+        editor: Editor,
+        compose: Compose,
+        stop: Callable[[], None],
+        bell: Callable[[str], None],
+    ) -> None:
+        self._asking, self._screen, self._editor = asking, screen, editor
+        self._compose, self._stop, self._bell = compose, stop, bell
+        self._printed: list[object] = []
+
+    async def approve(self, ask: Ask) -> Answer | None:
+        """Ask whether a call may run; shows the whole command or diff."""
+        async with self._asking.turn:
+            self._bell(f"agentcli asks: {ask.title}")
+            self._printed = []
+            answer, changed = await self._ask(ask)
+            if self._printed:
+                shown = self._screen.state.shown | {ask.call.call_id}
+                self._screen.change(replace(self._screen.state, shown=shown))
+            return replace(answer, input=changed)
+
+    async def _ask(self, ask: Ask) -> tuple[Answer, Changed]:
+        changed: Changed = None
+        notice = ""
+        while True:
+            dialog = self._dialog(ask, changed)
+            over = await self._asking.show(dialog, drop=True, again=lambda: self._dialog(ask, changed), notice=notice)  # noqa: B023 - awaited in the same round
+            notice = ""
+            match over:
+                case Cancelled(hard):
+                    if hard:
+                        self._stop()
+                    return Answer("no"), changed
+                case Edited():
+                    changed, notice = await self._edited(ask, changed)
+                case Picked(index):
+                    answer = await self._answer(ask, changed, index)
+                    if isinstance(answer, Answer):
+                        return answer, changed
+                    notice = answer
+
+    def _dialog(self, ask: Ask, changed: Changed) -> Dialog:
+        columns, theme = self._screen.size.columns - 2, self._screen.look.theme
+        rows = proposal.preview(ask, changed, columns, self._screen.look)
+        body = self._fitting(rows, (ask.call.call_id, changed))
+        if ask.why:
+            body += [theme.paint("dim", row) for row in wrap(safe(ask.why), columns)]
+        title = proposal.title(ask, changed, self._screen.look)
+        if ask.kind == "plan":
+            return Dialog(title, tuple(body), _PLAN, 0, hint="e edits the plan · Esc goes on planning", editable=True)
+        rule = safe_line(ask.always) if changed is None else ""
+        none = "" if rule else " (no rule would cover just this)" if changed is None else " (not for what you changed)"
+        choices: tuple[Choice, ...] = (
+            Choice("Yes, once", keys="y"),
+            Choice(f"Yes, for this session{none}"),
+            Choice(f"Always: {rule}" if rule else f"Always{none}"),
+            Choice("No, and tell it what to do instead", keys="n"),
+        )
+        if ask.others:
+            label = f"Yes, and to all {len(ask.others) + 1} of this reply (shows the others first)"
+            choices += (Choice(label, keys="a"),)
+        hint = f"1-{len(choices)}, y, n · e edits it first · Esc says no"
+        return Dialog(title, tuple(body), choices, 3, hint=hint, editable=True)
+
+    def _fitting(self, body: list[str], what: object) -> list[str]:
+        """A body for a dialog. What does not fit goes to the scrollback, whole and once: nothing is approved that was not shown."""
+        if len(body) <= max(self._screen.size.rows - AROUND, 3):
+            return body
+        if what not in self._printed:
+            self._printed.append(what)
+            self._screen.print(Printed(("", *body)))
+            self._screen.flush()
+        return [self._screen.look.theme.paint("dim", f"  ({len(body)} lines, shown above)")]
+
+    async def _answer(self, ask: Ask, changed: Changed, index: int) -> Answer | str:
+        """What a choice means; or why it means nothing, to be asked again."""
+        if ask.kind == "plan":
+            if index > 1:
+                return await self._refusal()
+            # For the session means that edits of the whole plan are approved; once, that each is still asked about.
+            return Answer("session" if index == 0 else "once")
+        match index:
+            case 0:
+                return Answer("once")
+            case 1 | 2 if changed is not None or not ask.always:
+                return "There is no rule for that: say yes once, or no."
+            case 1:
+                return Answer("session")
+            case 2:
+                return Answer("always")
+            case 4:
+                return await self._all(ask)
+            case _:
+                return await self._refusal()
+
+    async def _all(self, ask: Ask) -> Answer | str:
+        """Yes to this call and all others of the reply, once those were shown; empty to go back to the one."""
+
+        def dialog() -> Dialog:
+            columns, look = self._screen.size.columns - 2, self._screen.look
+            body: list[str] = []
+            for number, other in enumerate(ask.others, 2):
+                heading = look.theme.paint(
+                    "strong", clip(f"{number}. {look.near(safe_line(other.title)) or other.call.name}", columns)
+                )
+                body += [heading, *proposal.preview(other, None, columns, look)]
+            choices = (Choice(f"Yes, to all {len(ask.others) + 1}", keys="ya"), Choice("One after another", keys="n"))
+            return Dialog("The rest of this reply", tuple(self._fitting(body, "others")), choices, chosen=1)
+
+        return Answer("all") if await self._asking.show(dialog(), drop=True, again=dialog) == Picked(0) else ""
+
+    async def _refusal(self) -> Answer | str:
+        line = Dialog("No. What should it do instead?", entry="> ", hint="Enter sends, also when empty · Esc goes back")
+        match await self._asking.show(line):
+            case Picked():
+                return Answer("no", self._editor.line.text.strip())
+            case Cancelled(hard=True):
+                self._stop()
+                return Answer("no")
+            case _:
+                return ""
+
+    async def _edited(self, ask: Ask, changed: Changed) -> tuple[Changed, str]:
+        """The input after the person changed it, a short command in place, anything else in their editor; and what went wrong."""
+        part = proposal.editable(ask, changed)
+        if part.key == "command" and "\n" not in part.text:
+            line = Dialog("Change the command", entry="$ ", hint="Enter takes it · Esc leaves it")
+            over = await self._asking.show(line, text=part.text)
+            text = self._editor.line.text if isinstance(over, Picked) else part.text
+        else:
+            text = await self._compose(part.text, part.ending)
+        try:
+            now = proposal.taken(ask, changed, part, text)
+        except ValueError as error:
+            return changed, f"Not valid JSON, so nothing is changed: {error}"
+        return (changed, "") if now == (ask.call.input if changed is None else changed) else (now, "")
+
+
+_PLAN = (
+    Choice("Yes, and let it edit without asking (auto-edit)", keys="y"),
+    Choice("Yes, and ask before each change"),
+    Choice("No, and tell it what to change", keys="n"),
+)

@@ -1,0 +1,94 @@
+"""A call that waits for approval: what it would do, and what of it a person may change first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import PurePath
+from typing import Any
+
+from agentcli.agent.ports import Ask
+from agentcli.core.sanitise import safe, safe_line
+from agentcli.ui import diff
+from agentcli.ui.blocks import Block
+from agentcli.ui.cells import expand, wrap
+from agentcli.ui.look import Look
+
+_TEXTS = ("command", "content", "new_string", "plan")
+"""Inputs that are a text of their own, to be changed as such; of any other call the whole input is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What of a call is put into an editor; `key` is the input's name, or empty for the whole input as JSON."""
+
+    key: str
+    text: str
+    ending: str
+
+
+def title(ask: Ask, changed: Mapping[str, Any] | None, look: Look) -> str:
+    """The question, in one line."""
+    named = look.near(safe_line(ask.title)) or ask.call.name
+    asked = "Run this command?" if ask.kind == "command" else f"{named}?"
+    return f"{asked} (changed by you)" if changed is not None and changed != ask.call.input else asked
+
+
+def preview(ask: Ask, changed: Mapping[str, Any] | None, columns: int, look: Look) -> list[str]:
+    """All that the call would do, as lines of at most `columns` cells."""
+    now = ask.call.input if changed is None else changed
+    if ask.kind == "plan":
+        from agentcli.ui.markdown import lines
+
+        plan = ask.preview if changed is None else str(now.get("plan", ask.preview))
+        return lines(Block(safe(plan), gap=False), columns, look)
+    if ask.kind == "diff" and (change := ask.preview if changed is None else _change(now)):
+        return ["  " + row for row in diff.lines(change, columns - 2, look.theme, named=ask.title)]
+    if ask.kind == "command":
+        said = _described(ask)
+        told = [look.theme.paint("dim", "  " + row) for row in wrap(said, columns - 2)] if said else []
+        command = ask.preview if changed is None else str(now.get("command", ""))
+        rows = wrap(expand(safe(command)), columns - 4)
+        return [*told, *(("  $ " if n == 0 else "    ") + row for n, row in enumerate(rows))]
+    text = ask.preview if changed is None else json.dumps(dict(now), indent=2, ensure_ascii=False)
+    return ["  " + row for row in wrap(expand(safe(text)), columns - 2)]
+
+
+def editable(ask: Ask, changed: Mapping[str, Any] | None) -> Text:
+    """What the person changes: the command, the new text of a file, or the whole input."""
+    now = ask.call.input if changed is None else changed
+    key = next((key for key in _TEXTS if isinstance(now.get(key), str)), "")
+    if not key:
+        return Text("", json.dumps(dict(now), indent=2, ensure_ascii=False), ".json")
+    suffix = PurePath(str(now.get("file_path", ""))).suffix or ".txt"
+    return Text(key, str(now[key]), {"command": ".sh", "plan": ".md"}.get(key, suffix))
+
+
+def taken(ask: Ask, changed: Mapping[str, Any] | None, part: Text, text: str) -> dict[str, Any]:
+    """The input with a text as it came back from the editor. Raises ValueError where it is no input."""
+    if part.key:
+        # Editors end a text with a newline; whether there was one is not theirs to say.
+        text = text.rstrip("\n") + part.text[len(part.text.rstrip("\n")) :]
+        return {**(ask.call.input if changed is None else changed), part.key: text}
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError("it is no object")
+    return value
+
+
+def _described(ask: Ask) -> str:
+    said = ask.call.input.get("description")
+    return safe_line(said) if isinstance(said, str) else ""
+
+
+def _change(given: Mapping[str, Any]) -> str:
+    """A diff for a changed edit, of the text that is replaced, and for a changed file, of the whole."""
+    name = str(given.get("file_path", ""))
+    new = given.get("content", given.get("new_string"))
+    old = given.get("old_string", "")
+    if not (isinstance(new, str) and isinstance(old, str)):
+        return ""
+    lines = unified_diff(old.splitlines(), new.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
+    return "\n".join(lines)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentcli.core.event import Recorded, TextDelta
+from agentcli.core.message import ToolResult
+from agentcli.core.record import Record
+from agentcli.ui.look import Look
+from agentcli.ui.markdown import lines as markdown
+from agentcli.ui.scroll import render
+from agentcli.ui.theme import MUTE, PLAIN
+from agentcli.ui.view import Called, State, update
+
+
+def recorded(result: ToolResult) -> Record:
+    return Record(1, "1", "2026-01-01T00:00:00Z", "", result)
+
+
+def test_what_came_of_a_call_is_told_without_colours_too() -> None:
+    marks = [
+        render([Called("x", ToolResult("c", "bash", status, ""))], 80, Look(PLAIN), markdown)[0][0]
+        for status in ("success", "error", "denied", "interrupted")
+    ]
+    assert marks == ["●", "✗", "⊘", "⊘"]
+
+
+def test_a_title_takes_the_room_that_there_is() -> None:
+    result = ToolResult("c", "bash", "success", "", metadata={"exit_code": 0})
+    (head,) = render([Called("$ " + "x" * 60, result)], 80, Look(MUTE), markdown)
+    assert head == "● $ " + "x" * 60 + " · exit 0"
+
+
+def test_the_exit_code_is_told_once() -> None:
+    result = ToolResult("c", "bash", "error", "oh\n[exit code 3]", metadata={"exit_code": 3})
+    assert render([Called("$ x", result)], 80, Look(MUTE), markdown) == ["✗ $ x · exit 3", "  oh"]
+
+
+def test_a_change_that_was_shown_to_be_approved_is_not_printed_again() -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
+    result = ToolResult("c", "edit", "success", "", metadata={"diff": diff, "additions": 1, "deletions": 1})
+    assert render([Called("Edit x.py", result, shown=True)], 80, Look(MUTE), markdown) == [
+        "● Edit x.py · +1 −1, as shown above"
+    ]
+    assert len(render([Called("Edit x.py", result)], 80, Look(MUTE), markdown)) == 3
+
+
+def test_a_call_stands_apart_from_words_but_not_from_the_call_before() -> None:
+    result = ToolResult("c1", "read", "success", "")
+    state = State()
+    for event in (
+        TextDelta("Look.\n\n"),
+        Recorded(recorded(result)),
+        Recorded(recorded(replace(result, call_id="c2"))),
+    ):
+        state = update(state, event, 0.0)
+    assert render(state.finished, 80, Look(MUTE), markdown) == ["", "Look.", "", "● read", "● read"]
