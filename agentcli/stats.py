@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agentcli.core.chart import bars
 from agentcli.core.codec import usage_to_json
 from agentcli.core.message import Usage
 from agentcli.sessions.info import Info
 
-BAR = 30
-"""Characters of the longest bar."""
+NAME = 40
+"""Characters of a model's name beyond which its bar no longer stands below the others."""
 
 
 def collect(sessions: Iterable[Info]) -> dict[str, Any]:
@@ -36,17 +37,21 @@ def collect(sessions: Iterable[Info]) -> dict[str, Any]:
 
 
 def lines(found: dict[str, Any]) -> Sequence[str]:
-    """The same for people, with a bar for each day."""
+    """The same for people, with a bar for each model, those used most first, and for each day."""
     total = found["total"]
-    head = f"{total['sessions']} sessions, {_tokens(total):,} tokens, {_money(total)}"
-    shown = [head, "", "per model"]
-    shown += [f"  {name:40} {_tokens(part):>14,} tokens  {_money(part)}" for name, part in found["models"].items()]
-    most = max((_tokens(part) for part in found["days"].values()), default=0) or 1
-    shown += ["", "per day"]
-    for day, part in found["days"].items():
-        bar = "█" * max(1, round(BAR * _tokens(part) / most))
-        shown.append(f"  {day}  {bar:{BAR}}  {_tokens(part):>12,}  {_money(part)}")
-    return shown
+    count = total["sessions"]
+    head = f"{count} session{'s' * (count != 1)}, {_tokens(total):,} tokens, {_money(total)}"
+    models = dict(sorted(found["models"].items(), key=lambda one: -_tokens(one[1])))
+    return [head, "", "per model", *_chart(models), "", "per day", *_chart(found["days"])]
+
+
+def _chart(parts: dict[str, Any]) -> list[str]:
+    wide = min(max(map(len, parts), default=0), NAME)
+    drawn = bars([_tokens(part) for part in parts.values()])
+    return [
+        f"  {name:{wide}}  {bar}  {_tokens(part):>12,}  {_money(part)}"
+        for (name, part), bar in zip(parts.items(), drawn, strict=True)
+    ]
 
 
 def _apart(sessions: Iterable[Info]) -> Iterator[Info]:

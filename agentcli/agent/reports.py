@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from agentcli.context.cache import Health
+from agentcli.core.chart import bars
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
@@ -12,14 +14,28 @@ from agentcli.tools.jobs import Job
 
 
 def cost_lines(records: Iterable[Record]) -> Sequence[str]:
-    """Tokens and USD of a session per model, and how much of the input came from the cache."""
-    sums: dict[str, tuple[int, Usage, float | None]] = {}
-    for model, usage, cost in _spent(records):
-        requests, so_far, money = sums.get(model, (0, Usage(), None))
-        sums[model] = (requests + 1, so_far + usage, money if cost is None else (money or 0.0) + cost)
-    if not sums:
+    """Tokens and USD of a session per model and per day (UTC), and how much of the input came from the cache."""
+    models: dict[str, _Sum] = {}
+    days: dict[str, _Sum] = {}
+    for record, model, usage, cost in _spent(records):
+        for sums, name in ((models, model), (days, record.time[:10])):
+            sums[name] = sums.get(name, _Sum()).plus(usage, cost)
+    if not models:
         return ["Nothing has been spent yet."]
-    return [line for model, (requests, usage, cost) in sums.items() for line in _lines(model, requests, usage, cost)]
+    total = sum((one.usage for one in models.values()), Usage())
+    costs = [one.cost for one in models.values() if one.cost is not None]
+    return [
+        f"{total.total:,} tokens, {_money(sum(costs) if costs else None)}",
+        "",
+        "per model",
+        *(line for name, one in models.items() for line in _lines(name, one)),
+        "",
+        "per day",
+        *(
+            f"  {day}  {bar}  {one.usage.total:>12,}  {_money(one.cost)}"
+            for (day, one), bar in zip(days.items(), bars([one.usage.total for one in days.values()]), strict=True)
+        ),
+    ]
 
 
 def cache_lines(health: Health, prices: Prices | None) -> Sequence[str]:
@@ -95,26 +111,43 @@ def _when(record: Record) -> str:
     return record.time[:16].replace("T", " ")
 
 
-def _spent(records: Iterable[Record]) -> Iterator[tuple[str, Usage, float | None]]:
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """Requests and what they used; `cost` in USD, None while no price is known."""
+
+    requests: int = 0
+    usage: Usage = Usage()
+    cost: float | None = None
+
+    def plus(self, usage: Usage, cost: float | None) -> _Sum:
+        money = self.cost if cost is None else (self.cost or 0.0) + cost
+        return _Sum(self.requests + 1, self.usage + usage, money)
+
+
+def _spent(records: Iterable[Record]) -> Iterator[tuple[Record, str, Usage, float | None]]:
     for record in records:
         match record.body:
             case Message(role="assistant", usage=Usage() as usage) as message:
-                yield f"{message.provider}/{message.model}", usage, message.cost
+                yield record, f"{message.provider}/{message.model}", usage, message.cost
             case Compaction(usage=usage, model=model, cost=cost) if usage.total:
-                yield f"{model} (summaries)", usage, cost
+                yield record, f"{model} (summaries)", usage, cost
             case Title(usage=usage, model=model, cost=cost) if usage.total:
-                yield f"{model} (titles)", usage, cost
+                yield record, f"{model} (titles)", usage, cost
             case Failure(usage=usage, where=model, cost=cost) if usage.total:
-                yield model, usage, cost
+                yield record, model, usage, cost
             case _:
                 pass
 
 
-def _lines(model: str, requests: int, usage: Usage, cost: float | None) -> Iterator[str]:
-    money = "price unknown" if cost is None else f"${cost:,.4f}"
+def _money(cost: float | None) -> str:
+    return "price unknown" if cost is None else f"${cost:,.4f}"
+
+
+def _lines(model: str, spent: _Sum) -> Iterator[str]:
+    usage = spent.usage
     cached = 100 * usage.cache_read / usage.prompt if usage.prompt else 0.0
-    yield f"{model}: {requests} requests, {money}"
+    yield f"  {model}: {spent.requests} request{'s' * (spent.requests != 1)}, {_money(spent.cost)}"
     yield (
-        f"  in {usage.prompt:,} ({usage.input:,} fresh, {usage.cache_write:,} written to the cache, "
+        f"    in {usage.prompt:,} ({usage.input:,} fresh, {usage.cache_write:,} written to the cache, "
         f"{usage.cache_read:,} read from it: {cached:.1f} %), out {usage.output:,} ({usage.reasoning:,} thinking)"
     )

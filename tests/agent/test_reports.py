@@ -6,11 +6,12 @@ import asyncio
 from pathlib import Path
 
 from agentcli.agent.ports import Prompt
-from agentcli.agent.reports import acts, cache_lines, job_lines
+from agentcli.agent.reports import acts, cache_lines, cost_lines, job_lines
 from agentcli.context.cache import Health
 from agentcli.context.limits import limits_of
 from agentcli.context.marks import prunes_from
 from agentcli.context.settings import ContextSettings, PruneSettings
+from agentcli.core.message import Message, Text, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Body, Compaction, Prune, Record, Retry, Settings
 from agentcli.providers.scripted import call, say
@@ -82,3 +83,21 @@ def test_a_session_that_is_left_leaves_no_job_behind(tmp_path: Path) -> None:
         return job.state
 
     assert asyncio.run(story()) == "stopped"
+
+
+def test_the_cost_report_has_models_and_days_with_a_bar_each() -> None:
+    def reply(day: str, model: str, tokens: int) -> Record:
+        message = Message("assistant", (Text("x"),), provider="p", model=model, usage=Usage(input=tokens), cost=0.5)
+        return Record(1, "1", f"2026-11-{day}T10:20:30Z", "", message)
+
+    lines = cost_lines([reply("20", "a", 300), reply("20", "b", 100), reply("21", "a", 200)])
+    assert lines[0] == "600 tokens, $1.5000"
+    assert "  p/a: 2 requests, $1.0000" in lines
+    assert "  p/b: 1 request, $0.5000" in lines
+    days = [line.split() for line in lines if line.startswith("  2026")]
+    assert [(day, int(tokens), cost) for day, _, tokens, cost in days] == [
+        ("2026-11-20", 400, "$1.0000"),
+        ("2026-11-21", 200, "$0.5000"),
+    ]
+    assert len(days[0][1]) == 2 * len(days[1][1])
+    assert cost_lines([]) == ["Nothing has been spent yet."]
