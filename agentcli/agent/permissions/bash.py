@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agentcli.agent.permissions.commands import Reading, read_only
 from agentcli.agent.permissions.nested import WRAPPERS, Contents, contents, spellings
-from agentcli.agent.permissions.ordinary import INTERPRETERS, NETWORK, is_ordinary
+from agentcli.agent.permissions.ordinary import INTERPRETERS, KNOWN, NETWORK, is_ordinary
 from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
 from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.plain import NotPlain, read_plain
@@ -94,6 +95,42 @@ def forbidding(line: Line, rules: Iterable[Rule]) -> Rule | None:
         if not rule.pattern or any(command_pattern(rule.pattern).fullmatch(text) for text in texts):
             return rule
     return None
+
+
+def hides(line: Line, rules: Iterable[Rule]) -> bool:
+    """Whether a command that a `bash` rule speaks of may run where it cannot be seen.
+
+    Something of the line is unknown, or a program that is not known by trade gets the command's name among its arguments:
+    in the text of a script, behind an option, as the value of a variable.
+    """
+    patterns = [rule.pattern for rule in rules if rule.is_for("bash")]
+    if not patterns or line.harmless:
+        return False
+    if not line.contents.whole or any(_half_known(part, patterns) for part in line.contents.parts):
+        return True
+    names = "|".join(re.escape(words[0]) for pattern in patterns if (words := pattern.split("*")[0].split()))
+    mention = re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])")
+    return bool(names) and any(mention.search(text) for text in _unseen(line))
+
+
+def _half_known(part: Part, patterns: Iterable[str]) -> bool:
+    """Whether the shell may complete the words to what a rule speaks of: `git p$(x)` to `git push`."""
+    text = " ".join(piece.text for piece in part.words)
+    known, unknown, _ = text.partition(UNKNOWN)
+    heads = (pattern.split("*")[0] for pattern in patterns)
+    return bool(unknown) and any(head.startswith(known) for head in heads)
+
+
+_ASSIGNED = re.compile(r"""\b[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:'[^']*'|"[^"]*"|\S)*""")
+
+
+def _unseen(line: Line) -> Iterator[str]:
+    """The texts of a line that may be run by something that is not understood here."""
+    for part in line.contents.parts:
+        name = os.path.basename(part.words[0].text) if part.words else ""
+        if name.rstrip("0123456789.") in INTERPRETERS or not (name in READERS or name in WRAPPERS or name in KNOWN):
+            yield from (piece.text for piece in part.words[1:])
+    yield from (match.group() for match in _ASSIGNED.finditer(line.text))
 
 
 def allowing(line: Line, rules: Iterable[Rule]) -> Rule | None:

@@ -39,7 +39,7 @@ def decide(call: ToolCall, tool_effect: Effect, rules: Rules, mode: Mode, place:
         return Decision("ask", "protected path", nature.protected)
     if nature.asked:
         return Decision("ask", f"ask {nature.asked}", f"a rule from {nature.asked.origin} asks")
-    if nature.obscure and (nature.allowed or mode == "yolo"):
+    if nature.obscure and (nature.allowed or mode in ("auto", "yolo")):
         return Decision("ask", "deny rules", nature.obscure)
     if nature.allowed:
         return Decision("allow", f"allow {nature.allowed}", f"a rule from {nature.allowed.origin} allows it")

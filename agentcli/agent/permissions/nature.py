@@ -75,7 +75,6 @@ def _bash_nature(command: str, rules: Rules, place: Place) -> Nature:
         return Nature(refused=line.refused)
     paths = [rule for rule in rules.deny if rule.tool in (_WRITERS | {"read"}) and rule.pattern]
     denied = bash.forbidding(line, rules.deny) or _path_rule_in(line, paths, place)
-    forbids = any(rule.is_for("bash") for rule in rules.deny)
     return Nature(
         denied=denied,
         protected=line.protected,
@@ -83,7 +82,7 @@ def _bash_nature(command: str, rules: Rules, place: Place) -> Nature:
         allowed=bash.allowing(line, rules.allow),
         harmless="every command only reads inside the workspace" if line.harmless else "",
         ordinary=bash.ordinary(line),
-        obscure=_OBSCURE if forbids and not line.contents.whole else "",
+        obscure=_OBSCURE if bash.hides(line, rules.deny) else "",
         why=line.why,
         always=bash.always_rule(line),
     )

@@ -15,6 +15,7 @@ env nice ionice nohup setsid stdbuf xargs parallel sudo doas runuser unshare nse
 alias watch strace ltrace gdb script chronic caffeinate prlimit setpriv systemd-run bwrap firejail proxychains proxychains4 torsocks
 bash sh zsh dash ksh fish busybox toybox coproc entr expect unbuffer rlwrap gtime catchsegv faketime fakeroot dbus-run-session xvfb-run
 direnv npx bunx uvx pipx timeout gtimeout su chroot flock ssh taskset chrt sg mise asdf find fd fdfind
+complete mapfile readarray bind arch tmux
 """)
 """Commands that run another command which stands among their arguments."""
 
@@ -32,6 +33,7 @@ _OPERANDS = {
     "asdf": 1,
 }
 _OPERANDS |= {"faketime": 1, "direnv": 2, "git": 3, "docker": 3, "podman": 3, "kubectl": 3}
+_OPERANDS |= dict.fromkeys(words("uv poetry pipenv conda mamba hatch pdm rye nix bundle npm pnpm yarn bun"), 2)
 """How many operands stand before the command that is run; elsewhere none."""
 
 _RUNNING = {
@@ -39,8 +41,13 @@ _RUNNING = {
     "docker": words("run exec compose container"),
     "podman": words("run exec compose container"),
     "kubectl": words("run exec"),
+    **dict.fromkeys(words("uv poetry pipenv conda mamba hatch pdm rye nix bundle"), words("run exec shell develop")),
+    **dict.fromkeys(words("npm pnpm yarn bun"), words("exec x dlx")),
 }
 """Commands that run another one only by some of their subcommands."""
+
+_ANYWHERE = words("bwrap coproc firejail systemd-run")
+"""Wrappers whose options take so many values that the command may begin at any word."""
 
 _MARKS = {
     "find": words("-exec -execdir -ok -okdir"),
@@ -51,6 +58,9 @@ _MARKS = {
 
 SHELLS = words("bash sh zsh dash ksh ash fish busybox")
 """Programs that read shell text."""
+
+_EVALUATING = words("test [ [[ printf read let declare typeset local export readonly unset getopts wait hash enable")
+"""Builtins that run the `$(…)` of a subscript even where it is quoted."""
 
 _SCRIPTED = frozenset(" \t\n;|&$`(<>")
 _DEPTH = 6
@@ -68,6 +78,9 @@ def contents(text: str) -> Contents:
     """Look into a line as deep as text can be followed."""
     parts: list[Part] = []
     whole = _look(text, parts, _DEPTH)
+    # A word may go on in the next line, where the parser sees two of them.
+    if "\\\n" in text:
+        whole = _look(text.replace("\\\n", ""), parts, _DEPTH) and whole
     return Contents(tuple(parts), whole)
 
 
@@ -76,7 +89,7 @@ def spellings(part: Part) -> Iterator[str]:
     line = [piece.text for piece in part.words]
     if not line:
         return
-    for form in (line, _plain_git(line)):
+    for form in (line, _plain_git(line), [line[0].lower(), *line[1:]]):
         yield " ".join(form)
         yield shlex.join(form)
         if "/" in form[0]:
@@ -93,6 +106,8 @@ def _wrapped(line: list[str]) -> Iterator[list[str]]:
     if marks := _MARKS.get(name):
         yield from (arguments[place + 1 :] for place, word in enumerate(arguments[:-1]) if word in marks)
         return
+    if name in _ANYWHERE:
+        yield from (arguments[place:] for place in range(len(arguments)))
     if not _wraps(name, arguments):
         return
     waiting, after_option = _OPERANDS.get(name, 0), False
@@ -114,12 +129,17 @@ def _wraps(name: str, arguments: list[str]) -> bool:
     return name in WRAPPERS if running is None else not running.isdisjoint(arguments[:3])
 
 
-_GIT_VALUED = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
+_GIT_VALUED = frozenset(
+    {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--attr-source"}
+)
 
 
 def _plain_git(line: list[str]) -> list[str]:
-    """`git -C x -c a=b push` as `git push`."""
-    if os.path.basename(line[0]) != "git":
+    """`git -C x -c a=b push` as `git push`, and `git-push` too."""
+    name = os.path.basename(line[0])
+    if name.startswith("git-"):
+        return ["git", name.removeprefix("git-"), *line[1:]]
+    if name != "git":
         return line
     rest = line[1:]
     while rest and rest[0].startswith("-"):
@@ -141,6 +161,8 @@ def _look(text: str, parts: list[Part], depth: int) -> bool:
         whole = whole and part.words[0].known and not part.words[0].loose and not _reads_script(part)
         if _wraps(name, [word.text for word in part.words[1:]]) or _has_alias(part):
             whole = whole and all(word.known for word in part.words)
+            whole = _look_inside(part, parts, depth) and whole
+        elif name in _EVALUATING and any("$(" in word.text or "`" in word.text for word in part.words[1:]):
             whole = _look_inside(part, parts, depth) and whole
     return whole
 
@@ -165,9 +187,10 @@ def _look_inside(part: Part, parts: list[Part], depth: int) -> bool:
             continue
         if depth == 0:
             return False
-        for script in {word.text, word.text.partition("=")[2].lstrip("!")}:
+        joined = word.text[2:] if word.text.startswith("-") else ""
+        for script in {word.text, word.text.partition("=")[2].lstrip("!"), joined} - {""}:
             whole = _look(script, parts, depth - 1) and whole
-    joined = " ".join(word.text for word in part.words[1:])
+    evaluated = " ".join(word.text for word in part.words[1:])
     if part.words[0].text == "eval" and depth:
-        whole = _look(joined, parts, depth - 1) and whole
+        whole = _look(evaluated, parts, depth - 1) and whole
     return whole

@@ -37,6 +37,12 @@ _ORDINARY: dict[str, frozenset[str]] = {
     "mkdir": _ANY, "touch": _ANY,
 }  # fmt: skip
 
+KNOWN = (
+    frozenset(_ORDINARY)
+    | words("git docker podman kubectl cp mv ln rm rmdir chmod chown tee dd install patch gh hg svn pip pip3")
+) - INTERPRETERS
+"""Programs whose arguments are no commands, but for those that `nested` knows."""
+
 
 def is_ordinary(command: Command) -> bool:
     """Whether a command belongs to the daily round of building and testing: it may run unasked inside a sandbox."""

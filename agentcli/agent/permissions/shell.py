@@ -132,6 +132,7 @@ def _value(node: Node) -> Piece:
     match node.type:
         case "word" | "number" | "string_content" | "variable_name" | "test_operator" | "[" | "]" | "[[" | "]]":
             inside = node.parent is not None and node.parent.type == "string"
+            raw = raw.replace("\\\n", "")
             plain = re.sub(r'\\([$`"\\])' if inside else r"\\(.)", r"\1", raw, flags=re.DOTALL)
             return Piece(plain, loose=not inside and not _LOOSE.isdisjoint(raw))
         case "raw_string":

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,23 @@ def test_yolo_stops_only_for_deny_rules_and_protected_paths(place: Place) -> Non
         "ls\nrm x",
         "rm\tx",
         "rm \\\n x",
+        "r\\\nm x",
+        "env -S'rm x'",
+        "coproc R { rm x; }",
+        "bwrap --bind / / rm x",
+        "tmux new 'rm x'",
+        "arch -x86_64 rm x",
+        "uv run rm x",
+        "poetry run rm x",
+        "npm exec -- rm x",
+        "bundle exec rm x",
+        "nix run x -c rm x",
+        "test -v 'a[$(rm x)]'",
+        "printf -v 'a[`rm x`]' x",
+        "read 'a[$(rm x)]'",
+        "complete -C 'rm x' y",
+        "mapfile -C 'rm x' -c 1 a < f",
+        "RM x",
     ],
 )
 def test_a_deny_rule_sees_through_every_wrapper_in_yolo(place: Place, command: str) -> None:
@@ -151,6 +169,42 @@ def test_a_deny_rule_sees_through_every_wrapper_in_yolo(place: Place, command: s
 )
 def test_a_deny_rule_does_not_mistake_a_word_for_a_command(place: Place, command: str) -> None:
     assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "perl -e 'system(\"rm x\")'",
+        "python3 -c \"import os; os.system('rm x')\"",
+        "awk 'BEGIN{system(\"rm x\")}'",
+        "sed '1e rm x' f",
+        "vim -c ':!rm x'",
+        "tar cf a b --checkpoint-action=exec='rm x'",
+        "man -P 'rm x' ls",
+        "hyperfine 'rm x'",
+        "setarch x86_64 rm x",
+        "/lib64/ld-linux-x86-64.so.2 /bin/rm x",
+        "PAGER='rm x' git log",
+        "PROMPT_COMMAND='rm x'",
+        "BASH_ALIASES[l]=rm",
+        "unheard-of --then rm x",
+    ],
+)
+@pytest.mark.parametrize("mode", ["auto", "yolo"])
+def test_a_forbidden_name_among_the_arguments_of_an_unknown_program_asks(
+    place: Place, command: str, mode: Mode
+) -> None:
+    rules = parse_rules(deny=["bash(rm *)"])
+    assert ask("bash", command, replace(place, sandboxed=True), mode, rules).decision == "ask"
+    assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(curl *)"])).decision == "allow"
+
+
+def test_a_word_that_the_shell_completes_to_a_forbidden_command_asks(place: Place) -> None:
+    rules = parse_rules(deny=["bash(git push *)"])
+    assert ask("bash", "git p$(echo ush)", place, "yolo", rules).decision == "ask"
+    assert ask("bash", "git log $(x)", place, "yolo", rules).decision == "allow"
+    for command in ("git-push", "/usr/lib/git-core/git-push x", "git --attr-source x push"):
+        assert ask("bash", command, place, "yolo", rules).decision == "deny", command
 
 
 def test_a_command_that_hides_its_name_asks_where_deny_rules_stand(place: Place) -> None:
