@@ -31,7 +31,7 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
         from agentcli.demo import play
 
         return play(options, early)
-    if options.session == "" and options.print:
+    if options.session == "" and (options.print or not has_terminal()):
         raise InputError("Which session? Give an id, a unique beginning of one, or a name; or use --last.")
     return run_options(options, early)
 
@@ -46,9 +46,23 @@ def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
         program = Program(options)
         log_to(program.places, program.env)
         return print_mode(program, options)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not has_terminal():
+        if options.session is None:
+            _needs_model(options)
         raise InputError("There is no terminal to talk on. Use -p for a prompt without one.")
     return repl(options, early)
+
+
+def has_terminal() -> bool:
+    """Whether a person sits at both ends."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _needs_model(options: Options) -> None:
+    """Raises CredentialsError where nothing says which model to talk to: that is what to mend first."""
+    from agentcli.app import Program
+
+    Program(options).model_name()
 
 
 def repl(options: Options, early: EarlyTerminal | None = None) -> int:

@@ -27,10 +27,24 @@ class Format(StrEnum):
     stream_json = "stream-json"
 
 
+class _Agentcli(TyperGroup):
+    """The program's own help: it names the options of a session, which come without a command."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """A prompt may stand where a command does."""
+        return ["[OPTIONS] [PROMPT]", "|", self.subcommand_metavar]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The options of a session, then the commands."""
+        self.commands["run"].format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
 app = typer.Typer(
+    cls=_Agentcli,
     name="agentcli",
-    help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is its first message. "
-    "Its options: agentcli run --help.",
+    help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is its first message.",
+    epilog="-V, --version prints the version; `agentcli COMMAND --help` tells of a command.",
     add_completion=False,
     no_args_is_help=False,
     pretty_exceptions_enable=False,
@@ -38,29 +52,44 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Model = Annotated[str, typer.Option("-m", "--model", help="provider/model or an alias, see `agentcli models`")]
-Mode = Annotated[str, typer.Option(help="ask, auto-edit, plan, yolo or auto")]
-Allow = Annotated[list[str] | None, typer.Option(help="TOOL(pattern) that may run without asking; repeatable")]
-Deny = Annotated[list[str] | None, typer.Option(help="TOOL(pattern) that never runs; repeatable")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", help="the folder to work in")]
-AddDir = Annotated[list[str] | None, typer.Option(help="one more folder that belongs to the workspace; repeatable")]
+Model = Annotated[
+    str, typer.Option("-m", "--model", metavar="MODEL", help="provider/model or an alias, see `agentcli models`")
+]
+Mode = Annotated[str, typer.Option(metavar="MODE", help="ask, auto-edit, plan, yolo or auto")]
+Allow = Annotated[
+    list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) that may run without asking; repeatable")
+]
+Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) that never runs; repeatable")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="the folder to work in")]
+AddDir = Annotated[
+    list[str] | None, typer.Option(metavar="DIR", help="one more folder that belongs to the workspace; repeatable")
+]
 Output = Annotated[Format, typer.Option("-o", "--output-format", help="what -p prints")]
-MaxTurns = Annotated[int | None, typer.Option(min=0, help="requests to the model at most")]
-MaxCost = Annotated[float | None, typer.Option(min=0, help="USD at most")]
-MaxTokens = Annotated[int | None, typer.Option(min=0, help="tokens at most, in and out")]
-MaxTime = Annotated[float | None, typer.Option(min=0, help="seconds at most")]
-SystemPrompt = Annotated[str | None, typer.Option(help="use this system prompt instead of the built-in one")]
-SystemPromptFile = Annotated[str | None, typer.Option(help="the same, from a file")]
-AppendPrompt = Annotated[str, typer.Option("--append-system-prompt", help="add this to the system prompt")]
-AppendPromptFile = Annotated[str | None, typer.Option("--append-system-prompt-file", help="the same, from a file")]
-Set = Annotated[list[str] | None, typer.Option("--set", help="key=value: a setting for this run; repeatable")]
+MaxTurns = Annotated[int | None, typer.Option(min=0, metavar="N", help="requests to the model at most")]
+MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="USD at most")]
+MaxTokens = Annotated[int | None, typer.Option(min=0, metavar="N", help="tokens at most, in and out")]
+MaxTime = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="seconds at most")]
+SystemPrompt = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="use this system prompt instead of the built-in one")
+]
+SystemPromptFile = Annotated[str | None, typer.Option(metavar="FILE", help="the same, from a file")]
+AppendPrompt = Annotated[
+    str, typer.Option("--append-system-prompt", metavar="TEXT", help="add this to the system prompt")
+]
+AppendPromptFile = Annotated[
+    str | None, typer.Option("--append-system-prompt-file", metavar="FILE", help="the same, from a file")
+]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="key=value: a setting for this run; repeatable")
+]
 NoSession = Annotated[bool, typer.Option("--no-session", help="write nothing to the session store")]
 Fork = Annotated[bool, typer.Option("--fork", help="go on in a copy of the session")]
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]
 Plain = Annotated[bool, typer.Option("--plain", help="no colours, boxes or cursor movement")]
 Print = Annotated[bool, typer.Option("--print", hidden=True)]
 PromptText = Annotated[
-    str | None, typer.Option("-p", "--prompt", help="one prompt without a REPL; - reads it from stdin")
+    str | None,
+    typer.Option("-p", "--prompt", metavar="PROMPT", help="one prompt without a REPL; - reads it from stdin"),
 ]
 
 
@@ -68,6 +97,8 @@ def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> 
     """The flags of a run as one value; files named by flags are read here."""
     given = dict(flags)
     said = given.pop("prompt_flag")
+    if said is not None and prompt is not None:
+        raise UsageError(f"There are two prompts, {said!r} and {prompt!r}. Put quotes around the whole of one.")
     for name in ("system_prompt", "append_system_prompt"):
         file = given.pop(f"{name}_file")
         given[name] = _read(file) if file else given[name]
@@ -133,7 +164,7 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 @_taking_flags
 def run(
     flags: dict[str, Any],
-    prompt: Annotated[str | None, typer.Argument(metavar="[PROMPT]")] = None,
+    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="the first message")] = None,
     go_on: Annotated[bool, typer.Option("-c", "--continue", help="the same as `agentcli resume --last`")] = False,
 ) -> Options:
     """Open a session in the current folder, or answer one prompt with -p."""
@@ -144,8 +175,8 @@ def run(
 @_taking_flags
 def resume(
     flags: dict[str, Any],
-    session: Annotated[str | None, typer.Argument(help="full id, unique prefix, or name")] = None,
-    prompt: Annotated[str | None, typer.Argument(help="the first message")] = None,
+    session: Annotated[str | None, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")] = None,
+    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="the first message")] = None,
     last: Annotated[bool, typer.Option("--last", help="the newest session of this project")] = False,
 ) -> Options:
     """Go on with a past session."""
@@ -189,7 +220,21 @@ def invoke(arguments: list[str]) -> Options | int:
     except typer.Abort as error:
         raise KeyboardInterrupt from error
     except typer.TyperException as error:
-        raise UsageError(f"{error} See agentcli --help.") from error
+        raise UsageError(_complaint(error)) from error
+
+
+def _complaint(error: typer.TyperException) -> str:
+    """What the parser found wrong, with the names of the option and of the help that tells of it."""
+    context: Any = getattr(error, "ctx", None)
+    command = context.command_path.removesuffix(" run") if context else "agentcli"
+    named = not context or context.invoked_subcommand or error.format_message().startswith("No such")
+    if not named and isinstance(context.command, TyperGroup):
+        said = f"`{command}` needs a command: {', '.join(context.command.commands)}."
+    else:
+        said = error.format_message().replace("Value error, ", "")
+    if command == "agentcli" and said.startswith("Got unexpected extra argument"):
+        said += ": put quotes around a prompt of several words."
+    return f"{said}{'' if said.endswith('.') else '.'} See `{command} --help`."
 
 
 def with_command(arguments: list[str], commands: set[str]) -> list[str]:

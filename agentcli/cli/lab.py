@@ -35,10 +35,8 @@ ALL_POLICIES = ",".join(POLICIES)
 app = typer.Typer(help="The context lab.", no_args_is_help=True, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Session = Annotated[
-    str, typer.Argument(metavar="[SESSION]", help="full id, unique prefix, or name; default: the newest")
-]
-Sessions = Annotated[list[str], typer.Argument(metavar="SESSION…", help="full ids, unique prefixes, or names")]
+Session = Annotated[str, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name; default: the newest")]
+Sessions = Annotated[list[str], typer.Argument(metavar="SESSION", help="full ids, unique prefixes, or names")]
 Model = Annotated[str, typer.Option("-m", "--model", help="as if this model were in use")]
 Policy = Annotated[str, typer.Option("-p", "--policy", help="auto, gemini, opencode, regions or sliding")]
 Policies = Annotated[str, typer.Option("--policies", help="their names, with commas between")]

@@ -153,7 +153,7 @@ def import_file(file: Path, name: str = "", cwd: Cwd = "") -> None:
 
 @app.command()
 def check(
-    selector: Annotated[str, typer.Argument(metavar="[SESSION]")] = "",
+    selector: Annotated[str, typer.Argument(metavar="SESSION")] = "",
     repair: Annotated[
         bool, typer.Option("--repair", help="mend what can be mended; damaged files are kept aside")
     ] = False,

@@ -24,15 +24,19 @@ SMALL_WINDOW = (
 
 
 def play(options: Options, early: EarlyTerminal | None = None) -> int:
-    """Run the demo in a throw-away copy of its project and return the exit code. Headless, edits need no approval."""
-    from agentcli.run import run_options
+    """Run the demo in a throw-away copy of its project and return the exit code.
+
+    Where no terminal is, it plays to its end by itself, and edits need no approval.
+    """
+    from agentcli.run import has_terminal, run_options
 
     folder = Path(tempfile.mkdtemp(prefix="agentcli-demo-"))
     try:
         build(folder)
-        mode = "auto-edit" if options.print else "ask"
+        alone = options.print or not has_terminal()
+        mode = "auto-edit" if alone else "ask"
         settings = (*SMALL_WINDOW, *options.settings)
-        asked = replace(options, prompt=TASK, then=(COMPRESS, CHECK), model="demo/demo", mode=mode)
+        asked = replace(options, prompt=TASK, then=(COMPRESS, CHECK), model="demo/demo", mode=mode, print=alone)
         return run_options(replace(asked, cwd=str(folder), settings=settings), early)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,48 @@
+"""What the command line takes, and what it says of what it does not take."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.program import Program
+
+
+def test_the_help_names_the_options_of_a_session_and_the_commands(program: Program) -> None:
+    shown = program.run("--help").out
+    assert "agentcli [OPTIONS] [PROMPT] | COMMAND" in shown
+    for name in ("-p, --prompt", "-c, --continue", "--max-cost USD", "--no-session", "--version", "sessions", "demo"):
+        assert name in shown
+    assert "[[" not in program.run("sessions", "check", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-p", "fix", "the tests"], "two prompts, 'fix' and 'the tests'"),
+        (["resume", "one", "more", "-p", "x"], "two prompts, 'x' and 'more'"),
+        (["fix", "the", "tests"], "put quotes around"),
+        (["-p", "x", "--max-turns", "many"], "'--max-turns'"),
+        (["-p", "x", "-o", "xml"], "'--output-format': 'xml'"),
+        (["sessions"], "needs a command: list, show,"),
+        (["sessions", "shwo"], "`agentcli sessions --help`"),
+        (["config", "get"], "`agentcli config get --help`"),
+    ],
+)
+def test_a_wrong_command_line_is_told_by_name(program: Program, arguments: list[str], words: str) -> None:
+    ran = program.run(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_without_a_terminal_the_demo_plays_to_its_end_by_itself(program: Program) -> None:
+    ran = program.run("demo", seconds=90)
+    assert ran.code == 0, ran.err
+    assert "all three tests pass" in ran.out
+
+
+def test_without_a_terminal_what_is_missing_is_said_in_the_order_of_mending(program: Program) -> None:
+    assert program.run().code == 41
+    asked = program.run("-m", "script:echo")
+    assert (asked.code, "Use -p" in asked.err) == (42, True)
+    assert "Which session?" in program.run("resume").err
