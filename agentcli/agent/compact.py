@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -50,13 +50,15 @@ async def compact(
     interrupt: asyncio.Event | None = None,
     hooks: Hooks | None = None,
     calls: int | None = None,
+    may_call: Callable[[], Awaitable[str]] | None = None,
     cwd: str = "",
     policy: str = "",
 ) -> AsyncIterator[Event]:
     """Compact the session's view as its policy plans it. Ends with exactly one CompactionEnded, whatever happens.
 
     `trigger` manual and overflow force it, auto leaves it to the marks of the policy. `system`, `tools` and `options` are those of
-    the session's requests. `calls` are the summary calls left for this turn, by default all that the settings allow.
+    the session's requests. `calls` are the summary calls left for this turn, by default all that the settings allow. `may_call` says why a
+    model must not be called at all, where something forbids it: asked once, before the first call.
     """
     name = policy or settings.policy
     yield CompactionStarted(trigger, name)
@@ -83,6 +85,7 @@ async def compact(
     left = settings.max_summary_calls if calls is None else calls
     form = settings.snapshot
     secretary = Secretary(summariser, left, plan.tokens_before, interrupt, form.reply_tokens, form.margin)
+    secretary.forbidden = await may_call() if may_call and plan.summarised else ""
     try:
         made, trouble = await _made(work, brief, secretary)
     except Interrupted:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 from agentcli.agent.ports import Approve, Ask
-from agentcli.context.budget import Budget, Scope, Spent, budgets_of, check_budgets, words_for_model
+from agentcli.context.budget import Budget, Scope, Spent, Verdict, budgets_of, check_budgets, words_for_model
 from agentcli.context.settings import BudgetSettings
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Event, Waiting, Warned
@@ -29,6 +30,7 @@ class Purse:
         """The user has said something: what was approved or warned of for the former task no longer counts."""
         self._approved -= {"task"}
         self._warned -= {"task", "task over"}
+        self._told -= {"task"}
 
     def state(self, session: Spent, task: Spent) -> Sequence[tuple[Budget, Spent]]:
         """Each budget that is set, with what has been spent of it."""
@@ -39,29 +41,48 @@ class Purse:
         self, session: Spent, task: Spent, tokens: int, cost: float, interrupt: asyncio.Event
     ) -> AsyncIterator[Event]:
         """Ask for a request of about so many tokens and USD. Raises LimitReached when it may not be made."""
-        state = self.state(session, task)
-        verdict = check_budgets(state, next_tokens=tokens, next_cost=cost, warned=self._warned, approved=self._approved)
-        self._warned = verdict.warned
+        verdict, refused = await self._verdict(session, task, tokens, cost)
         if verdict.warning:
             yield Warned(verdict.warning)
-        if verdict.action == "refuse" or (verdict.action == "ask" and not await self._allowed(verdict.reason)):
-            raise LimitReached(f"{verdict.reason} Raise it (budget.* in config, /budget) or start a new task.")
+        if refused:
+            raise LimitReached(f"{refused} Raise it (budget.* in config, or --set) or start a new task.")
         if verdict.delay:
             yield Waiting(verdict.delay, "a budget runs low")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(interrupt.wait(), verdict.delay)
 
-    def words(self, session: Spent, task: Spent) -> str:
-        """What the model is to be told of a budget that runs low; each budget once."""
-        words = words_for_model([each for each in self.state(session, task) if each[0].scope not in self._told])
-        if words:
-            self._told |= {budget.scope for budget, _ in self.state(session, task)}
-        return words
+    async def objection(self, session: Spent, task: Spent, tokens: int, cost: float) -> str:
+        """Why a request besides the turn's own, such as one for a summary, may not be made; an empty text where it may."""
+        said = self._warned
+        _, refused = await self._verdict(session, task, tokens, cost)
+        self._warned = said  # what was not shown has not been said
+        return refused
 
-    async def _allowed(self, reason: str) -> bool:
-        ask = Ask(ToolCall("budget", "budget", {}), "Go on beyond the budget?", reason, reason)
+    def words(self, session: Spent, task: Spent) -> str:
+        """What the model is to be told of budgets that run low; of each once."""
+        low = [
+            each for each in self.state(session, task) if each[0].is_low(each[1]) and each[0].scope not in self._told
+        ]
+        self._told |= {budget.scope for budget, _ in low}
+        return words_for_model(low)
+
+    async def _verdict(self, session: Spent, task: Spent, tokens: int, cost: float) -> tuple[Verdict, str]:
+        """What the budgets say, and why not where that is their last word: each that wants to be asked for is asked for."""
+        state, first = self.state(session, task), None
+        while True:
+            verdict = check_budgets(
+                state, next_tokens=tokens, next_cost=cost, warned=self._warned, approved=self._approved
+            )
+            self._warned = verdict.warned
+            first = first or verdict
+            if verdict.action == "ask" and await self._allowed(verdict):
+                continue
+            return replace(first, delay=verdict.delay), "" if verdict.action == "go" else verdict.reason
+
+    async def _allowed(self, verdict: Verdict) -> bool:
+        ask = Ask(ToolCall("budget", "budget", {}), "Go on beyond the budget?", verdict.reason, verdict.reason)
         answer = await self._approve(ask)
         if answer is None or answer.choice == "no":
             return False
-        self._approved |= {"session", "task", "agent"}
+        self._approved |= {verdict.scope}
         return True

@@ -71,9 +71,10 @@ class Room:
         # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
         from agentcli.agent.compact import compact
 
+        summariser = self._summariser(talk.model.spec)
         async for event in compact(
             talk.journal,
-            self._summariser(talk.model.spec),
+            summariser,
             talk.model.spec,
             self.settings,
             talk.counts,
@@ -85,6 +86,7 @@ class Room:
             interrupt=interrupt,
             hooks=self._hooks,
             calls=self._calls_left,
+            may_call=lambda: talk.objection(summariser.spec),
             cwd=str(talk.kit.work.cwd),
         ):
             if isinstance(event, UsageReported):

@@ -27,7 +27,7 @@ from agentcli.core.errors import AgentError, Cause, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, ToolResult, Usage
-from agentcli.core.model import Model, Request, ToolSchema
+from agentcli.core.model import Model, ModelSpec, Request, ToolSchema
 from agentcli.core.record import Body, Failure, Prune, Retry, Settings
 
 PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "network"})
@@ -210,18 +210,33 @@ class Talk:
 
     async def hold_back(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Ask the budgets for the next request, and wait where one runs low. Raises LimitReached when it may not be made."""
-        usage, cost = self.spent()
-        now = self.journal.history
-        session, task = Spent(now.usage.total, now.cost), Spent(usage.total, cost)
+        session, task = self._purses()
         words = self.purse.words(session, task)
         if words:
             yield self.remind(words)
         size = self.size()
-        price = self.model.spec.cost(Usage(input=size)) or 0.0
+        price = self.model.spec.cost(self._expected(size)) or 0.0
         async for event in self.purse.pay(session, task, size, price, interrupt):
             if isinstance(event, Waiting):
                 yield self.record(Retry(0, event.delay, event.reason))
             yield event
+
+    async def objection(self, other: ModelSpec) -> str:
+        """Why the budgets forbid showing this session to another model, or an empty text."""
+        size = self.size()
+        return await self.purse.objection(*self._purses(), size, other.cost(Usage(input=size)) or 0.0)
+
+    def _expected(self, size: int) -> Usage:
+        """What a prompt of so many tokens will be charged as: what the cache still holds is read."""
+        fresh = not self._heard or time.time() - self._heard > self.model.spec.cache_lifetime
+        read = 0 if fresh or self._edits != self._edits_now() else min(size, self.health.expected)
+        return Usage(input=size - read, cache_read=read)
+
+    def _purses(self) -> tuple[Spent, Spent]:
+        """What the session and the task have spent."""
+        usage, cost = self.spent()
+        now = self.journal.history
+        return Spent(now.usage.total, now.cost), Spent(usage.total, cost)
 
     def can_fall_back(self, error: ModelError) -> bool:
         """Whether another model is to be asked now that this one has failed for good."""
@@ -291,11 +306,15 @@ class Talk:
         if self._sent is None:
             return
         request, sent = self._sent
-        history = self.journal.history
-        edits = len(history.prunes) + (history.compaction.seq if history.compaction else 0)
+        edits = self._edits_now()
         idle = sent - self._heard if self._heard else 0.0
         self.health = self.health.after(request, usage, edited=edits != self._edits, idle=idle)
         self._edits, self._heard = edits, sent
+
+    def _edits_now(self) -> int:
+        """A number that changes when what was sent before is changed."""
+        history = self.journal.history
+        return len(history.prunes) + (history.compaction.seq if history.compaction else 0)
 
     def _recount(self) -> None:
         self.counts.for_request(self.model.spec.id, self.manner.system, self.manner.tools)

@@ -53,6 +53,10 @@ class Budget:
         money = (spent.cost or 0.0) / self.cost if self.cost > 0 else 0.0
         return max(tokens, money)
 
+    def is_low(self, spent: Spent) -> bool:
+        """Whether so little is left that the model should know."""
+        return self.is_set and 1 - self.used(spent) < self.settings.tell_below
+
     def delay(self, spent: Spent) -> float:
         """Seconds to hold the next request."""
         used = self.used(spent)
@@ -81,13 +85,14 @@ def budgets_of(settings: BudgetSettings) -> Mapping[Scope, Budget]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the next request may be made. `reason` says which budget speaks; `warning` is to be shown to the user.
+    """Whether the next request may be made. `reason` says which budget speaks, the one of `scope`; `warning` is to be shown to the user.
 
     `delay` is in seconds. `warned` are the budgets that have warned so far: pass them to the next check, so that each warns once.
     """
 
     action: Literal["go", "ask", "refuse"] = "go"
     reason: str = ""
+    scope: Scope = "session"
     warning: str = ""
     delay: float = 0.0
     warned: frozenset[str] = frozenset()
@@ -107,13 +112,14 @@ def check_budgets(
     """
     in_force = [(budget, spent) for budget, spent in budgets if budget.is_set]
     action: Literal["go", "ask", "refuse"] = "go"
+    scope: Scope = "session"
     reason, warnings, said = "", [], set(warned)
     for budget, spent in in_force:
         over = _would_exceed(budget, spent, next_tokens, next_cost)
         if over and budget.mode == "hard" and action != "refuse":
-            action, reason = "refuse", over
+            action, reason, scope = "refuse", over, budget.scope
         elif over and budget.mode == "approval" and budget.scope not in approved and action == "go":
-            action, reason = "ask", over
+            action, reason, scope = "ask", over, budget.scope
         elif over and budget.mode == "soft" and f"{budget.scope} over" not in said:
             said.add(f"{budget.scope} over")
             warnings.append(over)
@@ -123,16 +129,12 @@ def check_budgets(
                 f"{budget.used(spent):.0%} of the {budget.scope} budget is used: {budget.left(spent)} left."
             )
     delay = max((budget.delay(spent) for budget, spent in in_force), default=0.0)
-    return Verdict(action, reason, " ".join(warnings), 0.0 if action == "refuse" else delay, frozenset(said))
+    return Verdict(action, reason, scope, " ".join(warnings), 0.0 if action == "refuse" else delay, frozenset(said))
 
 
 def words_for_model(budgets: Sequence[tuple[Budget, Spent]]) -> str:
     """What the model is told once less than a fifth of a budget is left; empty before that."""
-    low = [
-        f"{budget.left(spent)} of the {budget.scope} budget"
-        for budget, spent in budgets
-        if budget.is_set and 1 - budget.used(spent) < budget.settings.tell_below
-    ]
+    low = [f"{budget.left(spent)} of the {budget.scope} budget" for budget, spent in budgets if budget.is_low(spent)]
     return f"{'; '.join(low)} left. Finish the most important part first and spend little." if low else ""
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
+from agentcli.agent.desk import OpenDesk
 from agentcli.agent.ports import Answer
 from agentcli.context.settings import BudgetLimit, BudgetSettings, ContextSettings
 from agentcli.core.errors import LimitReached
-from agentcli.core.event import Waiting, Warned
+from agentcli.core.event import Event, Waiting, Warned
 from agentcli.core.message import Text, Usage
+from agentcli.core.model import Prices
 from agentcli.core.record import Retry
 from agentcli.providers.scripted import Reply, call, say
-from tests.agent.desks import Person, ended, messages, open_desk, say_to
+from tests.agent.compacting import Answers, snapshot
+from tests.agent.desks import DEMO, Person, ended, messages, open_desk, say_to
 
 
 def costly(text: str, tokens: int, *calls: object) -> Reply:
@@ -80,3 +86,61 @@ def test_a_rewind_fills_no_budget_again(tmp_path: Path) -> None:
         take_back()
         assert desk.budgets()[0][1] == before[0][1]
     assert isinstance(ended(say_to(desk, "once more")).error, LimitReached)
+
+
+def told(desk: OpenDesk) -> list[str]:
+    """What the model was told of budgets, in order."""
+    texts = [p.text for m in messages(desk) for p in m.parts if isinstance(p, Text) and p.synthetic]
+    return [text for text in texts if " left. Finish" in text]
+
+
+def test_the_model_is_told_of_each_budget_when_it_runs_low_and_of_each_task_anew(tmp_path: Path) -> None:
+    budget = BudgetSettings(
+        session=BudgetLimit(tokens=10_000, mode="soft"), task=BudgetLimit(tokens=5_200, mode="soft"), pressure_from=()
+    )
+    script = [costly("one", 4_500, call("list")), say("two"), costly("three", 4_700, call("list")), say("four")]
+    desk = open_desk(tmp_path, script, budget=budget)
+    say_to(desk, "go", "go on")
+    assert [("session" in text, "task" in text) for text in told(desk)] == [(False, True), (True, True)]
+
+
+def test_each_budget_that_wants_to_be_asked_is_asked_for_itself(tmp_path: Path) -> None:
+    budget = BudgetSettings(
+        session=BudgetLimit(tokens=3_000, mode="approval"), task=BudgetLimit(tokens=3_000, mode="approval")
+    )
+    script = [costly("one", 2_900, call("list")), say("two")]
+    person = Person(Answer("once"), Answer("once"))
+    assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=person), "go")).text == "two"
+    assert [ask.preview.split(" of ")[0] for ask in person.asked] == ["The session budget", "The task budget"]
+    half = Person(Answer("once"))
+    assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=half), "go")).ending == "limit"
+
+
+def test_a_budget_that_is_used_up_pays_for_no_summary(tmp_path: Path) -> None:
+    """The window demands a compaction, and the ledger makes it."""
+    for tokens in (9_000, 0):
+        summariser = Answers(snapshot())
+        desk = open_desk(
+            tmp_path,
+            [costly("The parser keeps its state. " * 200, 900)],
+            budget=BudgetSettings(session=BudgetLimit(tokens=tokens)),
+            summariser=summariser,
+        )
+        say_to(desk, *("And more?" for _ in range(6)))
+        events = asyncio.run(drained(desk.compress("", asyncio.Event())))
+        assert desk.history.compaction is not None
+        assert bool(summariser.requests) == (tokens == 0)
+        why = str(getattr(events[-1], "why", ""))
+        assert ("The session budget of 9,000 tokens would be exceeded" in why) == (tokens > 0)
+
+
+async def drained(events: AsyncIterator[Event]) -> list[Event]:
+    return [event async for event in events]
+
+
+def test_what_the_cache_holds_is_reckoned_at_its_price(tmp_path: Path) -> None:
+    priced = replace(DEMO, prices=Prices(10, 10, 0.1, 12.5), cache_explicit=True)
+    script = [Reply((Text("one"), call("list")), usage=Usage(cache_write=100_000, output=1)), say("two")]
+    for cost, ending in ((1.4, "done"), (1.2, "limit")):
+        budget = BudgetSettings(session=BudgetLimit(cost=cost))
+        assert ended(say_to(open_desk(tmp_path, script, model=priced, budget=budget), "go")).ending == ending

@@ -39,6 +39,8 @@ class Secretary:
     interrupt: asyncio.Event | None = None
     longest: int = _DEFAULT.reply_tokens
     margin: float = _DEFAULT.margin
+    forbidden: str = ""
+    """Why it must not be called at all."""
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     events: list[Event] = field(default_factory=list)
@@ -60,6 +62,8 @@ class Secretary:
 
     async def ask(self, request: Request) -> str:
         """The text of its answer, maybe cut off. Raises ModelError, Unusable when there is none, and Interrupted."""
+        if self.forbidden:
+            raise Unusable(self.forbidden)
         if self.calls <= 0:
             raise Unusable("no summary call is left for this turn")
         self.calls -= 1
