@@ -32,13 +32,17 @@ def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
     return None
 
 
-def print_list(everywhere: bool = False, json: bool = False, limit: int = 0, cwd: str = "") -> None:
-    """The sessions of this project or of all, last used first, each with its branches below it."""
+def print_list(
+    everywhere: bool = False, json: bool = False, limit: int = 0, cwd: str = "", trash: bool = False
+) -> None:
+    """The sessions of this project or of all, last used first, each with its branches below it; or those in the trash."""
     ground = Ground(Options(cwd=cwd))
-    infos = ground.store.list(None if everywhere else ground.project)
+    infos = ground.store.trashed() if trash else ground.store.list(None if everywhere else ground.project)
     infos = infos[:limit] if limit else infos
     if json:
         say_json([info_to_json(info) for info in infos])
+    elif not infos and trash:
+        say("The trash is empty.")
     elif not infos:
         say("No sessions yet. `agentcli` starts one; --all lists those of other projects.")
     else:

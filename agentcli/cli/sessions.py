@@ -31,9 +31,15 @@ All = Annotated[bool, typer.Option("--all", help="the sessions of all projects")
 
 
 @app.command("list")
-def list_sessions(all: All = False, json: Json = False, limit: int = 0, cwd: Cwd = "") -> None:
+def list_sessions(
+    all: All = False,
+    json: Json = False,
+    limit: int = 0,
+    trash: Annotated[bool, typer.Option("--trash", help="those that were deleted")] = False,
+    cwd: Cwd = "",
+) -> None:
     """The sessions of this project, last used first, each with its branches below it."""
-    print_list(all, json, limit, cwd)
+    print_list(all, json, limit, cwd, trash)
 
 
 @app.command()

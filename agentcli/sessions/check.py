@@ -257,7 +257,8 @@ def _close_open_ends(folder: Path, findings: _Findings, disk: Disk) -> Sequence[
         lost = [loss.why for loss in findings.losses if loss.cause != "unreadable"]
         if lost:
             record = session.append(Failure("; ".join(lost), "sessions check"))
-            done.append(f"what was lost is said in record {record.seq}")
+            if not session.unsaved:
+                done.append(f"what was lost is said in record {record.seq}")
     finally:
         session.close()
     return done

@@ -38,6 +38,8 @@ PINNED = "pinned"
 """The mark in a session's folder that retention leaves alone."""
 _TICK = 2.0  # seconds within which file times do not tell which file is newer, on the coarsest file systems
 _CANDIDATES = 8  # names shown when a selector fits several sessions
+_NOT_THERE = "There is no session {!r}. See `agentcli sessions list`."
+_NOT_IN_TRASH = "There is no session {!r} in the trash. See `agentcli sessions list --trash`."
 
 
 class Store:
@@ -187,15 +189,7 @@ class Store:
 
         A whole id is found in any project. Raises InputError when none fits, or several do.
         """
-        fitting = self._fitting(selector, project_id) if selector else []
-        match fitting:
-            case [info]:
-                return info
-            case []:
-                raise InputError(f"There is no session {selector!r}. See `agentcli sessions list`.")
-            case _:
-                shown = ", ".join(f"{info.id} ({info.name or info.title})" for info in fitting[:_CANDIDATES])
-                raise InputError(f"{selector!r} fits {len(fitting)} sessions: {shown}. Give more of the id.")
+        return _chosen(selector, self._fitting(selector, project_id), _NOT_THERE)
 
     def newest(self, project_id: str) -> Info | None:
         """The session of this project that was written to last, subagents' aside."""
@@ -216,12 +210,17 @@ class Store:
         return sorted(infos, key=_order, reverse=True)
 
     def rename(self, info: Info, name: str) -> Info:
-        """Call a session that is not open here by a name of the user's. Raises SessionBusy when it is open elsewhere."""
+        """Call a session that is not open here by a name of the user's.
+
+        Raises SessionBusy when it is open elsewhere, StoreError when the disk refuses.
+        """
         if not name.strip():
             raise InputError("A session's name needs at least one letter.")
         session = self.open(info.project_id, info.id)
         try:
             session.append(Title(name=name.strip()))
+            if session.unsaved:
+                raise StoreError(f"Session {info.id} keeps its name. {session.trouble()}")
             return session.info
         finally:
             session.close()
@@ -230,9 +229,11 @@ class Store:
         """Move a session to the trash; `restore` undoes it. Raises SessionBusy when it is open."""
         self.trash.put(info.project_id, info.id)
 
-    def restore(self, session_id: str) -> Info:
-        """Fetch a session back from the trash. Raises InputError when it is not there."""
-        folder = self.trash.take_back(session_id)
+    def restore(self, selector: str) -> Info:
+        """Fetch a session back from the trash, by id, name or unique beginning of an id. Raises InputError when it is not there."""
+        known = any(folder.name == selector for folder in self.trash.sessions())
+        chosen = selector if known else _chosen(selector, _fitting(selector, self.trashed()), _NOT_IN_TRASH).id
+        folder = self.trash.take_back(chosen)
         info = _info(folder)
         if info is None:
             raise StoreError(f"{folder} was restored but holds no session.")
@@ -251,15 +252,32 @@ class Store:
         whole = [folder for folder in self._folders(None) if os.path.basename(folder) == selector]
         if whole:
             return [info for folder in whole if (info := _info(folder)) is not None]
-        infos = self.list(project_id)
-        named = [info for info in infos if info.name == selector]
-        return named or [info for info in infos if info.id.startswith(selector)]
+        return _fitting(selector, self.list(project_id))
 
     def _folders(self, project_id: str | None) -> Iterator[str]:
         root = str(self.root)
         projects = [os.path.join(root, _plain(project_id))] if project_id else _subfolders(root)
         for project in projects:
             yield from _subfolders(project)
+
+
+def _fitting(selector: str, infos: Sequence[Info]) -> Sequence[Info]:
+    """Those with this name, or this beginning of an id."""
+    if not selector:
+        return ()
+    named = [info for info in infos if info.name == selector]
+    return named or [info for info in infos if info.id.startswith(selector)]
+
+
+def _chosen(selector: str, fitting: Sequence[Info], none: str) -> Info:
+    match fitting:
+        case [info]:
+            return info
+        case []:
+            raise InputError(none.format(selector))
+        case _:
+            shown = ", ".join(f"{info.id} ({info.name or info.title})" for info in fitting[:_CANDIDATES])
+            raise InputError(f"{selector!r} fits {len(fitting)} sessions: {shown}. Give more of the id.")
 
 
 def is_subagent(info: Info) -> bool:

@@ -266,6 +266,16 @@ def test_a_rewind_of_both_goes_through_where_no_file_was_changed(program: Progra
     assert [record["target"] for record in program.records() if record["kind"] == "undo"] == ["rewind"]
 
 
+def test_what_was_deleted_is_listed_until_it_is_fetched_back(program: Program) -> None:
+    first = say_once(program, "to be deleted")
+    assert program.run("sessions", "delete", first).code == 0
+    assert program.run("sessions", "list").out.startswith("No sessions yet")
+    assert first in program.run("sessions", "list", "--trash").out
+    assert program.run("sessions", "delete", "--undo", first[:-2]).code == 0
+    assert program.run("sessions", "list", "--trash").out == "The trash is empty.\n"
+    assert [one["id"] for one in listed(program)] == [first]
+
+
 def damaged(program: Program) -> str:
     """A session of four records whose second cannot be read."""
     session = say_once(program, "the first words")

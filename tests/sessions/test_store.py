@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.errors import InputError, SessionBusy
+from agentcli.core.errors import InputError, SessionBusy, StoreError
 from agentcli.core.record import Title
 from agentcli.sessions.ids import new_id
 from agentcli.sessions.info import Parent
 from agentcli.sessions.store import Store
+from tests.sessions.disks import FAULTS, Failing
 from tests.sessions.said import read, user
 
 
@@ -112,6 +113,28 @@ def test_a_rename_is_a_record(store: Store, tmp_path: Path) -> None:
     assert store.find("fresh", info.project_id).id == info.id
     (store.folder(info) / "session.json").unlink()
     assert store.find("fresh", info.project_id).name == "fresh"
+
+
+def test_a_rename_that_the_disk_refuses_is_not_said_to_be_done(store: Store, tmp_path: Path) -> None:
+    info = started(store, tmp_path)
+    full = Store(store.root, disk=Failing("write", FAULTS["ENOSPC"], 1, forever=True))
+    with pytest.raises(StoreError, match=r"keeps its name.*No space left"):
+        full.rename(info, "fresh")
+    assert store.find(info.id).name == ""
+
+
+def test_a_deleted_session_is_fetched_back_by_name_or_beginning_of_its_id(store: Store, tmp_path: Path) -> None:
+    infos = [started(store, tmp_path, name="mine"), started(store, tmp_path)]
+    for info in infos:
+        store.delete(info)
+    assert store.restore("mine").id == infos[0].id
+    assert store.restore(infos[1].id[:-1]).id == infos[1].id
+    for info in infos:
+        store.delete(info)
+    with pytest.raises(InputError, match="fits 2 sessions"):
+        store.restore(infos[0].id[:4])
+    with pytest.raises(InputError, match="--trash"):
+        store.restore("nothing")
 
 
 def test_an_open_session_is_neither_renamed_nor_deleted_by_others(store: Store, tmp_path: Path) -> None:
