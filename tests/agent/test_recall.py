@@ -1,0 +1,26 @@
+"""What a call once gave can be recalled in the session where it was made, also when that part was rewound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentcli.providers.scripted import call, say
+from tests.agent.desks import open_desk, results, say_to
+
+
+def test_what_was_rewound_can_still_be_recalled(tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_text("a line of its own\n")
+    script = [
+        say("Reading.", call("read", "first", file_path="f.txt")),
+        say("Read."),
+        say("Again.", call("recall", "second", id="first")),
+        say("Seen."),
+    ]
+    desk = open_desk(tmp_path, script)
+    say_to(desk, "Read it.")
+    desk.rewind(next(entry.seq for entry in desk.history.entries if entry.kind == "message"))
+    assert not results(desk)
+    say_to(desk, "What was in it?")
+    [found] = results(desk)
+    assert "a line of its own" in found.output
+    assert found.status == "success"
