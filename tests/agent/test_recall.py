@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
+from agentcli.agent.desk import OpenDesk
+from agentcli.agent.ports import Prompt
 from agentcli.providers.scripted import call, say
-from tests.agent.desks import open_desk, results, say_to
+from tests.agent.desks import open_desk, results
 
 
 def test_what_was_rewound_can_still_be_recalled(tmp_path: Path) -> None:
@@ -17,10 +20,19 @@ def test_what_was_rewound_can_still_be_recalled(tmp_path: Path) -> None:
         say("Seen."),
     ]
     desk = open_desk(tmp_path, script)
-    say_to(desk, "Read it.")
-    desk.rewind(next(entry.seq for entry in desk.history.entries if entry.kind == "message"))
-    assert not results(desk)
-    say_to(desk, "What was in it?")
+
+    async def work() -> None:
+        await said(desk, "Read it.")
+        desk.rewind(next(entry.seq for entry in desk.history.entries))
+        assert not results(desk)
+        await said(desk, "What was in it?")
+
+    asyncio.run(work())
     [found] = results(desk)
     assert "a line of its own" in found.output
     assert found.status == "success"
+
+
+async def said(desk: OpenDesk, text: str) -> None:
+    async for _ in desk.turn(Prompt(text), asyncio.Event()):
+        pass
