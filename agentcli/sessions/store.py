@@ -220,7 +220,8 @@ class Store:
         try:
             session.append(Title(name=name.strip()))
             if session.unsaved:
-                raise StoreError(f"Session {info.id} keeps its name. {session.trouble()}")
+                why = session.trouble().partition(". ")[0]
+                raise StoreError(f"Session {info.id} keeps its name. {why}.")
             return session.info
         finally:
             session.close()

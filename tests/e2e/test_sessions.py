@@ -307,3 +307,14 @@ def test_a_person_is_told_of_lost_records_and_ignored_settings_before_anything_i
         t.until("Unknown setting 'contxt.soft'")
         t.send("/quit\r")
         assert t.wait() == 0
+
+
+@pytest.mark.parametrize("files", [8, 10, 13])
+def test_a_program_that_may_open_few_files_answers_and_says_what_it_cannot_save(program: Program, files: int) -> None:
+    command = f"ulimit -n {files}; exec {sys.executable} -m agentcli -p hello -m script:echo"
+    ran = subprocess.run(
+        ["bash", "-c", command], env=program.env, cwd=program.work, capture_output=True, text=True, timeout=60
+    )
+    assert "Traceback" not in ran.stderr
+    assert (ran.returncode, ran.stdout) == (0, "hello\n")
+    assert listed(program) or "not being saved" in ran.stderr

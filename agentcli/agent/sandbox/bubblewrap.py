@@ -22,11 +22,11 @@ def arguments(program: str, box: Box, argv: Sequence[str]) -> list[str]:
 
 def works(program: str) -> str:
     """Why bubblewrap cannot be used here, or the empty string after it kept a real command from writing outside."""
-    with tempfile.TemporaryDirectory(prefix="agentcli-probe-") as folder:
-        inside = Path(folder).resolve()
-        box = Box(inside, (inside,), (), ())
-        script = 'test -w "$0" && test ! -w / && test ! -w /usr && test ! -w /proc/sys/kernel/core_pattern'
-        try:
+    try:
+        with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
+            inside = Path(folder).resolve()
+            box = Box(inside, (inside,), (), ())
+            script = 'test -w "$0" && test ! -w / && test ! -w /usr && test ! -w /proc/sys/kernel/core_pattern'
             done = subprocess.run(
                 arguments(program, box, ["sh", "-c", script, str(inside)]),
                 stdin=subprocess.DEVNULL,
@@ -35,8 +35,8 @@ def works(program: str) -> str:
                 timeout=_PROBE_SECONDS,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return f"bubblewrap cannot be started ({error})"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap cannot be started ({error})"
     if done.returncode:
         return f"bubblewrap does not work here ({(done.stderr.strip() or 'it let a command write outside').splitlines()[0]})"
     return ""

@@ -34,12 +34,12 @@ def arguments(box: Box, argv: Sequence[str]) -> list[str]:
 
 def works() -> str:
     """Why Landlock cannot be used here, or the empty string after it kept a real command from writing outside."""
-    with tempfile.TemporaryDirectory(prefix="agentcli-probe-") as folder:
-        inside = Path(folder).resolve()
-        (inside / "in").mkdir()
-        box = Box(inside / "in", (inside / "in",), (), ())
-        script = ': > "$0/in/a" && ! (: > "$0/b") 2> /dev/null'
-        try:
+    try:
+        with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
+            inside = Path(folder).resolve()
+            (inside / "in").mkdir()
+            box = Box(inside / "in", (inside / "in",), (), ())
+            script = ': > "$0/in/a" && ! (: > "$0/b") 2> /dev/null'
             done = subprocess.run(
                 arguments(box, ["sh", "-c", script, str(inside)]),
                 stdin=subprocess.DEVNULL,
@@ -48,8 +48,8 @@ def works() -> str:
                 timeout=_PROBE_SECONDS,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return f"Landlock cannot be tried ({error})"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"Landlock cannot be tried ({error})"
     if done.returncode:
         return f"Landlock does not work here ({(done.stderr.strip() or 'it let a command write outside').splitlines()[-1]})"
     return ""
