@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from agentcli.agent.permissions.commands import Reading, read_only
+from agentcli.agent.permissions.guarded import paths_in, why_protected
 from agentcli.agent.permissions.nested import WRAPPERS, Contents, contents, spellings
 from agentcli.agent.permissions.ordinary import INTERPRETERS, KNOWN, NETWORK, is_ordinary
-from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
 from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.plain import NotPlain, read_plain
 from agentcli.agent.permissions.rules import Rule, command_pattern, exact
 from agentcli.agent.permissions.shell import UNKNOWN, Command, Part
 from agentcli.agent.permissions.table import READERS
 
-_REWRITING = frozenset({"sed", "sort", "uniq", "awk", "gawk", "mawk", "tree", "command", "cd", "xxd"})
 _STARTERS = (
     *(
         "--pre",
@@ -81,7 +80,7 @@ def look_at(text: str, place: Place) -> Line:
     if len(plain) > limits.parts:
         obstacle = f"the line holds more than {limits.parts} commands"
         plain, readings = (), ()
-    protected = _protected(plain, readings, inside, place)
+    protected = why_protected(plain, readings, inside, place)
     return Line(text, "", inside, plain, readings, obstacle, protected)
 
 
@@ -108,7 +107,7 @@ def hides(line: Line, rules: Iterable[Rule]) -> bool:
         return False
     if not line.contents.whole or any(_half_known(part, patterns) for part in line.contents.parts):
         return True
-    names = "|".join(re.escape(words[0]) for pattern in patterns if (words := pattern.split("*")[0].split()))
+    names = "|".join(re.escape(head[0]) for pattern in patterns if (head := pattern.split("*")[0].split()))
     mention = re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])")
     return bool(names) and any(mention.search(text) for text in _unseen(line))
 
@@ -172,7 +171,7 @@ def words_of(line: Line) -> Iterator[str]:
     """Everything in a line that could be a path, for rules about paths."""
     for part in line.contents.parts:
         for word in (*part.words[1:], *part.writes, *part.reads):
-            yield from _paths_in(word.text)
+            yield from paths_in(word.text)
 
 
 def _never_saved(command: Command) -> bool:
@@ -190,52 +189,3 @@ def _never_saved(command: Command) -> bool:
 
 def _refusal(text: str, why: str) -> Line:
     return Line(text, why, Contents((), False), (), (), why, "")
-
-
-def _protected(plain: Sequence[Command], readings: Sequence[Reading], inside: Contents, place: Place) -> str:
-    """Why the line must ask in every mode, or the empty string."""
-    if plain and not any(reading.why for reading in readings):
-        return ""
-    for reading in readings:
-        if reading.protected:
-            return reading.why
-    for part in inside.parts:
-        if why := _part_protected(part, place):
-            return why
-    return ""
-
-
-def _part_protected(part: Part, place: Place) -> str:
-    words = [piece.text for piece in part.words]
-    for piece in (*part.words[1:], *part.reads, *part.writes):
-        if piece.loose and could_name_protected(piece.text):
-            return f"{piece.text} may stand for a protected file"
-    if words and not part.writes and not part.reads and all(piece.known for piece in part.words):
-        (reading,) = read_only((Command(tuple(words), "", True),), place)
-        if not reading.why or reading.protected:
-            return reading.why
-    name = os.path.basename(words[0]) if words else ""
-    reads = name in READERS and name not in _REWRITING
-    targets = [(word, not reads) for word in words[1:]] + [(piece.text, True) for piece in part.writes]
-    for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
-        for candidate in _paths_in(word):
-            if why := _word_protected(candidate, write, place):
-                return why
-    return ""
-
-
-def _paths_in(word: str) -> Iterator[str]:
-    """The paths that a word of an unknown command may name: itself, or what follows `=`, `:`, `@` or an option's letter."""
-    forms = {word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2], word.lstrip("@<>")}
-    if len(word) > 2 and word[0] == "-" and word[1] != "-":
-        forms.add(word[2:])
-    return (form for form in forms if form and len(form) < 4096 and "\n" not in form)
-
-
-def _word_protected(text: str, write: bool, place: Place) -> str:
-    if named := names_protected(text, write=write):
-        return f"{named} is protected"
-    if UNKNOWN in text or text.startswith("-"):
-        return ""
-    verdict = judge_path(text, place, write=write)
-    return verdict.why if verdict.verdict == "protected" else ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+from agentcli.agent.permissions.nested import SHELLS
 from agentcli.agent.permissions.scripts import words
 from agentcli.agent.permissions.shell import Command
 
@@ -34,6 +37,9 @@ _ORDINARY: dict[str, frozenset[str]] = {
     "gcc": _ANY, "g++": _ANY, "cc": _ANY, "c++": _ANY, "clang": _ANY, "clang++": _ANY, "ld": _ANY, "ar": _ANY, "javac": _ANY, "java": _ANY,
     "mvn": _ANY, "gradle": _ANY, "dotnet": frozenset({"build", "test", "run"}), "swift": frozenset({"build", "test"}), "zig": frozenset({"build", "test"}),
     "mix": frozenset({"test", "compile", "format"}), "rake": _ANY, "rspec": _ANY, "bundle": frozenset({"exec"}), "phpunit": _ANY, "shellcheck": _ANY,
+    "uv": frozenset({"run"}), "poetry": frozenset({"run"}), "pipenv": frozenset({"run"}), "pdm": frozenset({"run"}), "rye": frozenset({"run", "test", "lint", "fmt"}),
+    "npx": words("eslint tsc jest vitest mocha prettier stylelint playwright webpack vite tsx ts-node"), "composer": frozenset({"test", "run", "run-script"}),
+    "php": _ANY, "ruby": _ANY, "perl": _ANY, "tsx": _ANY, "ts-node": _ANY, "just": _ANY, "task": _ANY, "pre-commit": frozenset({"run"}),
     "mkdir": _ANY, "touch": _ANY,
 }  # fmt: skip
 
@@ -44,10 +50,33 @@ KNOWN = (
 """Programs whose arguments are no commands, but for those that `nested` knows."""
 
 
+_NETWORKED_MODULES = words("pip pipx ensurepip http.server twine uv poetry")
+
+
 def is_ordinary(command: Command) -> bool:
-    """Whether a command belongs to the daily round of building and testing: it may run unasked inside a sandbox."""
+    """Whether a command belongs to the daily round of building and testing: it may run unasked inside a sandbox.
+
+    A script of the workspace can do no more there than the build tools: `./gradlew test`, `sh scripts/test.sh`.
+    """
     name, *arguments = command.words
-    if not command.bare or name not in _ORDINARY:
+    if not command.bare or _fetches(name, arguments):
         return False
+    if name in SHELLS:
+        return bool(arguments) and _is_local(arguments[0])
+    if name not in _ORDINARY:
+        return "/" in name and _is_local(name)
     allowed = _ORDINARY[name]
-    return not allowed or next((word for word in arguments if not word.startswith("-")), "") in allowed
+    return not allowed or next((word for word in arguments if not word.startswith(("-", "+"))), "") in allowed
+
+
+def _is_local(path: str) -> bool:
+    """Whether a path as it is written stays below the working folder."""
+    return not path.startswith(("/", "-", "~")) and ".." not in path.split("/")
+
+
+def _fetches(name: str, arguments: list[str]) -> bool:
+    """Whether a build tool is asked for what only the network holds."""
+    if name == "go":
+        return any("@" in word for word in arguments)
+    modules = (word for option, word in pairwise(arguments) if option == "-m")
+    return name in ("python", "python3") and not _NETWORKED_MODULES.isdisjoint(modules)

