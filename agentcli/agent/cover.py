@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.execute import RunTool
-from agentcli.core.event import Event, Noticed, Recorded
-from agentcli.core.record import Body
+from agentcli.core.event import Event, Noticed, Recorded, Warned
+from agentcli.core.record import Body, Checkpoint
 from agentcli.core.tool import Outcome, Tool, Workplace
 from agentcli.sessions.changes import Changes
 from agentcli.sessions.checkpoints import Restored
@@ -19,12 +19,20 @@ Makes = Callable[[Callable[[Body], object]], Changes]
 """Makes the changes of one session, given where their checkpoint records go."""
 
 
+UNCOVERED_TOLD = 3
+"""Files that are named where a change cannot be taken back."""
+
+
 class Cover:
     """Around the tools of one session. Records are appended here, never in the thread that looks at files."""
 
-    def __init__(self, makes: Makes, record: Callable[[Body], Recorded]) -> None:
+    def __init__(
+        self, makes: Makes, record: Callable[[Body], Recorded], warn: Callable[[Warned], object] = lambda _: None
+    ) -> None:
+        """`warn` hears of what was changed and cannot be taken back, of each file once."""
         self._waiting: list[Body] = []
-        self._record = record
+        self._record, self._warn = record, warn
+        self._told: set[str] = set()
         self._changes = makes(self._waiting.append)
         self._changes.recover()
         self._append()
@@ -41,11 +49,11 @@ class Cover:
             return await run(tool, work, call_id, given)
         finally:
             await asyncio.to_thread(change.__exit__, None, None, None)
-            self._append()
+            self._warn_of(self._append())
 
     def undo(self) -> Sequence[Event]:
         """Files as they were before the newest change. Raises InputError when there is none."""
-        return self._told(self._changes.undo(), "Put back")
+        return self._tell(self._changes.undo(), "Put back")
 
     @property
     def redoes(self) -> int:
@@ -54,11 +62,13 @@ class Cover:
 
     def redo(self) -> Sequence[Event]:
         """The newest undo or rewind taken back. Raises InputError when there is none."""
-        return self._told(self._changes.redo(), "Changed again")
+        return self._tell(self._changes.redo(), "Changed again")
 
     def rewind(self, seq: int) -> Sequence[Event]:
         """Files as they were at record `seq`. Raises InputError when nothing was changed since."""
-        return self._told(self._changes.rewind(seq), "Put back")
+        told = self._tell(self._changes.rewind(seq), "Put back")
+        unseen = self._changes.uncovered(seq)
+        return [*told, *([Noticed(f"Cannot be put back: {_listed(unseen)}.")] if unseen else [])]
 
     def _around(
         self, tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]
@@ -71,7 +81,16 @@ class Cover:
             case _:
                 return None
 
-    def _told(self, restored: Restored, done: str) -> Sequence[Event]:
+    def _warn_of(self, records: Sequence[Recorded]) -> None:
+        for record in records:
+            body = record.record.body
+            unseen = dict(body.data.get("uncovered") or {}) if isinstance(body, Checkpoint) else {}
+            new = {path: why for path, why in unseen.items() if path not in self._told}
+            if new:
+                self._told |= new.keys()
+                self._warn(Warned(f"/undo and /rewind will not put back what changed here: {_listed(new)}."))
+
+    def _tell(self, restored: Restored, done: str) -> Sequence[Event]:
         events: list[Event] = [*self._append()]
         names = ", ".join(path.name for path in restored.changed) or "nothing"
         events.append(Noticed(f"{done}: {names}."))
@@ -81,3 +100,9 @@ class Cover:
     def _append(self) -> list[Recorded]:
         bodies, self._waiting[:] = list(self._waiting), []
         return [self._record(body) for body in bodies]
+
+
+def _listed(unseen: Mapping[str, str]) -> str:
+    named = [f"{path} ({why})" for path, why in list(unseen.items())[:UNCOVERED_TOLD]]
+    more = len(unseen) - len(named)
+    return "; ".join([*named, *([f"and {more:,} more"] if more else [])])

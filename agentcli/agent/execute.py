@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentcli.core.errors import AgentError
-from agentcli.core.event import Event, PermissionDecided, Recorded, ToolProgress, ToolStarted
+from agentcli.core.event import Event, PermissionDecided, Recorded, ToolProgress, ToolStarted, Warned
 from agentcli.core.message import Status, ToolCall, ToolResult
 from agentcli.core.record import Body
 from agentcli.core.tool import Outcome, Tool, Workplace
@@ -44,14 +44,14 @@ RunTool = Callable[[Tool, Workplace, str, Mapping[str, Any]], Awaitable[Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """All that running a reply's calls needs. `printed` receives what running tools print."""
+    """All that running a reply's calls needs. `printed` receives what running tools print, and what else must be told meanwhile."""
 
     tools: Mapping[str, Tool]
     work: Workplace
     run: RunTool
     permit: Permitting
     record: Record
-    printed: asyncio.Queue[ToolProgress]
+    printed: asyncio.Queue[ToolProgress | Warned]
 
 
 async def execute(calls: Sequence[ToolCall], kit: Kit, interrupt: asyncio.Event) -> AsyncIterator[Event]:
@@ -172,7 +172,7 @@ def _title(tool: Tool, call: ToolCall) -> str:
     return tool.name
 
 
-def _drain(queue: asyncio.Queue[ToolProgress]) -> list[ToolProgress]:
+def _drain(queue: asyncio.Queue[ToolProgress | Warned]) -> list[ToolProgress | Warned]:
     lines = []
     while not queue.empty():
         lines.append(queue.get_nowait())

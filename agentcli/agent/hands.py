@@ -43,7 +43,7 @@ class Hands:
         )
         self.work = self._workplace()
         makes = outfit.changes(journal)
-        self.cover = Cover(makes, self.record) if makes else None
+        self.cover = Cover(makes, self.record, self.work.printed.put_nowait) if makes else None
 
     @property
     def kit(self) -> Kit:

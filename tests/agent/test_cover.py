@@ -7,19 +7,21 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.errors import InputError
+from agentcli.core.event import Noticed, Warned
 from agentcli.core.message import Message
 from agentcli.providers.scripted import call, say
 from agentcli.sessions.changes import Changes
 from agentcli.sessions.store import Store
+from agentcli.sessions.survey import CheckpointLimits
 from tests.agent.desks import open_desk, say_to
 
 
-def desk_on_disk(tmp_path: Path, script: object):  # type: ignore[no-untyped-def]
+def desk_on_disk(tmp_path: Path, script: object, limits: CheckpointLimits | None = None):  # type: ignore[no-untyped-def]
     work = tmp_path / "work"
     work.mkdir()
     store = Store(tmp_path / "sessions")
     journal = store.create(work)
-    kept = store.checkpoints(journal, [work])
+    kept = store.checkpoints(journal, [work], limits=limits)
     return work, open_desk(
         work,
         script,  # type: ignore[arg-type]
@@ -138,3 +140,23 @@ def test_a_rewind_that_was_taken_back_is_so_after_resuming(tmp_path: Path) -> No
     resumed = Store(tmp_path / "sessions").open(info.project_id, info.id)
     assert [entry.body.text for entry in resumed.history.entries] == whole
     resumed.close()
+
+
+def test_what_cannot_be_taken_back_is_said_when_it_is_changed_and_when_files_go_back(tmp_path: Path) -> None:
+    script = [
+        say("", call("bash", command="echo more >> big.bin; echo new > a.txt")),
+        say("", call("bash", command="echo again >> big.bin")),
+        say("Done."),
+    ]
+    work, desk = desk_on_disk(tmp_path, script, CheckpointLimits(file_bytes=1_000))
+    (work / "big.bin").write_bytes(b"x" * 2_000)
+    told = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
+    assert len(told) == 1  # once a file
+    assert "/undo and /rewind will not put back" in told[0]
+    assert f"{work}/big.bin (is larger than 1,000 bytes)" in told[0]
+    [prompt] = [
+        entry.seq for entry in desk.history.entries if isinstance(entry.body, Message) and entry.body.turn == 1
+    ][:1]
+    said = [event.message for event in desk.rewind_files(prompt) if isinstance(event, Noticed)]
+    assert not (work / "a.txt").exists()
+    assert any("Cannot be put back" in line and "big.bin" in line for line in said)
