@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import sys
+from typing import TextIO
 
 from agentcli import __version__
 
@@ -13,12 +14,16 @@ from agentcli import __version__
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with these arguments (default: the command line's) and return its exit code."""
     _open_what_is_closed()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A model's text may hold what no encoding has, such as half of a surrogate pair.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    for stream in (sys.stdout, sys.stderr):
+        _write_anything(stream)
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        code = _run(sys.argv[1:] if arguments is None else arguments)
+        code = _run(given)
         sys.stdout.flush()
+    except KeyboardInterrupt as stop:
+        from agentcli.cli import stopped
+
+        return stopped(stop, given)
     except BrokenPipeError:
         # Whoever read us has left. Python would complain once more when it flushes stdout on exit.
         _write_nowhere()
@@ -42,9 +47,29 @@ def _run(arguments: list[str]) -> int:
         from agentcli.ui.early import possible, start
 
         early = start() if possible() else None
+    else:
+        _stop_at_signals()
     from agentcli.cli import run
 
     return run(arguments, early)
+
+
+def _write_anything(stream: TextIO) -> None:
+    """Programs get UTF-8 whatever the locale; a model's text may hold what no encoding has, such as half of a surrogate pair."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+
+
+def _stop_at_signals() -> None:
+    """Until somebody sees to signals, SIGTERM and SIGHUP end a run as Ctrl-C does: with a result."""
+    import signal
+
+    def stop(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, stop)
 
 
 def _open_what_is_closed() -> None:

@@ -27,13 +27,14 @@ TWICE = 1.0
 
 def print_mode(program: Program, options: Options) -> int:
     """One prompt without a REPL. Whatever happens, the result is printed last."""
-    return asyncio.run(_print(program, options, Headless(options.output_format)))
+    # Read before the loop runs: a signal must get through while stdin is waited for.
+    text = read_prompt(options.prompt)
+    return asyncio.run(_print(program, options, text, Headless(options.output_format)))
 
 
-async def _print(program: Program, options: Options, front: Headless) -> int:
+async def _print(program: Program, options: Options, text: str, front: Headless) -> int:
     interrupt = asyncio.Event()
     with _signals(interrupt) as caught:
-        text = read_prompt(options.prompt)
         desk = program.begin()
         front.begin(
             session_id=desk.journal.id,
@@ -132,7 +133,9 @@ def _signals(interrupt: asyncio.Event) -> Iterator[list[int]]:
         caught.append(code)
         interrupt.set()
 
-    codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: 129}
+    wanted = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: 129}
+    # What nohup, or a shell for its background jobs, has switched off stays off.
+    codes = {number: code for number, code in wanted.items() if signal.getsignal(number) != signal.SIG_IGN}
     for number, code in codes.items():
         loop.add_signal_handler(number, stop, code)
     try:

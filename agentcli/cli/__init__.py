@@ -30,8 +30,15 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
             return start(parsed, early)
     except AgentError as error:
         return _fail(error, arguments)
-    except KeyboardInterrupt:
-        return 130
+
+
+def stopped(stop: KeyboardInterrupt, arguments: list[str]) -> int:
+    """Ctrl-C, or another signal, before anything ran that ends in good order: a script gets its result all the same."""
+    from agentcli.ui.headless import INTERRUPTED, Headless
+
+    code = 128 + stop.args[0] if stop.args else INTERRUPTED
+    subtype = "interrupted" if code == INTERRUPTED else "terminated"
+    return Headless(_format(arguments)).finish(exit_code=code, subtype=subtype)
 
 
 def _parse(arguments: list[str]) -> Options | int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -71,7 +72,8 @@ class Headless:
         self._remember(event)
         for line in lines(event):
             self._line(line)
-        if self.format == "text" and (note := _progress(event)):
+        # Who reads the stream sees all in it; a warning is for whoever looks at the terminal, too.
+        if (self.format != "stream-json" or isinstance(event, Warned | Noticed)) and (note := _progress(event)):
             print(safe(note), file=self.err, flush=True)
 
     def warn(self, message: str) -> None:
@@ -97,18 +99,18 @@ class Headless:
         }
         match self.format:
             case "text":
-                self._finish_text(error)
+                self._finish_text()
             case "json":
                 self._write(_stamped(result))
             case "stream-json":
                 self._line(result)
-        return code
-
-    def _finish_text(self, error: BaseException | None) -> None:
-        if self._text:
-            print(safe(self._text) if self.out.isatty() else self._text, file=self.out, flush=True)
         if error is not None:
             print(f"agentcli: {safe(str(error))}", file=self.err, flush=True)
+        return code
+
+    def _finish_text(self) -> None:
+        if self._text:
+            print(safe(self._text) if self.out.isatty() else self._text, file=self.out, flush=True)
         for denial in self._denials:
             print(f"agentcli: denied {denial['name']}: {safe(denial['why'])}", file=self.err, flush=True)
 
@@ -136,7 +138,7 @@ class Headless:
 
     def _write(self, line: Json) -> None:
         # ASCII only: a line separator or a lone surrogate in a model's text must not break a reader that splits on \n.
-        self.out.write(json.dumps(line) + "\n")
+        self.out.write(_json(line) + "\n")
         self.out.flush()
 
 
@@ -206,6 +208,26 @@ def _progress(event: Event) -> str:
             return f"agentcli: waiting {delay:.2f} s: {reason}"
         case _:
             return ""
+
+
+def _json(line: Json) -> str:
+    try:
+        return json.dumps(line, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(line))
+
+
+def _finite(value: Any) -> Any:
+    """The value with what JSON has no number for, such as NaN in a tool's input, as text."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case dict():
+            return {key: _finite(inner) for key, inner in value.items()}
+        case list():
+            return [_finite(inner) for inner in value]
+        case _:
+            return value
 
 
 def _stamped(line: Mapping[str, Any]) -> Json:
