@@ -98,6 +98,19 @@ def delete(
 
 
 @app.command()
+def pin(
+    selector: Selector,
+    undo: Annotated[bool, typer.Option("--undo", help="let retention have it again")] = False,
+    cwd: Cwd = "",
+) -> None:
+    """Keep a session whatever [retention] says; with --undo no longer."""
+    ground = Ground(Options(cwd=cwd))
+    info = ground.store.find(selector, ground.project)
+    ground.store.pin(info, not undo)
+    say(f"{info.id} is {'no longer kept' if undo else 'kept'} whatever retention says.")
+
+
+@app.command()
 def sweep(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would go")] = False, cwd: Cwd = ""
 ) -> None:

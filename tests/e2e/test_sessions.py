@@ -266,6 +266,20 @@ def test_a_rewind_of_both_goes_through_where_no_file_was_changed(program: Progra
     assert [record["target"] for record in program.records() if record["kind"] == "undo"] == ["rewind"]
 
 
+def test_a_pinned_session_outlives_retention(program: Program) -> None:
+    first, other = say_once(program, "keep me"), say_once(program, "let me go")
+    say_once(program, "the newest")
+    config = program.base / "config" / "agentcli" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("[retention]\ncount = 1\n")
+    assert program.run("sessions", "pin", first).code == 0
+    would = program.run("sessions", "sweep", "--dry-run").out
+    assert other in would
+    assert first not in would
+    assert program.run("sessions", "pin", first, "--undo").code == 0
+    assert first in program.run("sessions", "sweep", "--dry-run").out
+
+
 def test_what_was_deleted_is_listed_until_it_is_fetched_back(program: Program) -> None:
     first = say_once(program, "to be deleted")
     assert program.run("sessions", "delete", first).code == 0
