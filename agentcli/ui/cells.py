@@ -62,6 +62,19 @@ def wrap(text: str, columns: int) -> list[str]:
     return [line[start:end] for line in text.split("\n") for start, end in breaks(line, columns)]
 
 
+def hanging(line: str, columns: int) -> list[str]:
+    """A line of a list wrapped under itself: what goes on stands below the first word after a gap, where that is not too far right."""
+    rows = wrap(line, columns)
+    column = _FIRST_COLUMN.match(line)
+    if len(rows) < 2 or column is None or column.end() > columns // 3:
+        return rows
+    indent = column.end()
+    return [
+        line[:indent] + first if not n else " " * indent + first
+        for n, first in enumerate(wrap(line[indent:], columns - indent))
+    ]
+
+
 def breaks(line: str, columns: int) -> list[tuple[int, int]]:
     """Where the rows of one line begin and end. Scripts that use no spaces are broken between their letters.
 
@@ -115,6 +128,7 @@ _IDEOGRAPHS = "\u2e80-\u2fff\u3003-\u3007\u3012-\u3013\u3020-\u31ff\u3400-\u9fff
 _OPENING = "\u2018\u201c\u3008\u300a\u300c\u300e\u3010\u3014\u3016\u3018\uff08\uff3b\uff5b"
 _CLOSING = "\u2019\u201d\u3001\u3002\u3009\u300b\u300d\u300f\u3011\u3015\u3017\u3019\u30fc\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3d\uff5d"
 _OTHER = f"[^\\s{_IDEOGRAPHS}]+"
+_FIRST_COLUMN = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)| +(?=\S)")
 _WORD = re.compile(
     f"[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}][\ufe00-\ufe0f]*[{_CLOSING}]*[^\\S\\n]*"
     f"|{_OTHER}?(?=[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}])|{_OTHER}\\s*|\\s+"

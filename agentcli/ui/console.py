@@ -16,12 +16,13 @@ from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import commands
 from agentcli.ui.asking import Asking
-from agentcli.ui.cells import wrap
+from agentcli.ui.cells import hanging
 from agentcli.ui.complete import Completion, Files, Menu, Words
 from agentcli.ui.draw import Item
 from agentcli.ui.look import Look
 from agentcli.ui.prompt import Editor
 from agentcli.ui.screen import Screen
+from agentcli.ui.spoken import newest
 from agentcli.ui.status import Telling
 from agentcli.ui.view import Choice, Note, Printed, State
 
@@ -68,7 +69,7 @@ class Console:
 
     def say(self, *lines: str) -> None:
         """Print lines of text; whatever they hold is made safe and wrapped."""
-        self.show(*(row for line in lines for row in wrap(safe(line).expandtabs(4), self.columns - 1)))
+        self.show(*(row for line in lines for row in hanging(safe(line).expandtabs(4), self.columns - 1)))
 
     def show(self, *lines: str) -> None:
         """Print lines that are coloured already and hold nothing unsafe."""
@@ -138,7 +139,7 @@ class Console:
         self.telling = Telling(desk, shown)
         self.screen.look = replace(self.screen.look, folder=str(desk.cwd))
         self.screen.status = self.telling
-        for record in desk.history.entries[-replay or len(desk.history.entries) :]:
+        for record in newest(desk.journal, replay):
             self.screen.hear(Recorded(record))
         self.screen.change(replace(self.state, todo=desk.history.todo, acts=(), steering=()))
         self.tell([Warned(note) for note in desk.notes])

@@ -106,7 +106,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE, columns=140, rows=60) as t:
-            t.until("prunes 3%, compacts 70%")
+            t.until("prunes 3%, compacts")
             t.send("hello\r")
             t.until("That is that.")
             for command, words in {

@@ -74,7 +74,7 @@ class MemoryJournal:
         return "\n".join(f"whole output, line {n}" for n in range(40)) if path else ""
 
     def records(self, newest_first: bool = False) -> Iterator[Record]:
-        return iter(self._records)
+        return reversed(self._records) if newest_first else iter(self._records)
 
     def record(self, seq: int) -> Record | None:
         return self._records[seq - 1]

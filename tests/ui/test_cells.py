@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.ui.cells import NO_LINK, RESET, at_most, breaks, chop, clip, width, wrap
+from agentcli.ui.cells import NO_LINK, RESET, at_most, breaks, chop, clip, hanging, width, wrap
 
 LINK = f"\x1b]8;id=1;https://example.org/\x1b\\\x1b[4mhere{NO_LINK}{RESET}"
 LETTERS = st.text(alphabet="ab 日本語。「」😀👩\u200d💻\ufe0f🇩🇪한é\u0301\u05d0", max_size=80)
@@ -53,3 +53,11 @@ def test_the_widest_a_line_may_be_counts_what_may_not_be_joined() -> None:
 def test_a_long_line_costs_what_its_length_does() -> None:
     text = "“" * 100_000
     assert sum(end - start for start, end in breaks(text, 80)) == len(text)
+
+
+def test_a_line_of_a_list_goes_on_below_its_second_column() -> None:
+    rows = hanging("glob   Find files by their names", 24)
+    assert [row.rstrip() for row in rows] == ["glob   Find files by", "       their names"]
+    assert [row.rstrip() for row in hanging("  a word and another", 12)] == ["  a word and", "  another"]
+    assert hanging("no gap in this line at all", 12) == wrap("no gap in this line at all", 12)
+    assert hanging("short  line", 40) == ["short  line"]

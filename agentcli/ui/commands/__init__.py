@@ -84,6 +84,10 @@ ARGUMENTS: Mapping[str, Arguments] = MappingProxyType(
         "theme": model.themes,
         "resume": sessions.known,
         "prune": lambda stage: [Item("undo", "take back the newest prune")],
+        "compress": lambda stage: [Item("--preview", "only say what would be done")],
+        "pin": context.prompt_numbers,
+        "unpin": context.pinned_numbers,
+        "rewind": context.prompt_numbers,
     }
 )
 

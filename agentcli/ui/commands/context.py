@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.message import Message
+from agentcli.core.event import Event, Recorded
+from agentcli.core.message import Message, ToolResult
+from agentcli.core.record import Pin
+from agentcli.ui import spoken
 from agentcli.ui.commands.offers import Rewinds
 from agentcli.ui.commands.stage import Stage
+from agentcli.ui.draw import Item
 from agentcli.ui.view import Choice
 
 
@@ -23,6 +29,7 @@ async def compress(stage: Stage, focus: str) -> None:
 async def uncompress(stage: Stage, _: str) -> None:
     """Take back the newest compaction: /uncompress"""
     stage.tell(stage.desk.uncompress())
+    stage.say(f"The conversation is in the window again as it was, {stage.desk.window().used:,} tokens in all.")
 
 
 async def prune(stage: Stage, argument: str) -> None:
@@ -33,6 +40,8 @@ async def prune(stage: Stage, argument: str) -> None:
     if argument not in ("", "undo"):
         raise UsageError("Use /prune, or /prune undo.")
     stage.tell(stage.desk.prune(undo=argument == "undo"))
+    if argument:
+        stage.say(f"The outputs are in the window again, {stage.desk.window().used:,} tokens in all.")
 
 
 async def context(stage: Stage, _: str) -> None:
@@ -45,12 +54,26 @@ async def pin(stage: Stage, number: str) -> None:
 
     Without a number it is your newest prompt; /context lists the numbers.
     """
-    stage.tell(stage.desk.pin(_seq(number)))
+    seq = _seq(number)
+    if seq is None and not stage.desk.history.turn:
+        raise UsageError("Nothing was said yet that could be pinned.")
+    stage.tell(events := stage.desk.pin(seq))
+    stage.say(*(f"#{one} is pinned: {_beginning(stage, one)}" for one in _pinned(events)))
 
 
 async def unpin(stage: Stage, number: str) -> None:
-    """Treat a pinned message as any other again: /unpin [NUMBER]"""
-    stage.tell(stage.desk.pin(_seq(number), unpin=True))
+    """Treat a pinned message as any other again: /unpin [NUMBER]
+
+    Without a number it is the one that was pinned of those said last.
+    """
+    pins = stage.desk.history.pins
+    if not pins:
+        raise UsageError("Nothing is pinned. /pin keeps a message out of every summary.")
+    seq = _seq(number) or max(pins)
+    if seq not in pins:
+        raise UsageError(f"#{seq} is not pinned. Pinned are {', '.join(f'#{one}' for one in sorted(pins))}.")
+    stage.tell(stage.desk.pin(seq, unpin=True))
+    stage.say(f"#{seq} is a message like any other again: {_beginning(stage, seq)}")
 
 
 async def rewind(stage: Stage, number: str) -> None:
@@ -59,17 +82,13 @@ async def rewind(stage: Stage, number: str) -> None:
     Without a number you choose from a list, then what goes back: the conversation, the files, or both. The prompt comes back
     into the input with the conversation.
     """
-    prompts = [
-        (record.seq, record.body.text)
-        for record in stage.desk.history.entries
-        if isinstance(record.body, Message) and record.body.role == "user" and record.body.text.strip()
-    ]
+    prompts = spoken.prompts(stage.desk.journal)
     if not prompts:
         raise UsageError("There is no prompt to go back to.")
     seq = _seq(number)
     if seq is None:
         newest_first = prompts[::-1]
-        choices = [Choice(words.strip().replace("\n", " ")[:200], f"#{place}") for place, words in newest_first]
+        choices = [Choice(_line(words), f"#{place}") for place, words in newest_first]
         chosen = await stage.pick("Go back to before which prompt?", choices)
         if chosen is None:
             return
@@ -99,6 +118,37 @@ async def _what_goes_back(stage: Stage) -> str:
         "What should go back?", [Choice(f"The {each}" if each != "both" else "Both") for each in what]
     )
     return "" if chosen is None else what[chosen]
+
+
+def prompt_numbers(stage: Stage) -> Sequence[Item]:
+    """The numbers of the prompts as completions, newest first."""
+    return [Item(str(seq), _line(words)) for seq, words in reversed(spoken.prompts(stage.desk.journal))]
+
+
+def pinned_numbers(stage: Stage) -> Sequence[Item]:
+    """The numbers of what is pinned as completions."""
+    return [Item(str(seq), _beginning(stage, seq)) for seq in sorted(stage.desk.history.pins, reverse=True)]
+
+
+def _pinned(events: Sequence[Event]) -> list[int]:
+    bodies = (event.record.body for event in events if isinstance(event, Recorded))
+    return [body.seq for body in bodies if isinstance(body, Pin)]
+
+
+def _beginning(stage: Stage, seq: int) -> str:
+    """What a message says, in a line."""
+    record = stage.desk.journal.record(seq)
+    match record.body if record else None:
+        case Message() as message:
+            return _line(message.text)
+        case ToolResult(name=name, title=title):
+            return _line(title or name)
+        case _:
+            return ""
+
+
+def _line(words: str) -> str:
+    return " ".join(words.split())[:200]
 
 
 def _seq(number: str) -> int | None:

@@ -32,7 +32,9 @@ async def export(stage: Stage, name: str) -> None:
     host = stage.host
     if not isinstance(host, Exports):
         raise UsageError("Sessions cannot be exported from here; use `agentcli sessions export`.")
-    file = stage.desk.cwd / Path(name or f"{stage.desk.journal.id}.md").expanduser()
+    file = stage.desk.cwd / Path(name or ".").expanduser()
+    if file.is_dir():
+        file /= f"{stage.desk.journal.id}.md"
     form: Literal["md", "json", "html"] = _FORMS.get(file.suffix, "md")
     if file.exists() and not await stage.confirm(f"{file} exists. Replace it?"):
         return

@@ -35,6 +35,8 @@ async def model(stage: Stage, name: str) -> None:
             return
         name = found[chosen].name
     stage.tell(stage.desk.switch(model=name))
+    spec = stage.desk.model
+    stage.say(f"{spec.name} answers from now on; its window holds {spec.window:,} tokens.")
 
 
 async def mode(stage: Stage, name: str) -> None:
@@ -45,10 +47,14 @@ async def mode(stage: Stage, name: str) -> None:
             return
         name = MODES[chosen]
     stage.tell(stage.desk.switch(mode=name))
+    stage.say(f"Mode {name}: {_MODES[stage.desk.mode]}.")
 
 
 async def theme(stage: Stage, name: str) -> None:
-    """Switch the colours: /theme [auto|dark|light|none]"""
+    """Switch the colours: /theme [auto|dark|light|none]
+
+    `auto` follows the background that the terminal tells. It holds until you leave; ui.theme in config keeps it.
+    """
     if not name:
         chosen = await stage.pick("Which colours?", [Choice(one) for one in themes_.NAMES])
         if chosen is None:
@@ -57,6 +63,7 @@ async def theme(stage: Stage, name: str) -> None:
     if name not in themes_.NAMES:
         raise UsageError(f"There is no theme {name}; there are {', '.join(themes_.NAMES)}.")
     stage.look = replace(stage.look, theme=themes_.choose(name, os.environ, stage.look.light))
+    stage.say(f"The colours are {name} until you leave; `agentcli config set ui.theme {name}` keeps them.")
 
 
 async def raw(stage: Stage, _: str) -> None:
@@ -66,8 +73,11 @@ async def raw(stage: Stage, _: str) -> None:
 
 
 async def vim(stage: Stage, _: str) -> None:
-    """Switch between vi's keys and the usual ones: /vim"""
-    stage.say(f"{'vi' if stage.toggle_vi() else 'Emacs'} keys edit from now on.")
+    """Switch between vi's keys and the usual ones: /vim
+
+    It holds until you leave; ui.vi in config keeps it.
+    """
+    stage.say(f"{'vi' if stage.toggle_vi() else 'Emacs'} keys edit until you leave; ui.vi in config keeps them.")
 
 
 async def editor(stage: Stage, _: str) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from agentcli.core.errors import UsageError
-from agentcli.core.message import Message
 from agentcli.ui import diff
 from agentcli.ui.commands.offers import Watches
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.draw import todo_lines
+from agentcli.ui.spoken import newest_answer
 
 
 async def todo(stage: Stage, _: str) -> None:
@@ -70,12 +70,7 @@ async def tasks(stage: Stage, _: str) -> None:
 
 async def copy(stage: Stage, _: str) -> None:
     """Put the newest answer on the clipboard: /copy"""
-    answers = (
-        record.body.text
-        for record in reversed(stage.desk.history.entries)
-        if isinstance(record.body, Message) and record.body.role == "assistant"
-    )
-    answer = next(filter(None, answers), "")
+    answer = newest_answer(stage.desk.journal)
     if not answer:
         raise UsageError("There is no answer to copy yet.")
     stage.copy(answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,7 +35,11 @@ async def sessions(stage: Stage, _: str) -> None:
     """List this project's sessions, newest first, each with its branches below it: /sessions"""
     found = {str(one.get("id", "")): one for one in stage.host.sessions()}
     tree = nested({each: str((one.get("parent") or {}).get("session", "")) for each, one in found.items()})
-    lines = [f"{each}  {stem(depth)}{_label(found[each])}  ({_detail(found[each])})" for depth, each in tree]
+    here = stage.desk.journal.id
+    lines = [
+        f"{each}  {stem(depth)}{_label(found[each])}  ({_detail(found[each])}{', open here' if each == here else ''})"
+        for depth, each in tree
+    ]
     stage.say(*(lines or ["No session yet."]))
 
 
@@ -42,7 +47,10 @@ async def rename(stage: Stage, name: str) -> None:
     """Give this session a name to resume it by: /rename NAME"""
     if not name:
         raise UsageError("Say the name: /rename NAME")
+    if any(one.get("name") == name for one in _others(stage)):
+        raise UsageError(f"Another session is called {name} already. Say another name.")
     stage.tell(stage.desk.rename(name))
+    stage.say(f"This session is called {name} from now on: agentcli resume {shlex.quote(name)}")
 
 
 async def new(stage: Stage, _: str) -> None:
@@ -52,6 +60,8 @@ async def new(stage: Stage, _: str) -> None:
 
 async def fork(stage: Stage, _: str) -> None:
     """Go on in a copy of this session: /fork"""
+    if not stage.desk.history.turn:
+        raise UsageError("Nothing was said in this session yet, so there is nothing to copy.")
     stage.move_to(stage.host.fork(stage.desk))
 
 

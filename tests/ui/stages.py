@@ -1,0 +1,75 @@
+"""A stage for slash commands without a terminal: what they said, asked and did can be read afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+from agentcli.core.event import Event
+from agentcli.ui.look import Look
+from agentcli.ui.theme import PLAIN
+from agentcli.ui.view import Choice, State, update
+from tests.ui.preview import ScriptedDesk, ScriptedHost
+
+
+async def nobody(_: object) -> Any:
+    """The approver and answerer of a session in which nothing is asked."""
+
+
+class ScriptedStage:
+    """`answers` are the numbers that are picked, one after another; what is not answered is left. `desk` is a scripted one by default."""
+
+    def __init__(self, *answers: int, desk: Any = None) -> None:
+        self.host: Any = ScriptedHost(nobody, nobody)
+        self.desk: Any = desk or ScriptedDesk("one", nobody, nobody)
+        self.state, self.columns, self.look = State(), 80, Look(PLAIN)
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.drafted = self.copied = ""
+        self.answers = list(answers)
+
+    def say(self, *lines: str) -> None:
+        self.said += lines
+
+    show = say
+
+    def warn(self, text: str) -> None:
+        self.said.append(text)
+
+    def tell(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self.state = update(self.state, event, 0.0)
+
+    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
+        async for event in work(asyncio.Event()):
+            self.tell([event])
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        self.asked += [title, *(choice.label for choice in choices)]
+        return self.answers.pop(0) if self.answers else None
+
+    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
+        self.asked.append(title)
+        return bool(self.answers and self.answers.pop(0))
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        return text + " as edited"
+
+    def move_to(self, desk: Any) -> None:
+        self.desk = desk
+
+    def draft(self, text: str) -> None:
+        self.drafted = text
+
+    def send(self, text: str) -> None:
+        self.said.append(f"to the model: {text}")
+
+    def copy(self, text: str) -> None:
+        self.copied = text
+
+    def toggle_vi(self) -> bool:
+        return True
+
+    def leave(self) -> None:
+        self.said.append("left")

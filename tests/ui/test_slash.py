@@ -1,0 +1,121 @@
+"""What slash commands say and do, on a real session in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agentcli.agent.desk import OpenDesk
+from agentcli.core.errors import AgentError, UsageError
+from agentcli.core.record import Compaction
+from agentcli.providers.scripted import say
+from agentcli.ui import commands, spoken
+from tests.agent.desks import open_desk, say_to
+from tests.ui.stages import ScriptedStage
+
+
+def type_(stage: ScriptedStage, *lines: str) -> list[str]:
+    """What is said after each of these lines was typed; an error is said, too, as the terminal does."""
+    stage.said.clear()
+    for line in lines:
+        try:
+            asyncio.run(commands.run(stage, line))
+        except AgentError as error:
+            stage.said.append(str(error))
+    return stage.said
+
+
+def talked(folder: Path, *prompts: str) -> ScriptedStage:
+    """A session in which these were said, each answered with its number."""
+    desk = open_desk(folder, [say(f"answer {n}") for n, _ in enumerate(prompts, 1)])
+    say_to(desk, *prompts)
+    return ScriptedStage(desk=desk)
+
+
+def seqs(stage: ScriptedStage) -> list[int]:
+    return [seq for seq, _ in spoken.prompts(stage.desk.journal)]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("/pin", "Nothing was said yet"),
+        ("/unpin", "Nothing is pinned"),
+        ("/fork", "Nothing was said in this session yet"),
+        ("/rewind", "no prompt to go back to"),
+        ("/copy", "no answer to copy"),
+        ("/uncompress", "Nothing to take back"),
+        ("/undo", "keeps no states of files"),
+        ("/todo", "The todo list is empty"),
+        ("/diff", "No file has been changed"),
+        ("/cost", "Nothing has been spent"),
+        ("/why", "Nothing was done automatically"),
+        ("/rename", "Say the name"),
+    ],
+)
+def test_in_an_empty_session_each_says_that_there_is_nothing_yet(tmp_path: Path, line: str, told: str) -> None:
+    assert told in "\n".join(type_(ScriptedStage(desk=open_desk(tmp_path, [])), line))
+
+
+def test_what_is_pinned_is_told_with_its_words_and_unpinned_without_a_number(tmp_path: Path) -> None:
+    stage = talked(tmp_path, "the first", "the second")
+    first, second = seqs(stage)
+    assert type_(stage, "/pin") == [f"#{second} is pinned: the second"]
+    assert type_(stage, f"/pin #{first}") == [f"#{first} is pinned: the first"]
+    assert [item.label for item in commands.ARGUMENTS["unpin"](stage)] == [str(second), str(first)]
+    assert type_(stage, "/unpin") == [f"#{second} is a message like any other again: the second"]
+    assert type_(stage, f"/unpin {second}") == [f"#{second} is not pinned. Pinned are #{first}."]
+    assert "not the number of a message" in type_(stage, "/pin two")[0]
+
+
+def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_path: Path) -> None:
+    stage = talked(tmp_path, "the first", "the second")
+    desk, last = stage.desk, stage.desk.history.last_seq
+    desk.journal.append(Compaction("manual", "compressed", "auto", (1, last), last + 1, "a summary"))
+    assert not desk.history.entries
+    assert type_(stage, "/copy") == ["Copied 8 characters."]
+    assert stage.copied == "answer 2"
+    assert [record.body.text[:10] for record in spoken.newest(desk.journal, 3)] == [
+        "answer 1",
+        "the second",
+        "answer 2",
+    ]
+    first, second = seqs(stage)
+    assert [item.label for item in commands.ARGUMENTS["rewind"](stage)] == [str(second), str(first)]
+    stage.answers.append(0)
+    type_(stage, f"/rewind {first}")
+    assert stage.drafted.startswith("the first")
+    assert spoken.prompts(desk.journal) == []
+    assert spoken.newest_answer(desk.journal) == ""
+
+
+def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:
+    stage = talked(tmp_path, "hello")
+    assert type_(stage, "/mode plan") == ["Mode plan: reads only, and presents a plan."]
+    assert "answers from now on" in type_(stage, "/model demo/demo")[0]
+    assert type_(stage, "/rename my own") == ["This session is called my own from now on: agentcli resume 'my own'"]
+    assert "until you leave" in type_(stage, "/theme dark")[0]
+    assert "There is no theme pink" in type_(stage, "/theme pink")[0]
+
+
+def test_a_name_that_another_session_has_is_refused() -> None:
+    stage = ScriptedStage()
+    taken = dict(stage.host.sessions()[0], name="mine")
+    stage.host.sessions = lambda: [taken]
+    with pytest.raises(UsageError, match="Another session is called mine"):
+        asyncio.run(commands.run(stage, "/rename mine"))
+
+
+def test_an_export_into_a_folder_is_named_after_the_session(tmp_path: Path) -> None:
+    desk: OpenDesk = open_desk(tmp_path, [])
+    (tmp_path / "out").mkdir()
+    type_(ScriptedStage(desk=desk), "/export out")
+    assert [file.name for file in (tmp_path / "out").iterdir()] == [f"{desk.journal.id}.md"]
+
+
+def test_the_end_of_a_session_is_read_without_its_beginning(tmp_path: Path) -> None:
+    stage = talked(tmp_path, *(f"prompt {n}" for n in range(5)))
+    assert [record.body.text for record in spoken.newest(stage.desk.journal, 2)] == ["prompt 4", "answer 5"]
+    assert spoken.newest(stage.desk.journal, 0) == []
