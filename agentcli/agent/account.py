@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from agentcli.agent.ports import Glance, Window
@@ -11,6 +12,8 @@ from agentcli.agent.reports import acts, cache_lines, changes, cost_lines, job_l
 from agentcli.agent.talk import Talk
 from agentcli.context.ahead import foresee
 from agentcli.context.budget import Budget, Spent
+from agentcli.context.cache import health_of
+from agentcli.context.culprit import explained
 from agentcli.context.lab.shown import show
 from agentcli.context.limits import limits_of
 from agentcli.context.marks import compacts_early_from, compacts_from, prunes_from
@@ -88,7 +91,10 @@ class Account:
 
     def cache_report(self) -> Sequence[str]:
         """How well the provider's cache works in this session."""
-        return cache_lines(self.talk.health, self.model.prices)
+        now, records = self.talk.health, list(self.journal.records())
+        whole = health_of(records, self.model, now.thrash)
+        known = replace(whole, in_a_row=now.in_a_row, changed=now.changed) if now.last else whole
+        return cache_lines(explained(known, records, self.model), self.model.prices)
 
     def tasks_report(self) -> Sequence[str]:
         """The background jobs."""

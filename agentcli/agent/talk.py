@@ -25,15 +25,22 @@ from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import AgentError, Cause, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
+from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, ToolResult, Usage
 from agentcli.core.model import Model, ModelSpec, Request, ToolSchema
-from agentcli.core.record import Body, Failure, Prune, Retry, Settings
+from agentcli.core.record import Body, Failure, Prune, Record, Retry, Settings
 
 PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "network"})
 """What a model may fail of, all retries made, that another one need not fail of as well."""
 
 _log = logging.getLogger(__name__)
+
+
+def standing(history: History) -> Sequence[Record]:
+    """The records that the view is made of, edits included, in their order."""
+    newest = [history.compaction] if history.compaction else []
+    return sorted((*history.entries, *history.prunes, *newest), key=lambda record: record.seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class Talk:
         self.keeping = Keeping(journal.stream)
         self.steps = 0
         self.pending: list[Part] = []
-        self.health = health_of(journal.history.entries, model.spec, room.settings.cache.thrash)
+        self.health = health_of(standing(journal.history), model.spec, room.settings.cache.thrash)
         self._sent: tuple[Request, float] | None = None
         self._heard = 0.0
         self._edits = 0

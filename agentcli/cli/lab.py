@@ -17,6 +17,7 @@ from agentcli.cli.tables import say, say_json
 from agentcli.context.ahead import foresee
 from agentcli.context.cache import health_of
 from agentcli.context.compaction import Summary, Task
+from agentcli.context.culprit import explained
 from agentcli.context.lab.shown import plan_json
 from agentcli.context.lab.shown import show as shown
 from agentcli.context.limits import limits_of
@@ -53,7 +54,8 @@ def show(session: Session = "", json: Json = False, model: Model = "", settings:
     limits = limits_of(program.spec_for(history), context)
     tools = counts.overhead((), program.tools_of(history))
     seen = shown(view(history), counts, limits, _plan(program, history, "", False), tools=tools)
-    health = health_of(_records(program, session or LAST), program.spec_for(history))
+    records, spec = _records(program, session or LAST), program.spec_for(history)
+    health = explained(health_of(records, spec, context.cache.thrash), records, spec)
     if json:
         more = {"estimator": counts.rule.name, "hit_rate": round(health.hit_rate, 4), "misses": health.misses}
         say_json({**seen.to_json(), **more})

@@ -44,6 +44,8 @@ class Health:
     thrash: int = 3
     last: Request | None = None
     expected: int = 0
+    missed: tuple[int, int] = (0, 0)
+    """Where it comes from records: the seqs of the reply before the newest miss, and of that which missed."""
 
     @property
     def hit_rate(self) -> float:
@@ -109,12 +111,14 @@ class Health:
 
 def health_of(records: Iterable[Record], model: ModelSpec, thrash: int = 3) -> Health:
     """What the records of a session say of its cache: where a resumed session goes on counting from."""
-    health, edited, last = Health(thrash=thrash), True, ""
+    health, edited, last, former = Health(thrash=thrash), True, "", 0
     for record in records:
         match record.body:
             case Message(role="assistant", usage=usage) as reply if usage and usage.prompt:
                 edited = edited or reply.model != model.id
-                health = health.counting(model, usage, edited=edited, idle=_seconds_between(last, record.time))
+                counted = health.counting(model, usage, edited=edited, idle=_seconds_between(last, record.time))
+                missed = (former, record.seq) if counted.misses > health.misses else health.missed
+                health, former = replace(counted, missed=missed), record.seq
                 recalled = sum(call.name == "recall" for call in reply.calls)
                 health, edited, last = replace(health, recalls=health.recalls + recalled), False, record.time
             case Compaction(status="compressed"):

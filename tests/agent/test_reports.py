@@ -15,7 +15,9 @@ from agentcli.core.message import Message, Text, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Body, Compaction, Prune, Record, Retry, Settings
 from agentcli.providers.scripted import call, say
+from agentcli.sessions.memory import MemorySession
 from tests.agent.desks import DEMO, open_desk
+from tests.context.story import Story
 
 
 def record(body: Body) -> Record:
@@ -101,3 +103,20 @@ def test_the_cost_report_has_models_and_days_with_a_bar_each() -> None:
     ]
     assert len(days[0][1]) == 2 * len(days[1][1])
     assert cost_lines([]) == ["Nothing has been spent yet."]
+
+
+def test_after_a_resume_the_cache_report_tells_of_the_whole_session(tmp_path: Path) -> None:
+    journal = MemorySession()
+    story = Story()
+    story.user("Read it.")
+    for n in range(4):
+        story.reads(f"f{n}.txt", "x" * 4_000)
+        story.says(f"Read {n}.", usage=Usage(1_000, 10, 0, 1_000 * n, 1_000))
+    for record in story.records:
+        journal.append(record.body)
+    journal.append(Prune(("call_1",), 900, "asked for"))
+    journal.append(Compaction("manual", "compressed", "auto", (1, 8), 9, "<state_snapshot/>"))
+    journal.append(Prune(("call_4",), 900, "asked for"))
+    lines = open_desk(tmp_path, [], journal=journal).cache_report()
+    assert "in 4 requests; 0 missed it." in lines[0]
+    assert "1 compactions, 2 prunes, 0 outputs recalled." in lines

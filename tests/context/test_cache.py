@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from agentcli.context.assemble import assemble
 from agentcli.context.cache import Health, changed_between, health_of
+from agentcli.context.culprit import explained
 from agentcli.context.view import view
 from agentcli.core.message import Usage
 from agentcli.core.model import Prices, Request, ToolSchema
-from agentcli.core.record import Body, Prune
+from agentcli.core.record import Body, Prune, Settings, Title
 from tests.context.made import call, history, prompt, records, reply, result
 from tests.context.transcripts import MODEL
 
@@ -94,3 +95,24 @@ def test_cost_is_told_by_kind() -> None:
     health = Health(fresh=1_000_000, written=1_000_000, read=2_000_000, output=100_000)
     costs = health.costs(Prices(5, 25, 0.5, 6.25, over=1, over_input=99))
     assert costs == {"fresh": 5.0, "cache write": 6.25, "cache read": 1.0, "output": 2.5}
+
+
+def test_the_segment_that_changed_is_found_out_from_the_records() -> None:
+    worn = Settings("m", system=("You are a test.",), tools=({"name": "read", "description": "d", "parameters": {}},))
+
+    def told(*between: Body) -> str:
+        bodies = (
+            worn,
+            prompt("hi"),
+            reply(call("a"), usage=Usage(10, 5, 0, 0, 9_000)),
+            result("a"),
+            *between,
+            reply("ok", usage=Usage(9_100, 5)),
+        )
+        made = records(*bodies)
+        return explained(health_of(made, MODEL), made, MODEL).words()
+
+    assert told().endswith("although nothing in the request had changed.")
+    assert told(Title("new")).endswith("although nothing in the request had changed.")
+    strange = records(prompt("hi"), reply("a", usage=Usage(1, 1, 0, 0, 9_000)), reply("b", usage=Usage(9_000, 1)))
+    assert explained(health_of(strange, MODEL), strange, MODEL).changed is None, "another program made those requests"
