@@ -100,11 +100,14 @@ class Program(Ground):
 
     def resume(self, info: Info) -> OpenDesk:
         """Go on with a session, or with a copy of it."""
-        return self.open(self.store.fork(info) if self.options.fork else info)
+        copied = self.options.fork and not self.options.no_session
+        return self.open(self.store.fork(info) if copied else info)
 
     def open(self, info: Info) -> OpenDesk:
-        """A session as it was left. Raises SessionBusy when it is open elsewhere."""
-        return self.desk(self.store.open(info.project_id, info.id))
+        """A session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy when it is open elsewhere."""
+        aloof = self.options.no_session
+        session = self.store.open(info.project_id, info.id, read_only=aloof)
+        return self.desk(MemorySession(session) if aloof else session)
 
     def desk(self, journal: Journal) -> OpenDesk:
         """An open session, ready to work: with the model and mode it had, unless this run asks for others."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from collections.abc import Mapping
+from io import TextIOWrapper
+from pathlib import Path
 
 from agentcli.agent.masking import Masking, known_secrets
 from agentcli.paths import Places, folder
@@ -13,14 +16,36 @@ LOG_BYTES = 1_000_000
 """A longer log is put aside when a run begins; one former log is kept."""
 
 
-def log_to(places: Places, env: Mapping[str, str]) -> None:
-    """Send warnings and errors to `agentcli.log` in the state folder. A folder that cannot be written means no log."""
-    with contextlib.suppress(OSError):
-        path = folder(places.state) / "agentcli.log"
-        if path.exists() and path.stat().st_size > LOG_BYTES:
-            path.replace(path.with_suffix(".log.1"))
-        handler = logging.FileHandler(path, encoding="utf-8", delay=True)
-        handler.addFilter(Masking(known_secrets(env)))
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-        logging.getLogger().addHandler(handler)
-        logging.captureWarnings(True)
+def log_to(places: Places, env: Mapping[str, str], *, kept: bool = True) -> None:
+    """Send warnings and errors to `agentcli.log` in the state folder, which is made when there is something to say.
+
+    What is not `kept`, or cannot be written, is dropped.
+    """
+    handler: logging.Handler = _Log(places.state / "agentcli.log") if kept else logging.NullHandler()
+    handler.addFilter(Masking(known_secrets(env)))
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.getLogger().addHandler(handler)
+    logging.captureWarnings(True)
+
+
+class _Log(logging.FileHandler):
+    """A log for its owner alone."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, encoding="utf-8", delay=True)
+
+    def _open(self) -> TextIOWrapper:
+        path = Path(self.baseFilename)
+        folder(path.parent)
+        with contextlib.suppress(OSError):
+            if path.stat().st_size > LOG_BYTES:
+                path.replace(path.with_suffix(".log.1"))
+        return open(path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line; a folder that cannot be written means no log."""
+        with contextlib.suppress(OSError):
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Nobody is told: stderr belongs to the front end."""

@@ -44,7 +44,7 @@ def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
         from agentcli.print_mode import print_mode
 
         program = Program(options)
-        log_to(program.places, program.env)
+        log_to(program.places, program.env, kept=not options.no_session)
         return print_mode(program, options)
     if not has_terminal():
         if options.session is None:
@@ -95,7 +95,7 @@ def _sit_down(options: Options, approve: Approve, ask: AskUser) -> tuple[Termina
     from agentcli.ui.settings import from_config
 
     program = Program(options)
-    log_to(program.places, program.env)
+    log_to(program.places, program.env, kept=not options.no_session)
     program.approve, program.ask = approve, ask
     # Without a name, `resume` opens a fresh session and lets the person pick.
     desk = program.new() if options.session == "" else program.begin()
@@ -103,8 +103,13 @@ def _sit_down(options: Options, approve: Approve, ask: AskUser) -> tuple[Termina
     warming = Timer(WARM_AFTER, warm, [desk.model.kind])
     warming.daemon = True
     warming.start()
-    sweep_later(program)
-    return TerminalHost(program), desk, from_config(program.config.get, program.places.state)
+    if not options.no_session:
+        sweep_later(program)
+    return (
+        TerminalHost(program),
+        desk,
+        from_config(program.config.get, None if options.no_session else program.places.state),
+    )
 
 
 def _prompts(options: Options) -> tuple[str, ...]:

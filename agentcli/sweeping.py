@@ -9,6 +9,7 @@ from threading import Timer
 
 from agentcli.app import Program
 from agentcli.core.errors import AgentError
+from agentcli.paths import folder
 
 SWEPT = "swept"
 """The file in the state folder whose time says when sessions were last swept."""
@@ -33,8 +34,8 @@ def sweep_now(program: Program) -> None:
 
     stamp = program.places.state / SWEPT
     try:
-        stamp.parent.mkdir(parents=True, exist_ok=True)
-        stamp.touch()
+        folder(stamp.parent)
+        stamp.touch(mode=0o600)
         swept = sweep(program.store, program.config.retention)
     except (AgentError, OSError) as error:
         _log.warning("sessions could not be swept: %s", error)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.history import History, NeedsReplay, evolve, fold
+from agentcli.core.journal import Journal
 from agentcli.core.message import Part
 from agentcli.core.record import Body, Record, Undo
 from agentcli.sessions.ids import new_id, stamp
@@ -13,13 +14,17 @@ from agentcli.sessions.lasting import lasting, paid
 
 
 class MemorySession:
-    """A session without a disk. It keeps every record, since nothing else does."""
+    """A session without a disk. It keeps every record, since nothing else does.
 
-    def __init__(self) -> None:
+    `past` is a session to go on with, of which this one reads and to which it adds nothing.
+    """
+
+    def __init__(self, past: Journal | None = None) -> None:
         self._id = new_id()
-        self._records: list[Record] = []
+        self._past = past
+        self._records: list[Record] = list(past.records()) if past else []
         self._outputs: dict[str, str] = {}
-        self._history = History()
+        self._history = past.history if past else History()
 
     @property
     def id(self) -> str:
@@ -46,7 +51,8 @@ class MemorySession:
         if isinstance(body, Undo):
             trial = Record(len(self._records) + 1, "", "", "", body)
             body = paid(body, self._history, fold([*self._records, trial]))
-        record = Record(len(self._records) + 1, new_id(), stamp(), "", body)
+        seq = self._records[-1].seq + 1 if self._records else 1
+        record = Record(seq, new_id(), stamp(), "", body)
         self._records.append(record)
         before = self._history
         try:
@@ -68,6 +74,8 @@ class MemorySession:
 
     def output(self, path: str) -> str:
         """A whole output that was kept, or an empty text."""
+        if path not in self._outputs and self._past is not None:
+            return self._past.output(path)
         return self._outputs.get(path, "")
 
     def records(self, newest_first: bool = False) -> Iterator[Record]:
@@ -80,11 +88,13 @@ class MemorySession:
 
     def record(self, seq: int) -> Record | None:
         """One record by its number."""
-        return self._records[seq - 1] if 0 < seq <= len(self._records) else None
+        return next((record for record in self._records if record.seq == seq), None)
 
     def trouble(self) -> str:
         """Nothing is saved, and that is what was asked for."""
         return ""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Let go of the session that this one goes on with."""
+        if self._past is not None:
+            self._past.close()

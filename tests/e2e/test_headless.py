@@ -302,7 +302,12 @@ def test_a_hook_is_told_of_a_compaction_and_cannot_break_it(program: Program) ->
 
 def test_no_session_writes_nothing(program: Program) -> None:
     assert program.run("-p", "hi", "-m", "script:echo", "--no-session").code == 0
-    assert not program.sessions.exists()
+    assert not [kind for kind in ("config", "data", "state", "cache") if (program.base / kind).exists()]
+    assert program.run("-p", "one", "-m", "script:echo").code == 0
+    before = program.records()
+    ran = program.ask("resume", "--last", "-p", "two", "--no-session", "--fork")
+    assert (ran.code, ran.result["text"]) == (0, "two")
+    assert program.records() == before
 
 
 def test_a_resumed_session_has_its_model_mode_and_todo_list_back(program: Program) -> None:

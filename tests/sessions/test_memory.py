@@ -33,3 +33,17 @@ def test_a_session_in_memory_keeps_outputs_and_has_no_folder() -> None:
     assert memory.output(memory.keep_output("a", "text")) == "text"
     assert memory.folder is None
     assert memory.output("other") == ""
+
+
+def test_a_session_in_memory_goes_on_with_one_on_disk_and_adds_nothing_to_it(tmp_path: Path) -> None:
+    session = Store(tmp_path).create(tmp_path)
+    scripted(session)
+    output = session.keep_output("a", "text")
+    stood = list(session.records())
+    memory = MemorySession(session)
+    added = memory.append(user("four", 3))
+    assert [entry.body.text for entry in memory.history.entries] == ["one", "two", "three", "four"]
+    assert (added.seq, memory.record(added.seq), memory.record(2)) == (len(stood) + 1, added, stood[1])
+    assert memory.output(output) == "text"
+    assert list(session.records()) == stood
+    memory.close()
