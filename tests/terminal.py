@@ -16,6 +16,8 @@ from types import TracebackType
 
 import pyte
 
+_TELLING = ("TMUX", "STY", "TERM_PROGRAM", "VTE_VERSION", "KITTY_", "WT_SESSION", "KONSOLE_", "COLORFGBG")
+
 
 class Terminal:
     """Runs a program in a pty of a given size. Everything it writes is kept; pyte sees it only when somebody looks."""
@@ -30,7 +32,9 @@ class Terminal:
         cwd: str | None = None,
     ) -> None:
         self.command, self.cwd = list(command), cwd
-        self.env = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
+        # The tests may themselves run in a terminal that can do more than this one.
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(_TELLING)}
+        self.env = {**inherited, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
         self.env = {name: value for name, value in self.env.items() if value != "\0unset"}
         self.columns, self.rows = columns, rows
         self.raw = b""

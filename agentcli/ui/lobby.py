@@ -135,6 +135,10 @@ class Lobby:
         above = [*waiting, self.early.lines[0]]
         self.painter.paint([], [*above, *lines], (len(above) + row, column))
 
+    def resize(self) -> None:
+        """The terminal has another size."""
+        self.painter.erase()
+
     def erase(self) -> None:
         """Somebody else writes now."""
         self.painter.erase()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import select
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from agentcli.ui.cells import RESET, certain, width
+from agentcli.ui.cells import ESCAPE, RESET, certain, chop, width
 from agentcli.ui.early import PAINTED
 
 Write = Callable[[str], None]
@@ -16,6 +16,10 @@ Place = tuple[int, int]
 
 _BEGIN, _END = "\x1b[?2026h\x1b[?25l\x1b[?7l", PAINTED
 _CONTINUES = "\u200d\ufe0e\ufe0f"
+_FOLDING_PROGRAMS = frozenset(
+    {"iTerm.app", "Apple_Terminal", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "WarpTerminal", "rio"}
+)
+_FOLDING_TERMINALS = ("tmux", "xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour", "rio")
 
 
 def to_terminal(descriptor: int) -> Write:
@@ -86,9 +90,38 @@ class Painter:
         self._write(f"\r{up}\x1b[J")
         self._live, self._cursor = [], (0, 0)
 
+    def refold(self, columns: int, folds: bool) -> None:
+        """Take the live lines off a screen that has become `columns` wide. One that folds has given long lines more rows."""
+        row, column = self._cursor
+        if folds:
+            above = sum(rows(line, columns) for line in self._live[:row])
+            self._cursor = (above + column // columns, column % columns)
+        self.erase()
+
     def raw(self, sequence: str) -> None:
         """Send a sequence that moves nothing: a bell, a title, a mode."""
         self._write(sequence)
+
+
+def folds(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal is known to fold lines anew when it becomes narrower, and not to cut them off.
+
+    Where that is not known a row may be left behind; to count rows that are not there would take printed lines away.
+    """
+    if environment.get("TMUX"):
+        return True
+    if environment.get("STY"):
+        return False
+    term, version = environment.get("TERM", ""), environment.get("VTE_VERSION", "")
+    named = environment.get("TERM_PROGRAM", "") in _FOLDING_PROGRAMS or term.startswith(_FOLDING_TERMINALS)
+    return named or version.isdigit() or any(environment.get(name) for name in ("WT_SESSION", "KITTY_WINDOW_ID"))
+
+
+def rows(line: str, columns: int) -> int:
+    """Rows that a line takes on a screen of this width."""
+    if width(line) <= columns:
+        return 1
+    return len(chop(ESCAPE.sub("", line), columns))
 
 
 def _move(row: int, to: int, height: int) -> str:

@@ -98,6 +98,10 @@ class Deeds(Protocol):
         """Show what changed."""
         ...
 
+    def resize(self) -> None:
+        """The terminal has another size."""
+        ...
+
     def erase(self) -> None:
         """Take the live part off the screen: somebody else writes now."""
         ...
@@ -276,8 +280,12 @@ class _Painted(Renderer):
             self._editor.deeds.paint()
 
     def erase(self, leave_alternate_screen: bool = True) -> None:
-        if self._editor is not None:
+        if self._editor is None:
+            return
+        if leave_alternate_screen:
             self._editor.deeds.erase()
+        else:  # it is called so for a change of the terminal's size, and only then
+            self._editor.deeds.resize()
 
     def reset(self, _scroll: bool = False, leave_alternate_screen: bool = True) -> None:
         super().reset(_scroll, leave_alternate_screen)

@@ -13,7 +13,7 @@ from agentcli.core.event import Event, TextDelta, ThinkingDelta
 from agentcli.ui.draw import Edit, Live, Size, draw, tail
 from agentcli.ui.early import PLAIN_PASTE
 from agentcli.ui.look import Look, Markdown
-from agentcli.ui.paint import Painter
+from agentcli.ui.paint import Painter, folds
 from agentcli.ui.scroll import as_it_is, render
 from agentcli.ui.view import Piece, State, Status, update
 
@@ -21,6 +21,10 @@ FRAME = 0.033
 """Seconds between two ticks at least; rendering may take a fifth of the time."""
 BUDGET = 0.012
 """Seconds of printing in one tick, after which keys have their turn."""
+
+
+STILL, STILL_IN_TMUX = 0.06, 0.3
+"""Seconds without another change after which a new size is painted for. tmux folds at once and tells of it up to 0.25 s later."""
 
 
 class Screen:
@@ -41,6 +45,9 @@ class Screen:
         self._unfinished: list[str] = []
         self._unfinished_for: Size | None = None
         self._seen: Size | None = None
+        self._still_at = 0.0
+        self._folds = folds(os.environ)
+        self._pause = STILL_IN_TMUX if os.environ.get("TMUX") else STILL
         self._dirty = asyncio.Event()
         self._stale = True
         self.here = asyncio.Event()
@@ -99,36 +106,42 @@ class Screen:
             self.tick()
             await asyncio.sleep(max(FRAME, 5 * (time.perf_counter() - began)))
 
-    def tick(self) -> None:
-        """Print what is finished, renew the tail and the status line, paint."""
-        if not self.here.is_set():
+    def tick(self, at_once: bool = False) -> None:
+        """Print what is finished, renew the tail and the status line, paint; later while the terminal changes its size, unless `at_once`."""
+        if not self.here.is_set() or self._unsettled(at_once):
             return
         self._settle()
-        size, began = self._measured(), time.perf_counter()
+        size, began = self.size, time.perf_counter()
         lines: list[str] = []
         waiting = self.state.finished
         while waiting and time.perf_counter() - began < BUDGET:
             lines += render(waiting[:1], size.columns, self.look, _markdown(self.look))
             waiting = waiting[1:]
-        self.state = replace(self.state, finished=waiting)
-        if waiting:
-            self._dirty.set()
         if self._stale and self.status is not None:
             self.state = replace(self.state, status=self.status())
             self._stale = False
-        self._unfinished = [] if waiting else tail(self.state, size, self.look, _markdown(self.look))
-        self._unfinished_for = size
+        unfinished = [] if waiting else tail(self.state, size, self.look, _markdown(self.look))
+        if self.size != size and not at_once:
+            # What was rendered for a screen that has just changed is not written to it.
+            self._unsettled()
+            return
+        self.state = replace(self.state, finished=waiting)
+        if waiting:
+            self._dirty.set()
+        self._unfinished, self._unfinished_for = unfinished, size
         self._show(lines, size)
 
     def flush(self) -> None:
         """Print everything that waits, at once."""
-        self.tick()
+        self.tick(at_once=True)
         while self.state.finished and self.here.is_set():
-            self.tick()
+            self.tick(at_once=True)
 
     def paint(self) -> None:
         """A key came: paint what is being typed. Renders nothing, unless the terminal changed its size."""
-        size = self._measured()
+        if self._unsettled():
+            return
+        size = self.size
         if self._unfinished_for not in (None, size):
             self._unfinished = tail(self.state, size, self.look, _markdown(self.look))
             self._unfinished_for = size
@@ -136,7 +149,12 @@ class Screen:
 
     def erase(self) -> None:
         """Take the live part away: somebody else writes now."""
-        self.painter.erase()
+        self.painter.refold(self.size.columns, self._folds)
+
+    def resize(self) -> None:
+        """The terminal has another size, and may soon have yet another: nothing is painted until it stands still."""
+        self._still_at = time.monotonic() + self._pause
+        asyncio.get_running_loop().call_later(self._pause, self._dirty.set)
 
     @contextlib.contextmanager
     def elsewhere(self) -> Iterator[None]:
@@ -163,13 +181,21 @@ class Screen:
         self.painter.erase()
         self.painter.raw(PLAIN_PASTE)
 
-    def _measured(self) -> Size:
-        """The size, after telling whoever laid something out for another one."""
+    def _unsettled(self, at_once: bool = False) -> bool:
+        """Whether the size is changing; once it no longer is, what stands on the screen is taken off as it was folded."""
         size, before = self.size, self._seen
-        self._seen = size
-        if before not in (None, size):
+        if size != before:
+            self._seen = size
+            if before is None:
+                return False
+            self.resize()
+        if time.monotonic() < self._still_at and not at_once:
+            return True
+        if self._still_at:
+            self._still_at = 0.0
+            self.painter.refold(size.columns, self._folds)
             self.resized()
-        return size
+        return False
 
     def _show(self, lines: list[str], size: Size) -> None:
         if not self.here.is_set():

@@ -208,6 +208,10 @@ class Terminal:
         self._see_background()
         self.screen.paint()
 
+    def resize(self) -> None:
+        """The terminal has another size."""
+        self.screen.resize()
+
     def erase(self) -> None:
         """Somebody else writes now."""
         self.screen.erase()

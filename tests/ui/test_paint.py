@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pyte
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.ui.cells import width
-from agentcli.ui.paint import Painter
+from agentcli.ui.cells import ESCAPE, chop, width
+from agentcli.ui.paint import Painter, folds, rows
 
 COLUMNS, ROWS = 20, 8
 WORDS = st.sampled_from(
@@ -20,6 +21,7 @@ WORDS = st.sampled_from(
         "\x1b[1mbold\x1b[0m tail",
         "y" * COLUMNS,
         "日" * (COLUMNS // 2),
+        "\x1b]8;id=1;https://x.org/\x1b\\\x1b[4mlink\x1b]8;;\x1b\\\x1b[0m",
     ]
 )
 LINE = st.lists(WORDS, max_size=3).map("".join).filter(lambda line: width(line) <= COLUMNS)
@@ -41,6 +43,7 @@ def shown(screen: pyte.HistoryScreen) -> list[str]:
 
 
 @given(st.lists(FRAME, max_size=12))
+@settings(deadline=None)
 def test_the_scrollback_holds_every_committed_line_once_and_the_live_ones_below(
     frames: list[tuple[list[str], list[str]]],
 ) -> None:
@@ -57,6 +60,7 @@ def test_the_scrollback_holds_every_committed_line_once_and_the_live_ones_below(
 
 
 @given(st.lists(FRAME, min_size=1, max_size=6), st.data())
+@settings(deadline=None)
 def test_the_cursor_stands_where_it_should(frames: list[tuple[list[str], list[str]]], data: st.DataObject) -> None:
     screen = pyte.HistoryScreen(COLUMNS, ROWS, history=10_000)
     painter = Painter(pyte.Stream(screen).feed)
@@ -104,3 +108,49 @@ def test_after_erasing_nothing_live_is_left() -> None:
     painter.erase()
     assert shown(screen) == ["kept"]
     assert (screen.cursor.y, screen.cursor.x) == (1, 0)
+
+
+@given(
+    st.lists(LINE.map(lambda line: ESCAPE.sub("", line)), min_size=1, max_size=5),
+    st.integers(3, COLUMNS),
+    st.data(),
+)
+@settings(deadline=None)
+def test_what_was_folded_by_the_terminal_is_taken_off_whole(live: list[str], columns: int, data: st.DataObject) -> None:
+    row = data.draw(st.integers(0, len(live) - 1))
+    column = data.draw(st.integers(0, max(width(live[row]) - 1, 0)))
+    # What a terminal that folds shows after it has become narrower: the lines, wrapped, and the cursor where it was in them.
+    screen = pyte.Screen(columns, 60)
+    pyte.Stream(screen).feed("printed\r\n" + "\r\n".join(chunk for line in live for chunk in chop(line, columns)))
+    before = sum(rows(line, columns) for line in live[:row])
+    top = 1 + (len("printed") - 1) // columns
+    screen.cursor_position(top + before + column // columns + 1, column % columns + 1)
+    painter = Painter(pyte.Stream(screen).feed)
+    painter.assume(live, (row, column))
+    painter.refold(columns, True)
+    assert "".join(screen.display).strip() == "printed"
+    assert screen.cursor.y == top
+
+
+def test_a_screen_that_cuts_lines_off_loses_only_the_live_ones() -> None:
+    screen = pyte.Screen(COLUMNS, ROWS)
+    painter = Painter(pyte.Stream(screen).feed)
+    painter.paint(["printed"], ["x" * COLUMNS, "> draft"], (1, 7))
+    screen.resize(ROWS, 10)
+    painter.refold(10, False)
+    assert [row.rstrip() for row in screen.display if row.strip()] == ["printed"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"TMUX": "/tmp/x,1,0", "TERM": "screen-256color"}, True),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, True),
+        ({"TERM": "xterm-kitty"}, True),
+        ({"TERM_PROGRAM": "Apple_Terminal"}, True),
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-kitty", "STY": "1.x"}, False),
+    ],
+)
+def test_only_terminals_that_are_known_to_fold_are_taken_to(environment: dict[str, str], expected: bool) -> None:
+    assert folds(environment) is expected

@@ -1,0 +1,80 @@
+"""The program in tmux, which folds what stands on its screen and in its history anew whenever its size changes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ui.preview import long_reply
+
+REPOSITORY = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+
+Tmux = Callable[..., str]
+
+
+@pytest.fixture
+def tmux(tmp_path: Path) -> Iterator[Tmux]:
+    """Runs a tmux command against a server of its own, in which the preview runs at 80x24."""
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
+    environment.pop("TMUX", None)
+
+    def run(*words: str) -> str:
+        command = ["tmux", "-S", str(tmp_path / "socket"), "-f", "/dev/null", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment, timeout=20).stdout
+
+    run(
+        "new-session", "-d", "-x", "80", "-y", "24", "-c", str(REPOSITORY), f"exec {sys.executable} -m tests.ui.preview"
+    )
+    try:
+        until(run, "ctx ")
+        yield run
+    finally:
+        run("kill-server")
+
+
+def until(tmux: Tmux, text: str, seconds: float = 30.0) -> str:
+    ends = time.monotonic() + seconds
+    while text not in (shown := tmux("capture-pane", "-p", "-J", "-S", "-")):
+        assert time.monotonic() < ends, f"{text!r} never came:\n{shown}"
+        time.sleep(0.05)
+    return shown
+
+
+def test_every_block_stands_in_the_history_once_however_the_window_changes(tmux: Tmux) -> None:
+    tmux("set-option", "-g", "history-limit", "10000")
+    tmux("send-keys", "long 60 500", "Enter")
+    until(tmux, "#0003")
+    tmux("send-keys", "дом")
+    for n, (columns, rows) in enumerate([(50, 24), (120, 30), (40, 20), (90, 12), (33, 26), (80, 24)]):
+        for step in range(4):  # the corner is dragged
+            tmux("resize-window", "-x", str(columns + 3 - step), "-y", str(rows))
+        until(tmux, f"#{8 * (n + 1):04}")
+    shown = until(tmux, "all done")
+    found = Counter(re.findall(r"#\d{4}", shown))
+    assert found == Counter(set(re.findall(r"#\d{4}", long_reply(60))))
+    assert shown.count("ctx ") == 1
+    assert "esc to interrupt" not in shown
+    assert shown.rstrip().endswith("> дом")
+
+
+def test_a_question_is_laid_out_anew_when_the_window_changes(tmux: Tmux) -> None:
+    tmux("send-keys", "edit", "Enter")
+    until(tmux, "4. No, and tell")
+    tmux("resize-window", "-x", "40", "-y", "20")
+    until(tmux, "─" * 39)
+    tmux("resize-window", "-x", "100", "-y", "30")
+    shown = until(tmux, "─" * 99)
+    assert shown.count("1. Yes, once") == 1
+    assert shown.count("prices = [item.price for item in self.items]") == 1
+    tmux("send-keys", "1")
+    until(tmux, "answer once")
