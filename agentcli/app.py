@@ -39,6 +39,7 @@ from agentcli.sessions.changes import Changes
 from agentcli.sessions.info import Info
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
+from agentcli.sessions.store import Store
 from agentcli.sessions.survey import SKIPPED
 from agentcli.tools._search import files
 from agentcli.tools.previews import preview
@@ -69,6 +70,11 @@ class Program(Ground):
         self.reload()
         self.approve: Approve = nobody
         self.ask: AskUser = no_answer
+
+    @cached_property
+    def store(self) -> Store:
+        """The session store, as the configuration wants it."""
+        return Store(self.places.sessions, interval=self.config.sessions.save_every)
 
     @cached_property
     def providers(self) -> Mapping[str, ProviderSettings]:

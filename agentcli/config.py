@@ -21,6 +21,7 @@ from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.sessions.retention import Retention
+from agentcli.sessions.settings import SessionSettings
 from agentcli.sessions.survey import CheckpointLimits
 
 PREFIX = "AGENTCLI_"
@@ -72,6 +73,7 @@ class Config:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     checkpoints: CheckpointLimits = field(default_factory=lambda: CheckpointLimits(seconds=1.0))
     retention: Retention = field(default_factory=Retention)
+    sessions: SessionSettings = field(default_factory=SessionSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     hooks: HookSettings = field(default_factory=HookSettings)
     ui: UiSettings = field(default_factory=UiSettings)
@@ -106,6 +108,7 @@ SECTIONS = (
     "retry",
     "checkpoints",
     "retention",
+    "sessions",
     "permissions",
     "hooks",
     "ui",

@@ -75,7 +75,7 @@ class TerminalHost:
         """The whole session as a text, secrets redacted."""
         from agentcli.sessions.exporting import collect, export
 
-        return export(collect(desk.journal), form)
+        return export(collect(desk.journal), form, settings=self._program.config.sessions)
 
     def unloaded(self, desk: Desk) -> Sequence[str]:
         """What the session's folder would load once it is trusted; nothing when it is."""

@@ -12,8 +12,8 @@ from agentcli.options import Options
 from agentcli.sessions.info import Info, info_to_json
 from agentcli.sessions.tree import branches, stem
 
-FOUND = 20
-"""Sessions that a search shows unless told otherwise."""
+FOUND, HITS = 20, 3
+"""Sessions that a search shows unless told otherwise, and places in each."""
 _MARKS = ("\ue0fe", "\ue0ff")
 
 
@@ -54,14 +54,20 @@ def print_list(
 
 
 def print_found(
-    words: Sequence[str], everywhere: bool = False, json: bool = False, limit: int = FOUND, cwd: str = ""
+    words: Sequence[str],
+    everywhere: bool = False,
+    json: bool = False,
+    limit: int = FOUND,
+    cwd: str = "",
+    hits: int = HITS,
 ) -> None:
     """The sessions in which all the words occur, with the places."""
     from agentcli.core.sanitise import safe
     from agentcli.sessions.search import search
 
     ground = Ground(Options(cwd=cwd))
-    found = search(ground.store.root, " ".join(words), None if everywhere else ground.project, limit=limit)
+    project = None if everywhere else ground.project
+    found = search(ground.store.root, " ".join(words), project, limit=limit, hits=hits)
     if json:
         say_json([one.to_json() for one in found])
     elif not found:

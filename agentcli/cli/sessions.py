@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 
-from agentcli.cli.finding import FOUND, print_found, print_list, when
+from agentcli.cli.finding import FOUND, HITS, print_found, print_list, when
 from agentcli.cli.pager import page
 from agentcli.cli.tables import say, say_json
 from agentcli.core.codec import body_to_json
@@ -60,10 +60,11 @@ def search(
     all: All = False,
     json: Json = False,
     limit: int = FOUND,
+    hits: Annotated[int, typer.Option(help="places shown of each session")] = HITS,
     cwd: Cwd = "",
 ) -> None:
     """Sessions in which all the words occur: in what was said, in tool output, in the names of files."""
-    print_found(words, all, json, limit, cwd)
+    print_found(words, all, json, limit, cwd, hits)
 
 
 @app.command()
@@ -140,9 +141,10 @@ def export(
 
     if format not in get_args(ExportFormat):
         raise UsageError(f"There is no format {format!r}. There are: {', '.join(get_args(ExportFormat))}.")
-    contents = Ground(Options(cwd=cwd)).config.checkpoints.export_bytes if format == "json" and keep_secrets else 0
-    source = collect(_read(selector, cwd), contents)
-    text = write(source, cast(ExportFormat, format), redacted=not keep_secrets, say=_aside)
+    config = Ground(Options(cwd=cwd)).config
+    source = collect(_read(selector, cwd), config.checkpoints.export_bytes if format == "json" and keep_secrets else 0)
+    form = cast(ExportFormat, format)
+    text = write(source, form, redacted=not keep_secrets, say=_aside, settings=config.sessions)
     if output:
         try:
             Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")

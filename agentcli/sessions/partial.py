@@ -13,8 +13,9 @@ from agentcli.core.codec import dumps, part_from_json, part_to_json
 from agentcli.core.message import Part
 from agentcli.core.record import SCHEMA
 from agentcli.sessions.disk import Disk, write_file
+from agentcli.sessions.settings import SessionSettings
 
-INTERVAL = 1.0
+INTERVAL = SessionSettings().save_every
 """Seconds between two saves of a streaming reply."""
 
 

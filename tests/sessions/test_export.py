@@ -23,6 +23,7 @@ from agentcli.sessions.importing import Imported, plant, read
 from agentcli.sessions.info import Info
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
+from agentcli.sessions.settings import SessionSettings
 from agentcli.sessions.store import Store
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
@@ -411,3 +412,9 @@ def test_chromium_runs_nothing_of_it_and_a_phone_needs_no_sideways_scrolling(tmp
     assert "document.title" in name  # the title that the session has, still a text
     assert int(width) <= 390
     assert int(folds) >= 4
+
+
+def test_how_much_code_is_coloured_can_be_set() -> None:
+    source = collect(journal(user("show me"), agent("```python\nx = 1\n```")))
+    assert '<span class="mi">1</span>' in export(source, "html")
+    assert '<span class="mi">1</span>' not in export(source, "html", settings=SessionSettings(highlight=3))

@@ -9,14 +9,21 @@ from agentcli.context.redact import redact
 from agentcli.core.record import Checkpoint
 from agentcli.sessions.exporting.archive import to_json
 from agentcli.sessions.exporting.source import Source, collect
+from agentcli.sessions.settings import SessionSettings
 
 ExportFormat = Literal["json", "md", "html"]
+SETTINGS = SessionSettings()
 
 __all__ = ["ExportFormat", "Source", "collect", "export"]
 
 
 def export(
-    source: Source, form: ExportFormat, *, redacted: bool = True, say: Callable[[str], object] = lambda note: None
+    source: Source,
+    form: ExportFormat,
+    *,
+    redacted: bool = True,
+    say: Callable[[str], object] = lambda note: None,
+    settings: SessionSettings = SETTINGS,
 ) -> str:
     """The text of the file. Secrets are taken out unless `redacted` is false; only then is JSON free of any loss.
 
@@ -41,7 +48,7 @@ def export(
         case "html":
             from agentcli.sessions.exporting.html import to_html
 
-            text = to_html(source, clean)
+            text = to_html(source, clean, highlight_limit=settings.highlight)
     for note in _lacks(source, form, redacted, changed):
         say(note)
     return text

@@ -7,8 +7,9 @@ from functools import cache
 from html import escape
 from typing import Any
 
-HIGHLIGHT_LIMIT = 20_000
-"""Characters of a block beyond which colouring would take longer than it is worth."""
+from agentcli.sessions.settings import SessionSettings
+
+HIGHLIGHT_LIMIT = SessionSettings().highlight
 
 _LANGUAGES = {"command": "bash", "sql": "sql"}
 

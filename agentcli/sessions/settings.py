@@ -1,0 +1,17 @@
+"""`[sessions]` of the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """How sessions are kept and shown.
+
+    `save_every` is how often a streaming reply is saved, in seconds. Code in an exported page that is longer than
+    `highlight` characters is not coloured: that would take longer than it is worth.
+    """
+
+    save_every: float = 1.0
+    highlight: int = 20_000
