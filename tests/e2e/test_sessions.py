@@ -68,8 +68,8 @@ def test_a_list_and_a_search_say_the_same_with_a_parser_and_without(program: Pro
     many = say_once(program, "needle")
     for _ in range(4):
         say_once(program, "needle once more", "resume", many)
-    assert " more\n" in program.run("sessions", "search", "needle").out
-    assert " more\n" not in program.run("sessions", "search", "needle", "--hits", "50").out
+    assert "and 7 more\n" in program.run("sessions", "search", "needle").out
+    assert "and 7 more\n" not in program.run("sessions", "search", "needle", "--hits", "50").out
     assert program.run("sessions", "list", "--jsn").code == 2
     assert program.run("sessions", "search").code == 2
     assert "Usage" in program.run("sessions", "search", "--help").out
