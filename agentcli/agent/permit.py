@@ -74,7 +74,7 @@ class Gate:
             return Decision("ask", "plan", "")
         if decision.decision == "allow" and self.repeats.reached(call):
             why = f"The same call gave the same result {self.repeats.limit} times in a row"
-            return Decision("ask", "repeat", why)
+            return Decision("ask", "repeat", why, unsaved="repeated calls are asked about each time")
         return decision
 
     def _ask(self, call: ToolCall, tool: Tool, decision: Decision) -> Ask:
@@ -86,6 +86,7 @@ class Gate:
             preview=self.preview(tool, given),
             kind="plan" if tool.name == "exit_plan" else _KINDS.get(tool.effect, "input"),
             always=decision.always,
+            unsaved=decision.unsaved,
         )
 
     def _others(self, call: ToolCall) -> tuple[Ask, ...]:

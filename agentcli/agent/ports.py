@@ -21,7 +21,7 @@ from agentcli.core.tool import Question, Tool
 class Ask:
     """A call that only a person may allow. `preview` is the whole command, or a unified diff, or the whole input.
 
-    `always` is the exact rule that the choice "always" would save, or empty where no rule may be saved.
+    `always` is the exact rule that the choice "always" would save, or empty where no rule may be saved; `unsaved` then says why.
     """
 
     call: ToolCall
@@ -30,6 +30,7 @@ class Ask:
     preview: str
     kind: Literal["command", "diff", "input", "plan"] = "input"
     always: str = ""
+    unsaved: str = ""
     others: tuple[Ask, ...] = ()
     """The later calls of the same reply that will be asked about as well, in their order."""
 

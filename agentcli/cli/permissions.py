@@ -61,3 +61,5 @@ def explain(
     say(decision.why)
     if decision.always:
         say(f"“always” would save: {decision.always}")
+    elif decision.unsaved:
+        say(f"No rule can be saved for it: {decision.unsaved}.")

@@ -81,11 +81,18 @@ class Approving:
         if ask.kind == "plan":
             return Dialog(title, tuple(body), _PLAN, 0, hint="e edits the plan · Esc goes on planning", editable=True)
         rule = safe_line(ask.always) if changed is None else ""
-        none = "" if rule else " (no rule would cover just this)" if changed is None else " (not for what you changed)"
+        unsaved = safe_line(ask.unsaved) or "no rule would cover just this"
+        none = "" if rule else " (not here)" if changed is None else " (not for what you changed)"
         choices: tuple[Choice, ...] = (
             Choice("Yes, once", keys="y"),
             Choice(f"Yes, for this session{none}"),
-            Choice(f"Always: {rule}" if rule else f"Always{none}"),
+            Choice(
+                f"Always: {rule}"
+                if rule
+                else f"Always{none}"
+                if changed is not None
+                else f"Always (not here: {unsaved})"
+            ),
             Choice("No, and tell it what to do instead", keys="n"),
         )
         if ask.others:

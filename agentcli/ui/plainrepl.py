@@ -133,6 +133,8 @@ class PlainTerminal:
         """Ask whether a call may run; the whole command or diff is printed first."""
         self.say("", f"Permission needed: {ask.title}", *ask.preview.rstrip("\n").split("\n"), ask.why)
         always = f"3 always ({ask.always}), " if ask.always else ""
+        if ask.unsaved:
+            self.say(f"No rule can be saved for it: {ask.unsaved}.")
         self._lines.drop()
         several = f", 5 all {len(ask.others) + 1} of this reply" if ask.others else ""
         while True:

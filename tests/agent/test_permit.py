@@ -56,6 +56,14 @@ def test_always_saves_the_exact_rule_that_was_shown(tmp_path: Path) -> None:
     assert saved == [person.asked[0].always] == [f"bash({COMMAND})"]
 
 
+def test_the_question_tells_why_no_rule_can_be_saved(tmp_path: Path) -> None:
+    person = Person(Answer("once"))
+    desk = open_desk(tmp_path, [say("", call("bash", command="echo x > .env")), say("Done.")], person=person)
+    say_to(desk, "go")
+    assert person.asked[0].always == ""
+    assert person.asked[0].unsaved == "what is protected is asked about each time"
+
+
 def test_no_and_why_reach_the_model(tmp_path: Path) -> None:
     person = Person(Answer("no", "use the Makefile in sub"))
     desk = open_desk(tmp_path, [say("", call("bash", command=COMMAND)), say("I will.")], person=person)

@@ -155,9 +155,16 @@ def rule_text(command: Command) -> str:
 
 def always_rule(line: Line) -> str:
     """The exact rule that would allow this very line again, or the empty string where none may be saved."""
-    if not line.plain or line.protected or any(map(_never_saved, line.plain)):
-        return ""
-    return f"bash({exact(line.text.strip())})"
+    return "" if unsaved(line) else f"bash({exact(line.text.strip())})"
+
+
+def unsaved(line: Line) -> str:
+    """Why no rule is ever saved for the line; empty where one may be."""
+    if line.protected:
+        return line.protected
+    if not line.plain:
+        return line.obstacle
+    return next(filter(None, map(_never_saved, line.plain)), "")
 
 
 def ordinary(line: Line) -> bool:
@@ -174,17 +181,23 @@ def words_of(line: Line) -> Iterator[str]:
             yield from paths_in(word.text)
 
 
-def _never_saved(command: Command) -> bool:
-    name = os.path.basename(command.words[0])
-    if (name == "git" and command.words[1:2] and command.words[1].startswith("-")) or name in ("test", "printf"):
-        return True
-    networked = name == "git" and not {"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule"}.isdisjoint(
-        command.words
-    )
-    rooted = name.rstrip("0123456789.") in INTERPRETERS or name in INTERPRETERS
-    wraps = name in WRAPPERS
-    starts = any(word.startswith(_STARTERS) for word in command.words[1:])
-    return not command.bare or networked or rooted or wraps or starts or name in NETWORK
+_FETCHING = frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule"})
+
+
+def _never_saved(command: Command) -> str:
+    """Why a command is asked about each time, in words that follow its name."""
+    name, *arguments = command.words
+    base = os.path.basename(name)
+    if not command.bare:
+        return f"the name {name} is quoted"
+    if base.rstrip("0123456789.") in INTERPRETERS or base in INTERPRETERS:
+        return f"{base} runs whatever it is given"
+    if base in WRAPPERS or any(word.startswith(_STARTERS) for word in arguments):
+        return f"{base} starts other programs"
+    if base in NETWORK or (base == "git" and not _FETCHING.isdisjoint(arguments)):
+        return f"{base} uses the network"
+    options_first = base == "git" and bool(arguments) and arguments[0].startswith("-")
+    return f"{base} may run what its arguments hold" if options_first or base in ("test", "printf") else ""
 
 
 def _refusal(text: str, why: str) -> Line:

@@ -16,12 +16,16 @@ from agentcli.core.tool import Effect
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a call may run, by which rule, and why. `always` is the exact rule that "always" would save, if one may be saved."""
+    """Whether a call may run, by which rule, and why.
+
+    `always` is the exact rule that "always" would save; where none may be saved, `unsaved` names the check that would still stand.
+    """
 
     decision: Literal["allow", "ask", "deny"]
     rule: str
     why: str
     always: str = ""
+    unsaved: str = ""
 
 
 def decide(call: ToolCall, tool_effect: Effect, rules: Rules, mode: Mode, place: Place) -> Decision:
@@ -36,11 +40,12 @@ def decide(call: ToolCall, tool_effect: Effect, rules: Rules, mode: Mode, place:
             "deny", "mode plan", f"plan mode is on, where nothing is changed: {nature.why or 'this is no pure read'}"
         )
     if nature.protected:
-        return Decision("ask", "protected path", nature.protected)
+        return Decision("ask", "protected path", nature.protected, unsaved="what is protected is asked about each time")
     if nature.asked:
-        return Decision("ask", f"ask {nature.asked}", f"a rule from {nature.asked.origin} asks")
+        why = f"a rule from {nature.asked.origin} asks"
+        return Decision("ask", f"ask {nature.asked}", why, unsaved=f"the rule {nature.asked} still asks")
     if nature.obscure and (nature.allowed or mode in ("auto", "yolo")):
-        return Decision("ask", "deny rules", nature.obscure)
+        return Decision("ask", "deny rules", nature.obscure, unsaved=nature.obscure)
     if nature.allowed:
         return Decision("allow", f"allow {nature.allowed}", f"a rule from {nature.allowed.origin} allows it")
     if nature.harmless:
@@ -65,4 +70,6 @@ def _by_mode(nature: Nature, mode: Mode, place: Place) -> Decision:
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
     if nature.ordinary and mode == "auto" and place.sandboxed:
         return Decision("allow", "mode auto", "the sandbox holds and this only reads, builds or tests")
-    return Decision("ask", f"mode {mode}", nature.why or "this tool may change something", nature.always)
+    return Decision(
+        "ask", f"mode {mode}", nature.why or "this tool may change something", nature.always, nature.unsaved
+    )

@@ -49,6 +49,7 @@ class Nature:
     changes: bool = True
     why: str = ""
     always: str = ""
+    unsaved: str = ""
 
 
 def nature_of(call: ToolCall, effect: Effect, rules: Rules, place: Place) -> Nature:
@@ -85,6 +86,7 @@ def _bash_nature(command: str, rules: Rules, place: Place) -> Nature:
         obscure=_OBSCURE if bash.hides(line, rules.deny) else "",
         why=line.why,
         always=bash.always_rule(line),
+        unsaved=bash.unsaved(line),
     )
 
 
@@ -140,7 +142,8 @@ def _fetch_nature(url: str, rules: Rules) -> Nature:
         return next((rule for rule in ours if not rule.pattern or url_matches(rule.pattern, url)), None)
 
     denied, asked, allowed = map(speaking, (rules.deny, rules.ask, rules.allow))
-    return Nature(denied=denied, asked=asked, allowed=allowed, changes=False, why="it uses the network")
+    why = "it uses the network"
+    return Nature(denied=denied, asked=asked, allowed=allowed, changes=False, why=why, unsaved=why)
 
 
 def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> Nature:
@@ -157,6 +160,7 @@ def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> Nature:
         changes=effect in ("write", "run"),
         why="this tool may change something" if effect != "network" else "it uses the network",
         always=call.name if effect != "network" else "",
+        unsaved="it uses the network" if effect == "network" else "",
     )
 
 

@@ -359,6 +359,26 @@ def test_always_saves_an_exact_rule_that_passes_its_own_test(place: Place) -> No
 )
 def test_no_rule_is_offered_for_interpreters_wrappers_and_network_tools(place: Place, command: str) -> None:
     assert ask("bash", command, place).always == ""
+    assert ask("bash", command, place).unsaved != ""
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("python x.py", "python runs whatever it is given"),
+        ("make && timeout 5 make", "timeout starts other programs"),
+        ("git push", "git uses the network"),
+        ("curl x", "curl uses the network"),
+        ("make $X", "the command holds an expansion"),
+        ("cat .env", "what is protected is asked about each time"),
+        ("npm publish", "the rule bash(npm publish) still asks"),
+        ("make", ""),
+    ],
+)
+def test_where_always_saves_nothing_the_check_that_stands_is_named(place: Place, command: str, reason: str) -> None:
+    decision = ask("bash", command, place, "ask", parse_rules(ask=["bash(npm publish)"]))
+    assert (decision.decision, decision.unsaved) == ("ask", reason)
+    assert bool(decision.always) == (not reason)
 
 
 def test_the_check_that_still_stands_is_named(place: Place) -> None:
