@@ -66,7 +66,8 @@ def title(given: Mapping[str, Any]) -> str:
 async def _get(url: str, allowed: Any, limits: ToolLimits) -> _Page:
     import httpx2
 
-    transport = httpx2.AsyncHTTPTransport(trust_env=False, retries=0)
+    # The transport heeds SSL_CERT_FILE and SSL_CERT_DIR only; proxies are the client's, which heeds none.
+    transport = httpx2.AsyncHTTPTransport(retries=0)
     async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=limits.fetch_seconds) as client:
         for _ in range(_REDIRECTS + 1):
             goal = await target(url, allowed)
@@ -96,7 +97,7 @@ async def _ask(client: httpx2.AsyncClient, goal: Target, limits: ToolLimits) -> 
     ) as reply:
         where = reply.headers.get("location")
         if reply.status_code in (301, 302, 303, 307, 308) and where:
-            return urljoin(goal.url, where)
+            return _joined(goal.url, where)
         kind = reply.headers.get("content-type", "")
         if kind and not re.match(_TEXTUAL, kind):
             raise ToolError(f"{goal.url} is {kind}, not text. Download it with bash if you need it.")
@@ -105,6 +106,13 @@ async def _ask(client: httpx2.AsyncClient, goal: Target, limits: ToolLimits) -> 
         packed = reply.headers.get("content-encoding", "identity").lower()
         body = await _unpacked(reply.aiter_raw(), packed, limits)
         return _Page(goal.url, reply.status_code, kind, body)
+
+
+def _joined(url: str, where: str) -> str:
+    try:
+        return urljoin(url, where)
+    except ValueError as error:
+        raise ToolError(f"{url} redirects to {where!r}, which is not a URL: {error}.") from error
 
 
 async def _unpacked(pieces: AsyncIterator[bytes], packed: str, limits: ToolLimits) -> bytes:
@@ -122,6 +130,8 @@ async def _unpacked(pieces: AsyncIterator[bytes], packed: str, limits: ToolLimit
             raise ToolError(f"The page is damaged: {error}.") from error
         if received > limits.fetch_bytes or len(body) > limits.fetch_bytes:
             raise _too_large(limits)
+    if unpack and received and not unpack.eof:
+        raise ToolError("The page is damaged: it ends too early.")
     return bytes(body)
 
 
@@ -130,7 +140,7 @@ def _too_large(limits: ToolLimits) -> ToolError:
 
 
 def _readable(page: _Page) -> str:
-    text = page.body.decode(_charset(page), "replace")
+    text = _decoded(page).removeprefix("\ufeff")
     if "\0" in text[:8_000]:
         raise ToolError(f"{page.url} is not text. Download it with bash if you need it.")
     if re.match(_HTML, page.kind) or (not page.kind and text.lstrip()[:1] == "<"):
@@ -148,6 +158,13 @@ def _charset(page: _Page) -> str:
         return codecs.lookup(declared.group(1)).name if declared else "utf-8"
     except LookupError:
         return "utf-8"
+
+
+def _decoded(page: _Page) -> str:
+    try:
+        return page.body.decode(_charset(page), "replace")
+    except (LookupError, ValueError):  # a codec for something else than text, or one that replaces nothing
+        return page.body.decode("utf-8", "replace")
 
 
 def _markdown(html: str) -> str:
