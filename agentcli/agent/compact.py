@@ -17,7 +17,7 @@ from agentcli.context.limits import Limits, limits_of
 from agentcli.context.plan import Plan
 from agentcli.context.policies import policy_named
 from agentcli.context.preview import preview
-from agentcli.context.settings import ContextSettings
+from agentcli.context.settings import ContextSettings, SnapshotSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import ModelError
@@ -26,13 +26,6 @@ from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Compaction, CompactionStatus, Record, Trigger, Undo
-
-FULL = 0.97
-"""A view beyond this share of what is usable does not count as fitting: tokens are estimated."""
-
-LOGGED = 160
-"""Characters kept of a struck sentence, and of the reason, in the record."""
-LOGGED_ITEMS = 50
 
 
 async def compact(
@@ -175,7 +168,7 @@ class _Run:
             usage=secretary.usage,
             cost=secretary.cost,
             model=secretary.spec.name if secretary.usage.total else "",
-            note="; ".join(filter(None, (record.note, _log(made)))),
+            note="; ".join(filter(None, (record.note, _log(made, self.settings.snapshot)))),
             carry=replace(record.carry, calibration=self.counts.calibration.to_json()),
         )
         before = work.plan.tokens_before
@@ -234,7 +227,7 @@ class _Run:
         return shrunk >= (self.settings.min_shrink if work.policy.stricter else 0.0)
 
     def _fits(self, record: Compaction) -> bool:
-        return self.counts.head + self.counts.view(self._later(record)) <= self.limits.usable * FULL
+        return self.counts.head + self.counts.view(self._later(record)) <= self.limits.usable * self.settings.fit
 
     def _later(self, record: Compaction) -> View:
         return after(self.journal.history, record)
@@ -244,9 +237,10 @@ def _share(shrunk: float) -> str:
     return f"only {shrunk:.0%} smaller" if shrunk > 0 else f"{-shrunk:.0%} larger" if shrunk < 0 else "no smaller"
 
 
-def _log(made: Made) -> str:
+def _log(made: Made, form: SnapshotSettings) -> str:
     """What was struck from the summary and why, for who reads the record."""
-    struck = [f"struck {item.sentence[:LOGGED]!r}: {item.why[:LOGGED]}" for item in made.struck[:LOGGED_ITEMS]]
+    longest = form.struck_characters
+    struck = [f"struck {item.sentence[:longest]!r}: {item.why[:longest]}" for item in made.struck[: form.struck_items]]
     more = len(made.struck) - len(struck)
     return "; ".join((*struck, f"struck {more} more") if more else struck)
 

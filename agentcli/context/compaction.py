@@ -13,7 +13,7 @@ from agentcli.context.merge import ledger_lines
 from agentcli.context.plan import Plan
 from agentcli.context.policies import Policy
 from agentcli.context.policies.stretch import stretch
-from agentcli.context.settings import ContextSettings
+from agentcli.context.settings import ContextSettings, SnapshotSettings
 from agentcli.context.snapshot import ROOT, Snapshot, items, parse
 from agentcli.context.tokens import Counts
 from agentcli.context.verify import Evidence
@@ -35,6 +35,7 @@ class Task:
     ledger: Ledger
     words: tuple[Words, ...]
     pins: tuple[Words, ...]
+    form: SnapshotSettings
 
     @property
     def former(self) -> Compaction | None:
@@ -53,16 +54,13 @@ class Task:
     def goal(self) -> str:
         """What stands for the user's goal while nobody has put it better: the first thing that was typed."""
         typed = next((words.text for words in self.words), "") or next(_typed(self.gone), "")
-        return " ".join(typed.split())[:GOAL]
+        return " ".join(typed.split())[: self.form.goal_characters]
 
     def evidence(self) -> Evidence:
         """What the summary may be held to."""
         former = self.former.snapshot if self.former else ""
-        return Evidence((*facts(self.gone), *ledger_lines(self.ledger), former, *(words.text for words in self.words)))
-
-
-GOAL = 300
-"""Characters of the user's first message that stand for the goal."""
+        known = (*facts(self.gone), *ledger_lines(self.ledger), former, *(words.text for words in self.words))
+        return Evidence(known, self.form.sentence_characters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +96,12 @@ def task(
         replace(ledger, cwd=cwd or ledger.cwd),
         [*earlier, *(entry for entry in history.entries if entry.seq <= through)],
         history.todo,
+        settings.ledger,
     )
     words = former.user_words if former else ()
     if policy.keeps_words:
         words = kept_words(gone, shown, counts, settings, limits.usable)
-    return Task(plan, policy, history, shown, gone, known, words, kept_pins(gone, shown))
+    return Task(plan, policy, history, shown, gone, known, words, kept_pins(gone, shown), settings.snapshot)
 
 
 def body(task: Task, summary: Summary, trigger: Trigger, preserved_thinking: bool) -> Compaction:

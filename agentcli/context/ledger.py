@@ -10,9 +10,11 @@ from typing import Any, Literal
 from agentcli.context.effects import effects
 from agentcli.context.outcomes import is_test_run, outcome, read_tests
 from agentcli.context.rules import standing_rules
+from agentcli.context.settings import LedgerSettings
 from agentcli.core.message import Message, Status, ToolCall, ToolResult
 from agentcli.core.record import Record, Todo, TodoItem, Words
 
+_KEEP = LedgerSettings()
 FileState = Literal["READ", "MODIFIED", "CREATED", "DELETED"]
 
 
@@ -94,7 +96,12 @@ class Ledger:
         return whole[0] if whole else alike[0] if len(alike) == 1 else None
 
 
-def fold_ledger(start: Ledger, records: Iterable[Record], todo: tuple[TodoItem, ...] | None = None) -> Ledger:
+def fold_ledger(
+    start: Ledger,
+    records: Iterable[Record],
+    todo: tuple[TodoItem, ...] | None = None,
+    keep: LedgerSettings = _KEEP,
+) -> Ledger:
     """The ledger after more records; those that it knows already (seq up to `through`) change nothing.
 
     The call that a result answers must be among the records, known or not. Relative paths are taken from `start.cwd`. `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
@@ -114,18 +121,18 @@ def fold_ledger(start: Ledger, records: Iterable[Record], todo: tuple[TodoItem, 
             case ToolResult() as result if result.call_id in calls:
                 call = calls[result.call_id]
                 _note_files(files, call, result, record.seq, start.cwd)
-                ledger = _note_command(ledger, commands, call, result, record.seq)
+                ledger = _note_command(ledger, commands, call, result, record.seq, keep)
             case Todo(items):
                 ledger = replace(ledger, todo=items)
             case _:
                 pass
     return replace(
         ledger,
-        files=tuple(files.values())[-FILES:],
-        commands=tuple(commands.values())[-COMMANDS:],
+        files=tuple(files.values())[-keep.files :],
+        commands=tuple(commands.values())[-keep.commands :],
         todo=ledger.todo if todo is None else todo,
-        rules=standing_rules(new, start.rules),
-        reports=(*start.reports, *_reports(new))[-REPORTS:],
+        rules=standing_rules(new, start.rules, keep),
+        reports=(*start.reports, *_reports(new, keep.report_characters))[-keep.reports :],
         through=max((record.seq for record in new), default=start.through),
     )
 
@@ -161,21 +168,12 @@ def same_file(path: str, other: str) -> bool:
     return bool(shorter) and (longer == shorter or longer.endswith("/" + shorter.lstrip("/")))
 
 
-def _reports(records: Iterable[Record]) -> Iterator[Words]:
+def _reports(records: Iterable[Record], longest: int) -> Iterator[Words]:
     for record in records:
         body = record.body
         if isinstance(body, Message) and body.role == "assistant" and not body.calls and body.text.strip():
             said = " ".join(body.text.split())
-            yield Words(record.seq, body.turn, said if len(said) <= REPORT else said[: REPORT - 1] + "…")
-
-
-FILES = COMMANDS = 5_000
-"""Most files and commands remembered, the newest; the transcript has them all."""
-COMMAND = 2_000
-"""Characters kept of one command."""
-REPORTS = 40
-REPORT = 400
-"""Characters kept of one report."""
+            yield Words(record.seq, body.turn, said if len(said) <= longest else said[: longest - 1] + "…")
 
 
 def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -273,7 +271,7 @@ _DEEDS: dict[str, Callable[[FileFact], FileFact]] = {
 
 
 def _note_command(
-    ledger: Ledger, commands: dict[str, CommandFact], call: ToolCall, result: ToolResult, seq: int
+    ledger: Ledger, commands: dict[str, CommandFact], call: ToolCall, result: ToolResult, seq: int, keep: LedgerSettings
 ) -> Ledger:
     command = call.input.get("command")
     if call.name != "bash" or not isinstance(command, str) or not command.strip():
@@ -281,7 +279,7 @@ def _note_command(
     code = result.metadata.get("exit_code")
     code = code if isinstance(code, int) else None
     failed = result.failed or bool(code)
-    command = command[:COMMAND]
+    command = command[: keep.command_characters]
     former = commands.pop(command, CommandFact(command, runs=0))
     said = outcome(result.output, failed)
     commands[command] = CommandFact(command, result.status, code, former.runs + 1, said, seq)

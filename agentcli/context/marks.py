@@ -16,7 +16,8 @@ def prunes_from(limits: Limits, settings: ContextSettings) -> int:
         return 0
     if settings.policy == "opencode":
         return prune.protect + prune.minimum
-    return min(prune.auto_protect, limits.usable // 4) + max(prune.least, min(prune.minimum, limits.usable // 8))
+    protected = min(prune.auto_protect, int(limits.usable * prune.protect_share))
+    return protected + max(prune.least, min(prune.minimum, int(limits.usable * prune.minimum_share)))
 
 
 def compacts_from(limits: Limits, settings: ContextSettings) -> int:

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentcli.context.inject import escape
+from agentcli.context.settings import SnapshotSettings
 from agentcli.context.tokens import Counts, as_text
 from agentcli.context.view import Block, ViewMessage
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 
-CLIPS = (1_000_000, 16_000, 6_000, 2_000)
-"""Longest output in characters: each is tried before more than one call is spent."""
-HARD_CLIPS = (800, 300, 100, 40)
-"""Longest output, and five times that for any other text, once even all the calls together do not hold the rest."""
+_DEFAULT = SnapshotSettings()
+_WHOLE = 1_000_000
 TAG = "conversation"
 
 
@@ -26,18 +25,20 @@ class Material:
     dropped: int = 0
 
 
-def material(messages: Sequence[ViewMessage], counts: Counts, room: int, calls: int) -> Material:
+def material(
+    messages: Sequence[ViewMessage], counts: Counts, room: int, calls: int, form: SnapshotSettings = _DEFAULT
+) -> Material:
     """The messages in at most `calls` texts of at most `room` tokens each.
 
     Outputs are clipped first; then the text is divided; only when that is not enough, everything is clipped hard, and at
     the very last the oldest is left out.
     """
-    for clip in CLIPS:
-        told = [recite(message, clip, 1_000_000) for message in messages]
+    for clip in (_WHOLE, *form.clips):
+        told = [recite(message, clip, _WHOLE) for message in messages]
         if sum(map(counts.text, told)) <= room:
             return Material(("\n\n".join(told),), _clipped(messages, clip))
-    for clip in (CLIPS[-1], *HARD_CLIPS):
-        told = [recite(message, clip, 5 * clip if clip in HARD_CLIPS else 1_000_000) for message in messages]
+    for clip in (*form.clips[-1:], *form.hard_clips):
+        told = [recite(message, clip, 5 * clip if clip in form.hard_clips else _WHOLE) for message in messages]
         chunks = _divided(told, counts, room)
         if len(chunks) <= calls:
             return Material(tuple(chunks), _clipped(messages, clip))

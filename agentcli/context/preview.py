@@ -15,9 +15,6 @@ from agentcli.context.view import View
 from agentcli.core.message import Thinking, Usage
 from agentcli.core.model import ModelSpec
 
-SUMMARY = 1_500
-"""Tokens that a summary with its scratchpad is taken to cost."""
-
 
 def preview(
     view: View,
@@ -53,7 +50,7 @@ def preview(
         behind=max(0, made.tokens_after_estimate - counts.head),
         thoughts=thoughts if limits.preserved_thinking else 0,
     )
-    call = (summariser or spec).cost(Usage(input=tokens, output=SUMMARY)) if gone else 0.0
+    call = (summariser or spec).cost(Usage(input=tokens, output=settings.snapshot.expected_tokens)) if gone else 0.0
     return [*lines, *_price(edit, limits, spec, call)]
 
 

@@ -183,7 +183,7 @@ def _by_the_letter(layout: _Layout, settings: PruneSettings) -> tuple[Sequence[V
 
 def _victims(layout: _Layout, settings: PruneSettings) -> tuple[Victim, ...]:
     outdated, turns = superseded(layout.view), _turns_behind(layout.blocks)
-    protect = min(settings.auto_protect, layout.limits.usable // 4)
+    protect = min(settings.auto_protect, int(layout.limits.usable * settings.protect_share))
     found, total = [], 0
     ages = _Ages(layout, settings, protect)
     for number in range(_answered(layout.blocks) - 1, -1, -1):
@@ -277,7 +277,7 @@ def _paying(layout: _Layout, settings: PruneSettings, ready: Sequence[Victim]) -
 
 def _minimum(layout: _Layout, settings: PruneSettings) -> int:
     """What is worth an edit; less on a small window, but never fewer tokens than are worth telling."""
-    return max(settings.least, min(settings.minimum, layout.limits.usable // 8))
+    return max(settings.least, min(settings.minimum, int(layout.limits.usable * settings.minimum_share)))
 
 
 class _Ages:

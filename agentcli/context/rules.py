@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from agentcli.context.settings import LedgerSettings
 from agentcli.core.message import Message
 from agentcli.core.record import Record, Words
 
+_KEEP = LedgerSettings()
 
-def standing_rules(records: Iterable[Record], known: Iterable[Words] = ()) -> tuple[Words, ...]:
+
+def standing_rules(
+    records: Iterable[Record], known: Iterable[Words] = (), keep: LedgerSettings = _KEEP
+) -> tuple[Words, ...]:
     """The rules known so far, then each new sentence of the user that sets one, oldest first, without repetition.
 
     Only what the user typed counts: synthetic texts, tool outputs, files and summaries can never set a rule.
@@ -19,21 +24,21 @@ def standing_rules(records: Iterable[Record], known: Iterable[Words] = ()) -> tu
         body = record.body
         if not isinstance(body, Message) or body.role != "user":
             continue
-        for sentence in rule_sentences(body.text):
+        for sentence in rule_sentences(body.text, keep):
             rules.setdefault(sentence, Words(record.seq, body.turn, sentence))
     return tuple(rules.values())
 
 
-def rule_sentences(text: str) -> tuple[str, ...]:
+def rule_sentences(text: str, keep: LedgerSettings = _KEEP) -> tuple[str, ...]:
     """The sentences of a text that tell what always or never holds, exactly as they stand there.
 
-    Quoted lines, code blocks and lines longer than a person would type are material, not orders; a text with more than a hundred
-    is a document, of which the first hundred count.
+    Quoted lines, code blocks and lines longer than a person would type are material, not orders; a text with more than
+    `keep.rules` is a document, of which the first so many count.
     """
     found = []
     for line in _without_material(text):
-        found += [sentence for sentence in sentences(line) if _sets_rule(sentence)]
-    return tuple(dict.fromkeys(found))[:_MOST]
+        found += [sentence for sentence in sentences(line) if _sets_rule(sentence, keep.rule_characters)]
+    return tuple(dict.fromkeys(found))[: keep.rules]
 
 
 def sentences(line: str) -> tuple[str, ...]:
@@ -41,14 +46,12 @@ def sentences(line: str) -> tuple[str, ...]:
     return tuple(piece for piece in (piece.strip() for piece in _ENDS.split(line)) if piece)
 
 
-def _sets_rule(sentence: str) -> bool:
-    if len(sentence) > _LONGEST or (sentence.endswith(("?", "？")) and not _REQUEST.match(sentence)):
+def _sets_rule(sentence: str, longest: int) -> bool:
+    if len(sentence) > longest or (sentence.endswith(("?", "？")) and not _REQUEST.match(sentence)):
         return False
     return bool(_RULE.search(sentence))
 
 
-_LONGEST = 1_000
-_MOST = 100
 _REQUEST = re.compile(r"(?:please|can you|could you|would you|will you)\b", re.IGNORECASE)
 
 _ENDS = re.compile(

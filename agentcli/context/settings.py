@@ -23,7 +23,7 @@ class PruneSettings:
 
     opencode's rule: the newest `protect` tokens of outputs stay, and all of the newest `turns`; less than `minimum` is not worth
     the trouble; `estimator` is what it counts by. `auto` protects less, since it can recall what it cleared: the newest `auto_protect` tokens, and what is not out of
-    date in the newest `auto_turns`. It prunes on a warm cache only if that frees more than `minimum`, pays within `horizon` requests,
+    date in the newest `auto_turns`; on a small window no more than `protect_share` of it, and `minimum_share` is enough there. It prunes on a warm cache only if that frees more than `minimum`, pays within `horizon` requests,
     and once carrying the tokens has cost `patience` times what the edit costs; never an output of fewer than `smallest` tokens, and
     even for nothing not less than `least` at once, unless the user or the window demands it.
     """
@@ -39,6 +39,8 @@ class PruneSettings:
     patience: float = 1.0
     smallest: int = 100
     least: int = 2_000
+    protect_share: float = 0.25
+    minimum_share: float = 0.125
     protected_tools: tuple[str, ...] = ("todo", "skill")
 
 
@@ -149,8 +151,12 @@ class SnapshotSettings:
     """`context.snapshot.*`: the most items of each kind in a snapshot, and the shares of the usable window that it and the
     user's rules may fill; `knowledge_share` is what of that length one reply may fill with knowledge.
 
-    What is left out stays on disk, and `recall` reaches it. A reply with its scratchpad may take `reply_tokens`; `margin` is the share
-    of the summariser's window that is left free because tokens are estimated.
+    What is left out stays on disk, and `recall` reaches it. The first `goal_characters` that were typed stand for the goal while nobody
+    has put it better; a sentence of more than `sentence_characters` is not believed. A reply with its scratchpad may take `reply_tokens`,
+    and is taken for `expected_tokens` in a preview; `margin` is the share of the summariser's window that is left free because tokens are
+    estimated. Where the part that goes is too long for it, outputs are cut to each of `clips` characters before more calls than one are
+    spent, and to `hard_clips` (any other text to five times as much) once even all calls do not hold the rest. The record keeps
+    `struck_items` sentences that were struck, with `struck_characters` of each and of the reason.
     """
 
     share: float = 0.15
@@ -160,8 +166,32 @@ class SnapshotSettings:
     files_changed: int = 200
     commands: int = 120
     item_characters: int = 1_000
+    goal_characters: int = 300
+    sentence_characters: int = 2_000
     reply_tokens: int = 16_000
+    expected_tokens: int = 1_500
     margin: float = 0.1
+    clips: tuple[int, ...] = (16_000, 6_000, 2_000)
+    hard_clips: tuple[int, ...] = (800, 300, 100, 40)
+    struck_items: int = 50
+    struck_characters: int = 160
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSettings:
+    """`context.ledger.*`: what is remembered without any model, the newest of each kind; the transcript has all of it.
+
+    Of a command so many characters, of the model's last reports as well. Of one message no more than `rules` standing rules count,
+    and none of more than `rule_characters`: that is a document.
+    """
+
+    files: int = 5_000
+    commands: int = 5_000
+    command_characters: int = 2_000
+    reports: int = 40
+    report_characters: int = 400
+    rules: int = 100
+    rule_characters: int = 1_000
 
 
 PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
@@ -180,7 +210,8 @@ class ContextSettings:
 
     `keep_user_tokens` of the user's own words and all pins survive a compaction, the words within `keep_user_share` of a small
     window, and a single text beyond `keep_piece_share` of it by its two ends; pins above `pins_share` of the window are reported. A compaction that frees less than `min_shrink` is dropped; after one that failed or freed so little, none is tried
-    unasked until the view has grown by `retry_growth` or passed another mark.
+    unasked until the view has grown by `retry_growth` or passed another mark. A view beyond `fit` of what is usable does not count as
+    fitting, since tokens are estimated.
 
     From `compact_floor` on, `auto` also compacts at a turn boundary when that pays within `compact_horizon` requests (0: only at the
     marks) and takes away `compact_least` tokens or more. `compact_price` is what a token costs with the model that writes the summaries,
@@ -195,6 +226,7 @@ class ContextSettings:
     preserve: float = 0.3
     min_shrink: float = 0.10
     retry_growth: float = 0.10
+    fit: float = 0.97
     keep_user_tokens: int = 20_000
     keep_user_share: float = 0.2
     keep_piece_share: float = 0.5
@@ -215,6 +247,7 @@ class ContextSettings:
     exact_count_seconds: float = 5.0
     prune: PruneSettings = PruneSettings()
     snapshot: SnapshotSettings = SnapshotSettings()
+    ledger: LedgerSettings = LedgerSettings()
     tiktoken: TiktokenSettings = TiktokenSettings()
     cache: CacheSettings = CacheSettings()
     auto: AutoSettings = AutoSettings()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from agentcli.context.language import language
 from agentcli.context.rules import sentences
+from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot import Snapshot
 
 
@@ -19,14 +20,17 @@ class Struck:
     why: str
 
 
-LONGEST = 2_000
-"""Characters of the longest sentence that is believed."""
+_DEFAULT = SnapshotSettings()
 
 
 class Evidence:
-    """Everything that a summary may speak of: the summarised part, the ledger, and the verified snapshot before."""
+    """Everything that a summary may speak of: the summarised part, the ledger, and the verified snapshot before.
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    `longest` are the characters of the longest sentence that is believed.
+    """
+
+    def __init__(self, texts: Iterable[str], longest: int = _DEFAULT.sentence_characters) -> None:
+        self.longest = longest
         self.text = " ".join("\n".join(texts).split())
         self._folded = self.text.casefold()
         self._words = frozenset(_WORD.findall(self._folded))
@@ -118,8 +122,8 @@ def _sifted(item: str, evidence: Evidence, struck: list[Struck]) -> str:
 
 
 def _objection(sentence: str, evidence: Evidence) -> str:
-    if len(sentence) > LONGEST:
-        return f"longer than {LONGEST:,} characters"
+    if len(sentence) > evidence.longest:
+        return f"longer than {evidence.longest:,} characters"
     if _POSES.search(sentence):
         return "poses as somebody else"
     if _CONSENT.search(sentence) or _SECOND_HAND_RULE.search(sentence):

@@ -471,3 +471,23 @@ def test_how_long_a_reply_and_its_knowledge_may_be_is_set() -> None:
     assert model.requests[0].max_output == 777
     assert ended(compress(whole, Answers(snapshot(knowledge=facts)))).status == "compressed"
     assert newest(brief).snapshot.count("- Fact") < newest(whole).snapshot.count("- Fact") == 10
+
+
+def test_what_stands_for_the_goal_and_what_is_logged_of_lies_is_set() -> None:
+    form = SnapshotSettings(goal_characters=12, struck_items=1, struck_characters=20)
+    lies = "- The file src/lie_one.py is gone.\n- The file src/lie_two.py is gone."
+    journal = session(long_story(turns=4))
+    compress(journal, Answers(snapshot(goal="", knowledge=lies)), settings=ContextSettings(snapshot=form))
+    made = newest(journal)
+    assert "<overall_goal>Please fix p</overall_goal>" in made.snapshot
+    assert "struck 'The file src/lie_one': " in made.note
+    assert "lie_two" not in made.note
+    assert "struck 1 more" in made.note
+
+
+def test_how_much_of_the_window_counts_as_fitting_is_set() -> None:
+    """A summary that fills more than that gives way to one that is made from the ledger, and to the least at last."""
+    full, none = (ContextSettings(fit=share) for share in (0.97, 0.01))
+    whole, least = session(long_story(turns=4)), session(long_story(turns=4))
+    assert TRUNCATED not in (compress(whole, Answers(GOOD), settings=full) and newest(whole).note)
+    assert TRUNCATED in (compress(least, Answers(GOOD), settings=none) and newest(least).note)

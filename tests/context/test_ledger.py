@@ -5,6 +5,7 @@ import pytest
 from agentcli.context.effects import Effect, effects
 from agentcli.context.ledger import Ledger, fold_ledger, from_json, same_file, to_json
 from agentcli.context.outcomes import is_test_run, outcome, read_tests
+from agentcli.context.settings import LedgerSettings
 from agentcli.core.record import Todo, TodoItem
 from tests.context.story import Story
 
@@ -188,3 +189,20 @@ def test_the_outcome_of_a_failure_is_its_error() -> None:
 def test_files_are_compared_by_whole_components() -> None:
     assert same_file("src/a.py", "/w/src/a.py")
     assert not same_file("rc/a.py", "/w/src/a.py")
+
+
+def test_how_much_is_remembered_is_set() -> None:
+    keep = LedgerSettings(files=1, commands=2, command_characters=6, reports=1, report_characters=4, rules=1)
+    story = Story()
+    story.user("Never push. Always test.")
+    for n in range(3):
+        story.reads(f"f{n}.py")
+        story.runs(f"make target{n} && echo {n}")
+        story.runs(f"ls {n}")
+        story.says(f"{n} is done.")
+    ledger = fold_ledger(Ledger(), story.records, keep=keep)
+    assert [fact.path for fact in ledger.files] == ["f2.py"]
+    assert [fact.command for fact in ledger.commands] == ["make t", "ls 2"]
+    assert [report.text for report in ledger.reports] == ["2 i…"]
+    assert [rule.text for rule in ledger.rules] == ["Never push."]
+    assert not fold_ledger(Ledger(), story.records, keep=LedgerSettings(rule_characters=5)).rules

@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.context.material import ends, facts, material, recite, spoken
+from agentcli.context.settings import SnapshotSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import ViewMessage, view
 from agentcli.core.history import fold
@@ -78,3 +79,12 @@ def test_two_ends_are_never_longer_than_the_whole_and_a_notice(text: str, longes
     assert len(cut) <= longest + 60 or cut == text
     assert cut.startswith(text[: longest // 2])
     assert not longest // 2 or cut.endswith(text[-(longest // 2) :])
+
+
+def test_where_outputs_are_cut_is_set() -> None:
+    form = SnapshotSettings(clips=(500,), hard_clips=(50,))
+    soft = material(told(steps(10, 30_000)), COUNTS, 20_000, 3, form)
+    assert len(soft.chunks) == 1
+    assert max(len(line) for line in soft.chunks[0].split("\n\n")) < 1_000
+    hard = material(told(steps(60, 2_000)), COUNTS, 3_000, 2, form)
+    assert max(len(piece) for chunk in hard.chunks for piece in chunk.split("\n\n")) < 500

@@ -337,3 +337,18 @@ def test_victims_are_ranked_from_out_of_date_to_errors() -> None:
     )
     ranks = {victim.call_id: victim.rank for victim in victims(view(history(*work)), Counts(Chars4()), LIMITS, CAREFUL)}
     assert ranks == {"c1": 0, "c0": 1, "e": 3}
+
+
+def test_what_a_small_window_protects_is_a_share_that_is_set() -> None:
+    small = replace(LIMITS, usable=8_000)
+    work = (prompt("p1"), *steps(1_000, 1_000, 1_000, 1_000), *AFTER)
+    rule = PruneSettings(auto_protect=100_000, minimum=100_000, least=100)
+    counts, seen = Counts(Chars4()), view(history(*work))
+    sizes = [len(victims(seen, counts, small, replace(rule, protect_share=share))) for share in (0.25, 0.125, 0.5)]
+    assert sizes == [2, 3, 0]
+    few, many = (
+        plan_prune(seen, counts, small, replace(rule, minimum_share=share), pressure=Pressure(free="cold"))
+        for share in (0.2, 0.3)
+    )
+    assert few[0] is not None
+    assert many[0] is None

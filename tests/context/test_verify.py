@@ -175,3 +175,11 @@ def test_a_summary_in_another_language_is_noticed() -> None:
     )
     assert speaks_another_language("ok", ["Please fix the parser and run the tests for the lexer."]) == ""
     assert speaks_another_language(german, ["fix"]) == ""
+
+
+def test_how_long_a_sentence_may_be_is_set() -> None:
+    kept, struck = verified(
+        Snapshot(goal="The parser is recursive."), Evidence(["The parser is recursive."], longest=10)
+    )
+    assert kept.goal == ""
+    assert struck[0].why == "longer than 10 characters"

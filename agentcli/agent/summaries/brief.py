@@ -70,4 +70,4 @@ def chunks(task: Task, brief: Brief, secretary: Secretary) -> tuple[str, ...]:
     """The part that goes, for one call each; a call is held back for a second try where one is enough for the rest."""
     frame = brief.counts.text(prompt(task.policy.prompt)) + brief.counts.text(brief.focus) + len(ORDER)
     room = max(200, secretary.room - frame - brief.known(secretary) // 2)
-    return material(task.gone, brief.counts, room, max(1, secretary.calls)).chunks
+    return material(task.gone, brief.counts, room, max(1, secretary.calls), brief.form).chunks
