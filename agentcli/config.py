@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 from agentcli.agent.settings import AgentSettings, HookSettings, PermissionSettings
 from agentcli.config_tables import TABLES, Tables, put, split
@@ -87,6 +87,9 @@ class Config:
         values = dict(self.items())
         if _full(key) in values:
             return values[_full(key)]
+        table, name = entry(key)
+        if table and name in values[table]:
+            return values[table][name]
         raise ConfigError(f"There is no setting {key!r}.{near(key, values)}")
 
     def items(self) -> Iterator[tuple[str, Any]]:
@@ -167,7 +170,13 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
                     continue
                 key = ".".join((table, *split(name)[:2]))
             elif key in known:
-                config = _changed(config, _path(key), coerce(key, known[key], raw, layer))
+                value = coerce(key, known[key], raw, layer)
+                if isinstance(value, Mapping):
+                    value = {**_reach(config, _path(key)), **value}
+                config = _changed(config, _path(key), value)
+            elif entry(key)[0]:
+                config = _with_entry(config, key, raw, layer)
+                key = entry(key)[0]
             elif _is_section(key, known):
                 raise ConfigError(f"{given} in {layer.origin} must be a table, not {raw!r}.")
             else:
@@ -177,6 +186,23 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
     return dataclasses.replace(
         config, providers=tables["providers"], models=tables["models"], origins=origins, warnings=tuple(warnings)
     )
+
+
+def entry(key: str) -> tuple[str, str]:
+    """The setting that is a table, and the name in it, of a key such as `context.compression_model.default`; else two empty texts."""
+    full = _full(key)
+    for table, hint in _types().items():
+        if get_origin(hint) is Mapping and full.startswith(f"{table}."):
+            return table, full.removeprefix(f"{table}.").strip("\"'")
+    return "", ""
+
+
+def _with_entry(config: Config, key: str, raw: Any, layer: Layer) -> Config:
+    """The configuration with one name of such a table set; the others stay."""
+    table, name = entry(key)
+    value = coerce(key, get_args(_types()[table])[1], raw, layer)
+    changed: Config = _changed(config, _path(table), {**_reach(config, _path(table)), name: value})
+    return changed
 
 
 def _is_section(key: str, known: Mapping[str, Any]) -> bool:
@@ -286,7 +312,10 @@ def _path(key: str) -> list[str]:
 
 
 def _full(key: str) -> str:
-    """The key with its short beginning, such as `prune.` for `context.prune.`, written out."""
+    """The key with its short beginning, such as `prune.` for `context.prune.`, written out, and without quotes in it."""
     key = key.removeprefix("general.")
+    table, _, rest = key.partition(".")
+    if table in TABLES and split(rest)[0]:
+        return ".".join((table, *split(rest)))
     short = next((short for short in SHORT if key.startswith(short + ".")), "")
     return SHORT[short] + key.removeprefix(short) if short else key

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,11 @@ from agentcli.core.errors import ConfigError
 from agentcli.sessions.shared_file import update
 
 
-def set_key(path: Path, key: str, value: Any) -> None:
-    """Set a dotted key. Raises ConfigError when the file there is not TOML, StoreError when it cannot be read or written."""
+def set_key(path: Path, key: str | Sequence[str], value: Any) -> None:
+    """Set a dotted key, or one given in parts, whose names may hold dots. Raises ConfigError when the file there is not TOML, StoreError when it cannot be read or written."""
 
     def change(tables: Any) -> None:
-        *parents, last = key.split(".")
+        *parents, last = key.split(".") if isinstance(key, str) else key
         table = tables
         for name in parents:
             table = table.setdefault(name, _table())
