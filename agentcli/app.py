@@ -149,7 +149,14 @@ class Program(Ground):
         return [ToolSchema(tool["name"], tool["description"], tool["parameters"]) for tool in history.tools]
 
     def spec(self, name: str) -> ModelSpec:
-        """What is known about a model. Raises InputError, naming the near ones, when nothing is."""
+        """What is known about a model, and about the one that writes its summaries. Raises InputError, naming the near ones, when nothing is."""
+        found = self._listed(name)
+        mapping = self.config.context.compression_model
+        writer = mapping.get(found.name) or mapping.get(found.id) or mapping.get("default") or found.summary_model
+        prices = self._listed(writer).prices if writer else found.prices
+        return replace(found, summary_model=writer, summary_prices=prices)
+
+    def _listed(self, name: str) -> ModelSpec:
         return catalog.spec(name, self.config.models, self.providers)
 
     def connect(self, name: str) -> Model:
@@ -162,9 +169,7 @@ class Program(Ground):
 
     def _summariser(self, spec: ModelSpec) -> Model:
         """The model that writes the summaries of a session that runs on `spec`."""
-        mapping = self.config.context.compression_model
-        chosen = mapping.get(spec.name) or mapping.get(spec.id) or mapping.get("default") or spec.summary_model
-        return self.connect(chosen or spec.name)
+        return self.connect(spec.summary_model or spec.name)
 
     def _outfit(self) -> Outfit:
         config = self.config

@@ -105,8 +105,7 @@ def compare(
     recorded = {name: _records(program, name) for name in sessions}
     spec = program.spec_for(program.history(sessions[0]))
     context = program.context
-    cheap = program.spec(spec.summary_model or spec.name)
-    setup = Setup(spec, context, summary_prices=cheap.prices)
+    setup = Setup(spec, context)
     if summariser:
         setup = replace(setup, summarise=_written_by(program, summariser, spec))
     found = report.compare(recorded, [name.strip() for name in policies.split(",")], setup)

@@ -23,6 +23,7 @@ class Limits:
     soft: int
     hard: int
     prices: Prices | None = None
+    summary_prices: Prices | None = None
     cache_minimum: int = 1024
     cache_lifetime: float = 300.0
     cache_lookback: int = 20
@@ -32,6 +33,16 @@ class Limits:
     def price_ratios(self) -> tuple[float, float]:
         """What a cache write and a cache read cost in units of one fresh token; 1.25 and 0.1 where prices are unknown."""
         return price_ratios(self.prices)
+
+    @property
+    def summary_ratios(self) -> tuple[float, float]:
+        """What a token costs that the summariser reads, and one that it writes, in units of one fresh token of this model.
+
+        Where prices are unknown, as if the model wrote its summaries itself.
+        """
+        if not self.prices or not self.prices.input or not self.summary_prices:
+            return 1.0, output_ratio(self.prices)
+        return self.summary_prices.input / self.prices.input, self.summary_prices.output / self.prices.input
 
     def near_a_mark(self, tokens: int, margin: float) -> bool:
         """Whether an estimate is so close to a mark that an exact count is worth asking for; `margin` is a share of `usable`."""
@@ -50,6 +61,7 @@ def limits_of(model: ModelSpec, settings: ContextSettings) -> Limits:
         soft=int(usable * settings.soft),
         hard=int(usable * settings.hard),
         prices=model.prices,
+        summary_prices=model.summary_prices,
         cache_minimum=model.cache_minimum,
         cache_lifetime=model.cache_lifetime,
         cache_lookback=model.cache_lookback,

@@ -215,7 +215,7 @@ class ContextSettings:
 
     From `compact_floor` on, `auto` also compacts at a turn boundary when that pays within `compact_horizon` requests (0: only at the
     marks) and takes away `compact_least` tokens or more. `compact_price` is what a token costs with the model that writes the summaries,
-    as a share of its price with the session's own.
+    as a share of its price with the session's own (0: as the model table says).
     """
 
     policy: PolicyName = "auto"
@@ -233,9 +233,9 @@ class ContextSettings:
     pins_share: float = 0.25
     max_summary_calls: int = 3
     compact_horizon: float = 20.0
-    compact_floor: float = 0.35
+    compact_floor: float = 0.25
     compact_least: int = 20_000
-    compact_price: float = 0.35
+    compact_price: float = 0.0
     output_reserve: int = 32_000
     compression_model: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     estimator: EstimatorName = "calibrated"

@@ -39,7 +39,8 @@ class Prices:
 class ModelSpec:
     """What is known about a model: sizes in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
 
-    `known` is false for a model that is in no table: the numbers are then a stated default.
+    `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model that is in no table: the numbers
+    are then a stated default.
     """
 
     provider: str
@@ -57,6 +58,7 @@ class ModelSpec:
     system_messages: bool = False
     images: bool = True
     summary_model: str = ""
+    summary_prices: Prices | None = None
     known: bool = True
 
     @property

@@ -121,7 +121,7 @@ def _scripted(name: str) -> ModelSpec:
 
 
 def _overridden(found: ModelSpec, changes: Mapping[str, Any]) -> ModelSpec:
-    names = {field.name for field in fields(ModelSpec)} - {"provider", "id", "kind", "known"}
+    names = {field.name for field in fields(ModelSpec)} - {"provider", "id", "kind", "known", "summary_prices"}
     unknown = sorted(set(changes) - names)
     if unknown:
         raise ConfigError(f"models.{found.id} has no setting {unknown[0]!r}{_near(unknown[0], names)}.")

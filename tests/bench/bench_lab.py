@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def recorded() -> list[Record]:
 
 def setup(model: str = MODEL) -> Setup:
     """The conditions of this bench."""
-    return Setup(spec(model), summary_prices=spec(SUMMARISER).prices)
+    return Setup(replace(spec(model), summary_prices=spec(SUMMARISER).prices))
 
 
 def verdict(report: Report) -> list[str]:

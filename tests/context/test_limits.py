@@ -1,5 +1,7 @@
 """The marks of a window, and the price list in units of a fresh token."""
 
+from dataclasses import replace
+
 import pytest
 
 from agentcli.context.limits import limits_of, output_ratio, price_ratios
@@ -35,6 +37,15 @@ def test_an_exact_count_is_worth_asking_for_only_close_to_a_mark() -> None:
         *range(88_000, 93_000, 1_000),
         *range(98_000, 103_000, 1_000),
     ]
+
+
+def test_a_summary_is_priced_in_fresh_tokens_of_the_model_that_it_is_made_for() -> None:
+    own = ModelSpec("p", "m", prices=Prices(5, 25, 0.5, 6.25))
+    assert limits_of(own, ContextSettings()).summary_ratios == (1.0, 5.0)
+    cheap = limits_of(replace(own, summary_prices=Prices(1, 5)), ContextSettings())
+    assert cheap.summary_ratios == (0.2, 1.0)
+    unknown = limits_of(replace(own, prices=None, summary_prices=Prices(1, 5)), ContextSettings())
+    assert unknown.summary_ratios == (1.0, 5.0)
 
 
 def test_prices_are_told_in_fresh_tokens() -> None:

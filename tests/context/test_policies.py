@@ -423,7 +423,14 @@ def test_auto_updates_a_snapshot_and_never_summarises_it() -> None:
     assert 62 not in (*made.summarised, *made.kept)
 
 
-LARGE = ModelSpec("anthropic", "demo", window=200_000, max_output=32_000, prices=Prices(5, 25, 0.5, 6.25))
+LARGE = ModelSpec(
+    "anthropic",
+    "demo",
+    window=200_000,
+    max_output=32_000,
+    prices=Prices(5, 25, 0.5, 6.25),
+    summary_prices=Prices(1.75, 8.75),
+)
 
 
 def long_talk(replies: int = 30, tokens: int = 80_000, prompt: str = "And now the next thing.") -> Story:
@@ -451,7 +458,7 @@ def test_auto_compacts_below_the_soft_mark_when_that_pays() -> None:
     assert says
     # By hand: the summary at the price of the summariser, what stays written anew, and the reads that are saved from then on.
     gone = sum(Counts().block(block) for block in seen(long_talk()).blocks if block.seq in made.summarised)
-    call = (gone + (4_000 + 1_000) * 5) * SETTINGS.compact_price
+    call = gone * 0.35 + (4_000 + 1_000) * 1.75
     removed = made.tokens_before - made.tokens_after_estimate
     assert int(says[1]) == math.ceil((call + made.tokens_after_estimate * 1.15) / (removed * 0.1))
 
@@ -470,6 +477,18 @@ def test_auto_keeps_to_its_marks_where_a_compaction_does_not_pay() -> None:
         made = early(story, settings)
         assert (made.trigger, made.does_something) == (None, False)
     assert "would pay only after" in early(story, replace(SETTINGS, compact_horizon=5)).reasons[1]
+
+
+def test_what_a_summary_costs_comes_from_the_model_table_unless_it_is_set() -> None:
+    def waits(settings: ContextSettings = SETTINGS, summary: Prices | None = LARGE.summary_prices) -> int:
+        reasons = early(long_talk(), settings, replace(LARGE, summary_prices=summary)).reasons
+        said = re.search(r"after (\d+) requests", " ".join(reasons))
+        assert said
+        return int(said[1])
+
+    assert waits(summary=Prices(0.1, 0.5)) < waits() < waits(summary=LARGE.prices) == waits(summary=None)
+    assert waits(replace(SETTINGS, compact_price=0.35)) == waits()
+    assert waits(replace(SETTINGS, compact_price=1.0)) == waits(summary=None)
 
 
 def test_auto_never_compacts_early_in_the_middle_of_a_turn() -> None:

@@ -37,16 +37,14 @@ Summarise = Callable[[Task, Counts, SnapshotSettings], Summary]
 class Setup:
     """Under which conditions sessions are replayed.
 
-    `head` are the tokens of system and tools where the session does not say them. `summary_prices` are those of the model that would
-    write the summaries (by default the session's own); `scratchpad` the tokens of reasoning that a summary is taken to cost; `recall_call` those of a call of `recall`, and
-    `recalled` the most that it brings back.
+    `head` are the tokens of system and tools where the session does not say them, `scratchpad` those of reasoning that a summary is
+    taken to cost, `recall_call` those of a call of `recall`, and `recalled` the most that it brings back.
     """
 
     model: ModelSpec
     settings: ContextSettings = field(default_factory=ContextSettings)
     head: int = 4_500
     rate: float = 0.34
-    summary_prices: Prices | None = None
     scratchpad: int = 500
     recall_call: int = 80
     recalled: int = 2_000
@@ -228,7 +226,7 @@ class _Player:
             return
         read = sum(map(self.counts.message, work.gone))
         written = self.counts.text(record.snapshot) + sum(map(self.counts.text, record.replaced.values()))
-        prices = self.setup.summary_prices or self.model.prices or Prices()
+        prices = self.model.summary_prices or self.model.prices or Prices()
         cost = prices.cost(Usage(input=read, output=written + self.setup.scratchpad))
         self.played = replace(self.played, cost=self.played.cost + cost, summary_cost=self.played.summary_cost + cost)
 

@@ -74,12 +74,20 @@ def _requests_to_pay(made: Plan, view: View, limits: Limits, counts: Counts, set
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
     thoughts = sum(counts.block(each) for each in view.blocks if each.seq in kept and isinstance(each.part, Thinking))
     thoughts = thoughts if limits.preserved_thinking else 0
-    call = (gone + (_expected(gone, settings) + settings.auto.scratchpad) * output) * settings.compact_price
+    call = _call(gone, _expected(gone, settings) + settings.auto.scratchpad, limits, settings)
     if _is_cold(view, limits):
         once = thoughts * output - removed * write
     else:
         once = price(Edit(removed, made.tokens_after_estimate - counts.head, thoughts), write, read, output)
     return max(0.0, call + once) / ((removed + thoughts) * read)
+
+
+def _call(read: int, written: int, limits: Limits, settings: ContextSettings) -> float:
+    """What a summary costs, in fresh tokens of the session's own model."""
+    if settings.compact_price:
+        return (read + written * output_ratio(limits.prices)) * settings.compact_price
+    fresh, output = limits.summary_ratios
+    return read * fresh + written * output
 
 
 def _replies(view: View) -> int:

@@ -73,10 +73,10 @@ def test_where_no_prune_can_help_a_compaction_that_pays_does():
     asked = [Message("user", (Text(f"Now do part {turn}."),), turn) for turn in range(1, 11)]
     bodies = [body for turn in range(10) for body in (asked[turn], *said[10 * turn : 10 * turn + 10])]
     records = [Record(n, "", f"2026-01-01T00:{n // 2:02}:00Z", "", body) for n, body in enumerate(bodies, 1)]
-    opus = Setup(replace(MODEL, window=200_000), summary_prices=Prices(1, 5, 0.1, 1.25))
+    opus = Setup(replace(MODEL, window=200_000, summary_prices=Prices(1, 5, 0.1, 1.25)))
     marks = replace(opus, settings=ContextSettings(compact_horizon=0))
     priced, waiting = (replay(records, "auto", setup) for setup in (opus, marks))
-    assert (priced.compactions, priced.prunes, priced.broken) == (1, 0, ())
+    assert (priced.compactions, priced.prunes, priced.broken) == (2, 0, ())
     assert waiting.compactions == 0
     assert priced.summary_cost > 0
     assert priced.cost < 0.95 * waiting.cost
