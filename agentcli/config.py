@@ -197,6 +197,15 @@ def entry(key: str) -> tuple[str, str]:
     return "", ""
 
 
+def steps(key: str) -> tuple[str, ...]:
+    """The tables, outermost first, and the name under which a setting stands in a file."""
+    table, name = entry(key)
+    if table:
+        return (*table.split("."), name)
+    first, _, rest = _full(key).partition(".")
+    return (first, *split(rest)) if first in TABLES else tuple(_full(key).split("."))
+
+
 def _with_entry(config: Config, key: str, raw: Any, layer: Layer) -> Config:
     """The configuration with one name of such a table set; the others stay."""
     table, name = entry(key)

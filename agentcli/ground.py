@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.core.errors import UsageError
+from agentcli.core.errors import InputError, UsageError
 from agentcli.options import Options
 from agentcli.paths import Places, places
 from agentcli.sessions.store import Store
@@ -24,10 +24,10 @@ class Ground:
     """What commands need that only look after sessions. Importing it costs a third of what a whole program does."""
 
     def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
-        """Raises UsageError for a folder that is not there."""
+        """Raises UsageError for a folder that is not there, InputError where the current one has been removed."""
         self.options = options
         self.env = os.environ if env is None else env
-        self.cwd = folder_named(options.cwd or os.getcwd())
+        self.cwd = folder_named(options.cwd or _here())
         self.places: Places = places(self.env)
 
     @cached_property
@@ -49,6 +49,13 @@ class Ground:
     def project(self) -> str:
         """The id of the project that the current folder belongs to."""
         return self.store.project_id(self.cwd)
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise InputError("The current folder is gone. Go to one that is there, or name one with -C.") from error
 
 
 def folder_named(name: str) -> Path:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
 
 from agentcli.app import Program
 from agentcli.cli.tables import say, say_json, table
+from agentcli.core.errors import ConfigError
+from agentcli.core.sanitise import safe
 from agentcli.options import Options
+from agentcli.paths import places
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="as if in this folder")]
+Trust = Annotated[bool, typer.Option("--trust", help="as if this folder were trusted")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as if this were given; repeatable")]
+Key = Annotated[str, typer.Argument(metavar="KEY", help="such as context.policy")]
 
 config = typer.Typer(help="Settings.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -28,7 +36,10 @@ def models(json: Json = False) -> None:
     """The models that are known: windows, output limits, prices in USD per million tokens."""
     from agentcli.providers import catalog
 
-    known = catalog.models()
+    program = Program(Options())
+    listed = catalog.models()
+    configured = (name for name in program.config.models if not any(name in (m.name, m.id) for m in listed))
+    known = [program.spec(name) for name in (*(m.name for m in listed), *configured)]
     if json:
         say_json([_model(spec) for spec in known])
         return
@@ -70,10 +81,16 @@ def list_tools(json: Json = False) -> None:
 
 @config.command("show")
 def show(
-    origin: Annotated[bool, typer.Option("--origin", help="say where each value came from")] = False, json: Json = False
+    origin: Annotated[bool, typer.Option("--origin", help="say where each value came from")] = False,
+    json: Json = False,
+    settings_given: Set = None,
+    trust: Trust = False,
+    cwd: Cwd = "",
 ) -> None:
     """Every setting with its value in force."""
-    settings = Program(Options()).config
+    settings = Program(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
+    for warning in settings.warnings:
+        print(f"agentcli: {safe(warning)}", file=sys.stderr)
     values = {key: _plain(value) for key, value in settings.items()}
     if json:
         from_where = {
@@ -86,9 +103,10 @@ def show(
 
 
 @config.command("get")
-def get(key: str) -> None:
+def get(key: Key, settings_given: Set = None, trust: Trust = False, cwd: Cwd = "") -> None:
     """One setting."""
-    value = _plain(Program(Options()).config.get(key))
+    asked = Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))
+    value = _plain(Program(asked).config.get(key))
     if isinstance(value, list | dict | bool):
         say_json(value)
     else:
@@ -96,27 +114,31 @@ def get(key: str) -> None:
 
 
 @config.command("set")
-def set_value(key: str, value: str) -> None:
+def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) -> None:
     """Write a setting to your config.toml; comments in it stay."""
+    from agentcli.config import steps
     from agentcli.config_file import set_key
 
     program = Program(Options(settings=(f"{key}={value}",)))
     program.config.get(key)
-    set_key(program.places.config_file, key, program.config.get(key))
+    set_key(program.places.config_file, steps(key), program.config.get(key))
     say(f"{key} = {_plain(program.config.get(key))!r} in {program.places.config_file}")
 
 
 @config.command("path")
 def path() -> None:
     """Where your config.toml is, or would be."""
-    print(Program(Options()).places.config_file)
+    print(places().config_file)
 
 
-def doctor(json: Json = False) -> None:
+def doctor(json: Json = False, cwd: Cwd = "") -> None:
     """Look at everything that agentcli needs and say what is missing."""
-    from agentcli.doctor import examine
+    from agentcli.doctor import Finding, examine
 
-    findings = examine(Program(Options()))
+    try:
+        findings = examine(Program(Options(cwd=cwd)))
+    except ConfigError as error:
+        findings = [Finding("configuration", False, str(error), needed=True)]
     if json:
         say_json([{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings])
     else:
@@ -126,11 +148,13 @@ def doctor(json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def stats(json: Json = False, all: Annotated[bool, typer.Option("--all", help="all projects")] = False) -> None:
+def stats(
+    json: Json = False, all: Annotated[bool, typer.Option("--all", help="all projects")] = False, cwd: Cwd = ""
+) -> None:
     """Tokens and cost per model and per day."""
     from agentcli.stats import collect, lines
 
-    program = Program(Options())
+    program = Program(Options(cwd=cwd))
     found = collect(program.store.list(None if all else program.project))
     if json:
         say_json(found)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,50 @@ def test_a_setting_is_written_and_says_where_it_came_from(program: Program) -> N
     assert program.run("config", "path").out.strip().endswith("agentcli/config.toml")
     assert program.run("config", "set", "context.soft", "warm").code == 52
     assert program.run("config", "get", "context.polcy").code == 52
+
+
+def test_settings_are_shown_as_they_would_be(program: Program) -> None:
+    (program.work / ".agentcli").mkdir()
+    (program.work / ".agentcli" / "config.toml").write_text("[context]\nsoft = 0.61\n")
+    assert program.run("config", "get", "context.soft").out == "0.7\n"
+    there = ("-C", str(program.work))
+    assert program.run("config", "get", "context.soft", "--trust", *there).out == "0.61\n"
+    shown = program.run("config", "show", "--json", "--origin", "--trust", "--set", "context.soft=0.62")
+    assert json.loads(shown.out)["context.soft"] == {"value": 0.62, "origin": "--set"}
+    assert "context.hard" in program.run("config", "show", "--set", "context.hrad=1").err
+
+
+def test_a_config_that_is_broken_can_be_found_and_examined(program: Program) -> None:
+    program.config("model = ")
+    assert program.run("config", "path").out == f"{program.base}/config/agentcli/config.toml\n"
+    doctor = program.run("doctor")
+    assert doctor.code == 1
+    assert "not valid TOML" in doctor.out
+
+
+def test_models_of_the_config_are_listed(program: Program) -> None:
+    program.config('[providers.local]\nkind = "anthropic"\n[models."local/qwen"]\nwindow = 32000\n[models.sonnet]\n')
+    listed = {model["name"]: model for model in json.loads(program.run("models", "--json").out)}
+    assert listed["local/qwen"]["window"] == 32_000
+
+
+def test_a_folder_that_is_gone_is_said(program: Program) -> None:
+    gone = program.base / "gone"
+    for command in (["-p", "hi", "-m", "script:echo"], ["sessions", "list"], ["config", "show"], ["doctor"]):
+        gone.mkdir()
+        process = program.start(*command, preexec_fn=lambda: os.chdir(gone) or os.rmdir(gone))
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, "The current folder is gone" in err) == (42, True), err
+
+
+def test_a_setting_is_written_where_it_is_read_from(program: Program) -> None:
+    program.config("[context.prune]\nprotect = 1\n")
+    for key, value in (("prune.protect", "2"), ('models."gemini-3.8-flash".window', "9"), ("general.mode", "plan")):
+        assert program.run("config", "set", key, value).code == 0
+        assert program.run("config", "get", key).out == f"{value}\n"
+    written = tomllib.loads((program.base / "config" / "agentcli" / "config.toml").read_text())
+    models = {"gemini-3.8-flash": {"window": 9}}
+    assert written == {"context": {"prune": {"protect": 2}}, "models": models, "mode": "plan"}
 
 
 def test_the_doctor_names_what_is_missing(program: Program) -> None:
