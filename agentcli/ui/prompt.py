@@ -35,6 +35,9 @@ FLUSH = 0.05
 AGAIN = 0.02
 """Seconds after which more completions are looked for."""
 
+LONG = 20_000
+"""Characters of a draft beyond which each key would take too long."""
+
 Act = Literal[
     "interrupt",
     "break",
@@ -171,9 +174,9 @@ class Editor:
             run_in_terminal(stop)
 
     def remember(self, past: Sequence[str]) -> None:
-        """Have these prompts, oldest first, behind the Up key."""
+        """Have these prompts, oldest first, behind the Up key; very long ones are only found by searching."""
         text, cursor = self.draft.text, self.draft.cursor_position
-        self.draft.history = InMemoryHistory(list(past))
+        self.draft.history = InMemoryHistory([one for one in past if len(one) <= LONG])
         self.draft.reset(Document(text, cursor))
         # Drawing a control would load the history; nothing is drawn here.
         self.draft.load_history_if_not_yet_loaded()
@@ -217,7 +220,8 @@ class Editor:
         return self.pastes.unfold(text)
 
     def put(self, text: str) -> None:
-        """Replace the draft."""
+        """Replace the draft; what is very long is folded as if it had been pasted."""
+        text = self.pastes.fold(text) if len(text) > LONG else text
         self.draft.text = text
         self.draft.cursor_position = len(text)
 

@@ -21,6 +21,7 @@ from agentcli.ui.cells import wrap
 from agentcli.ui.commands.offers import Backgrounds, Trusts
 from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
+from agentcli.ui.drafts import Drafts
 from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
 from agentcli.ui.keyboard import ASK_BACKGROUND
 from agentcli.ui.keys import KEYS, chosen, help_lines
@@ -42,8 +43,8 @@ CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
 TWICE = 1.5
 """Seconds within which a second Ctrl-C leaves."""
 INTERRUPTED = 130
-JOBS_EVERY = 1.0
-"""Seconds between two looks at the background jobs, while there are any."""
+WATCH_EVERY = 1.0
+"""Seconds between two looks at the background jobs, while there are any, and at what is being typed."""
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -66,6 +67,7 @@ class Terminal:
         self.approve, self.ask_user = approving.approve, self._asking.ask_user
         self.settings = settings
         self._past: list[history.Typed] = []
+        self._drafts: Drafts | None = None
         self._keys = KEYS
         self._tasks: list[asyncio.Task[None]] = []
         self._broken_at, self._broke_off = 0.0, False
@@ -97,10 +99,12 @@ class Terminal:
         self.console.host = host
         self.console.sit_down(desk, settings.replay, settings.status)
         self.editor.deeds = self
+        self._drafts = Drafts(settings.state / "drafts") if settings.state else None
+        self._bring_back_drafts()
         # The lexers would otherwise stop the keys when the first code block comes.
         warming = asyncio.to_thread(_warm, self.screen)
         self._tasks = [
-            asyncio.create_task(work) for work in (warming, self.screen.run(), self._run_script(), self._watch_jobs())
+            asyncio.create_task(work) for work in (warming, self.screen.run(), self._run_script(), self._watch())
         ]
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
@@ -317,10 +321,28 @@ class Terminal:
             self.screen.refresh()
             await asyncio.sleep(SCRIPT_EVERY)
 
-    async def _watch_jobs(self) -> None:
-        """A background job may end while nothing else happens."""
+    def _bring_back_drafts(self) -> None:
+        """What was typed in a program that broke off comes back into its session, else behind the Up key."""
+        for lost in self._drafts.lost() if self._drafts is not None else ():
+            if lost.session == self.console.desk.journal.id and not self.editor.draft.text:
+                self.console.draft(lost.typed.text)
+                self.console.notice("This is what you were typing when the session broke off.")
+            elif self._history is not None:
+                history.append(self._history, lost.typed, self.settings.history)
+                self._past.append(lost.typed)
+                self.editor.remember([one.text for one in self._past])
+                self.console.notice("What was typed in a session that broke off is behind Up.")
+
+    def _keep_draft(self) -> None:
+        if self._drafts is not None:
+            text = self.editor.pastes.unfold(self.editor.draft.text)
+            self._drafts.keep(text if text.strip() else "", self.console.desk.journal.id)
+
+    async def _watch(self) -> None:
+        """A background job may end while nothing else happens; what is being typed is kept."""
         while True:
-            await asyncio.sleep(JOBS_EVERY)
+            await asyncio.sleep(WATCH_EVERY)
+            self._keep_draft()
             if self.screen.state.status.jobs:
                 self.screen.refresh()
 
@@ -355,6 +377,8 @@ class Terminal:
     def _say_goodbye(self) -> None:
         if self.editor.draft.text.strip():
             self._remember(self.editor.take())
+        if self._drafts is not None:
+            self._drafts.close()
         journal = self.console.desk.journal
         # A terminal that is gone takes no farewell.
         with contextlib.suppress(OSError):

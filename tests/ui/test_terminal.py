@@ -722,3 +722,23 @@ def test_a_shell_that_is_not_there_is_told_and_the_program_goes_on(tmp_path: Pat
         t.until("Set SHELL to a shell that is there")
         t.send("!\r")
         t.until("Say one: !git status")
+
+
+def test_what_was_being_typed_is_back_after_the_program_was_killed(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("half a sent")
+        t.until("> half a sent")
+        ends = time.monotonic() + 20
+        while not any(file.stat().st_size for file in (tmp_path / "drafts").glob("*.json")) and time.monotonic() < ends:
+            t.settle(0.1, 0.1)
+        t.signal(signal.SIGKILL)
+        assert t.wait() == -signal.SIGKILL
+    with preview(tmp_path) as t:
+        t.until("what you were typing when the session broke off")
+        t.until("> half a sent")
+        t.send("ence\r")
+        t.until("You said: half a sentence")
+        t.send("\x04")
+        t.wait()
+    assert not list((tmp_path / "drafts").iterdir())
