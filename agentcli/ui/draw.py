@@ -25,6 +25,8 @@ ROOMY = 20
 TODO_ROWS = 8
 MARKS_FROM = 100
 """Columns from which on the status line names the marks of the window in words, and not by a letter each."""
+ONE_LINE = 1_000
+"""Characters of a queued message that are looked at."""
 PROVIDER_FROM = 60
 """Columns from which on it names the model's provider."""
 
@@ -314,7 +316,8 @@ def _lowest(lines: list[str], cursor: tuple[int, int], room: int) -> tuple[list[
 
 
 def _one_line(text: str) -> str:
-    return safe(text).replace("\n", " ⏎ ")
+    # Of a paste of megabytes only the beginning can be seen.
+    return safe(text[:ONE_LINE]).replace("\n", " ⏎ ")
 
 
 def _short(count: int) -> str:

@@ -15,6 +15,8 @@ from agentcli.ui.look import Look, Markdown, duration
 from agentcli.ui.theme import Role, Theme
 from agentcli.ui.view import Called, Note, Piece, Printed, Reply, Said, Thought
 
+SAID_LINES, SAID_CHARACTERS = 40, 8_000
+"""Of what the user said with more of either, a quarter of that is shown."""
 _MARKS = {"success": "●", "error": "✗", "denied": "⊘", "interrupted": "⊘"}
 """What came of a call; nothing is said by colour alone."""
 
@@ -111,8 +113,21 @@ def _output(result: ToolResult, width: int, theme: Theme, whole: bool) -> list[s
 
 
 def _said(text: str, width: int, theme: Theme) -> list[str]:
-    rows = wrap(expand(text.rstrip("\n")), width - 3)
-    return [theme.paint("said", ("> " if n == 0 else "  ") + row) for n, row in enumerate(rows)]
+    shown, left = _beginning(text.rstrip("\n"))
+    rows = wrap(expand(shown), width - 3)
+    lines = [theme.paint("said", ("> " if n == 0 else "  ") + row) for n, row in enumerate(rows)]
+    return [*lines, *([theme.paint("dim", clip(f"  … {left}", width))] if left else [])]
+
+
+def _beginning(text: str) -> tuple[str, str]:
+    """What is shown of something said, whose writer knows it, and in words what is not: a paste may be megabytes."""
+    lines = text[:SAID_CHARACTERS].split("\n")
+    if len(text) <= SAID_CHARACTERS and len(lines) <= SAID_LINES:
+        return text, ""
+    shown = "\n".join(lines[: SAID_LINES // 4])[: SAID_CHARACTERS // 4]
+    rest = text.count("\n") - shown.count("\n")
+    more = f"{rest:,} more lines, " if rest else ""
+    return shown, f"{more}{len(text) - len(shown):,} more characters"
 
 
 def _thought(piece: Thought, width: int, look: Look) -> list[str]:

@@ -7,9 +7,9 @@ from agentcli.core.message import ToolResult
 from agentcli.core.record import Record
 from agentcli.ui.look import Look
 from agentcli.ui.markdown import lines as markdown
-from agentcli.ui.scroll import render
+from agentcli.ui.scroll import as_it_is, render
 from agentcli.ui.theme import MUTE, PLAIN
-from agentcli.ui.view import Called, State, update
+from agentcli.ui.view import Called, Said, State, update
 
 
 def recorded(result: ToolResult) -> Record:
@@ -54,3 +54,14 @@ def test_a_call_stands_apart_from_words_but_not_from_the_call_before() -> None:
     ):
         state = update(state, event, 0.0)
     assert render(state.finished, 80, Look(MUTE), markdown) == ["", "Look.", "", "● read", "● read"]
+
+
+def test_a_long_paste_that_was_said_is_folded_with_its_size() -> None:
+    lines = render([Said("\n".join(f"line {n}" for n in range(340)))], 80, Look(PLAIN), as_it_is)
+    assert [line for line in lines if "line 9" in line]
+    assert not [line for line in lines if "line 10" in line]
+    assert "… 330 more lines, " in lines[-1]
+    wide = render([Said("x" * 10_000_000)], 80, Look(PLAIN), as_it_is)
+    assert len(wide) < 40
+    assert "9,998,000 more characters" in wide[-1]
+    assert len(render([Said("\n".join("abc"))], 80, Look(PLAIN), as_it_is)) == 4
