@@ -37,8 +37,7 @@ def language(text: str) -> str:
 
     Code in backticks, paths, names and tags are not prose.
     """
-    text = _CODE.sub(" ", text[:_ENOUGH])
-    prose = _RUN.sub(lambda run: " " if _NAME.search(run[0]) else run[0], text)
+    prose = _prose(text)
     foreign = {name: len(pattern.findall(prose)) for name, pattern in _SCRIPTS}
     latin = len(re.findall(r"[A-Za-zÀ-ſ]", prose))
     # One character of these scripts says as much as several Latin letters; kana among Han characters is Japanese.
@@ -49,9 +48,24 @@ def language(text: str) -> str:
     return _latin_language(prose)
 
 
-def _latin_language(prose: str) -> str:
+def may_be(text: str, name: str) -> bool:
+    """Whether a text with too little prose to tell its language speaks for this one more than for any other."""
+    hits = _hits(_prose(text))
+    return 0 < hits.get(name, 0) == max(hits.values())
+
+
+def _prose(text: str) -> str:
+    text = _CODE.sub(" ", text[:_ENOUGH])
+    return _RUN.sub(lambda run: " " if _NAME.search(run[0]) else run[0], text)
+
+
+def _hits(prose: str) -> dict[str, int]:
     words = Counter(re.findall(r"[^\W\d_]+", prose.lower()))
-    hits = {name: sum(words[word] for word in known) for name, known in _WORDS.items()}
+    return {name: sum(words[word] for word in known) for name, known in _WORDS.items()}
+
+
+def _latin_language(prose: str) -> str:
+    hits = _hits(prose)
     (best, most), (_, second) = sorted(hits.items(), key=lambda hit: -hit[1])[:2]
     # Neighbouring languages share many small words: a clear lead is needed.
     return best if most >= _FEWEST_WORDS and most >= 1.3 * second else ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from agentcli.context.language import language
+from agentcli.context.language import language, may_be
 from agentcli.context.rules import sentences
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot import Snapshot
@@ -92,8 +92,13 @@ def verified_text(summary: str, evidence: Evidence) -> tuple[str, tuple[Struck, 
 def speaks_another_language(summary: str, spoken: Iterable[str]) -> str:
     """The language of a summary if it is none of those that the conversation is held in, else an empty text."""
     found = language(summary)
-    held_in = {language(text) for text in spoken} - {""}
-    return found if found and held_in and found not in held_in else ""
+    held_in: dict[str, list[str]] = {}
+    for text in spoken:
+        held_in.setdefault(language(text), []).append(text)
+    unsure = "\n".join(held_in.pop("", []))
+    if not found or not held_in or found in held_in or may_be(unsure, found):
+        return ""
+    return found
 
 
 def unsupported(sentence: str, evidence: Evidence) -> str:

@@ -183,3 +183,20 @@ def test_how_long_a_sentence_may_be_is_set() -> None:
     )
     assert kept.goal == ""
     assert struck[0].why == "longer than 10 characters"
+
+
+def test_short_prompts_count_for_the_language_that_they_hint_at() -> None:
+    english = "The user asked for all of the files and that is done. The parser was read with the tests."
+    mixed = [
+        "Read all files. Never push to main.",
+        "And a second thing: use tabs only.",
+        "全部読みました。終わりました。",
+    ]
+    assert speaks_another_language(english, mixed) == ""
+    assert speaks_another_language(english, ["Lies alle Dateien, aber nicht die alten.", mixed[-1]]) == "en"
+    assert (
+        speaks_another_language(
+            "ファイルを全部読みました。", ["Read all files.", "The user and the parser of it is for that."]
+        )
+        == "ja"
+    )
