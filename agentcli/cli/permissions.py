@@ -50,7 +50,7 @@ def explain(
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
     rules, chosen, place = program.rules(), program.mode(), program.place()
     if json:
-        lines = sys.stdin if command == "-" else [command]
+        lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer) if command == "-" else [command]
         for line in explain_lines(lines, rules, chosen, place):
             print(line, flush=True)
         return

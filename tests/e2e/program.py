@@ -67,9 +67,14 @@ class Program:
 
     def start(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
         """The program, running."""
-        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        pipes: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "text": True,
+        }
         command = [sys.executable, "-m", "agentcli", *arguments]
-        return subprocess.Popen(command, cwd=self.work, env=self.env, text=True, **{**pipes, **more})
+        return subprocess.Popen(command, cwd=self.work, env=self.env, **{**pipes, **more})
 
     def run(self, *arguments: str, stdin: str | None = None, seconds: float = 60) -> Ran:
         """The program, run to its end."""

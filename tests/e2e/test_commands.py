@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -65,6 +66,9 @@ def test_explain_reads_a_line_and_answers_a_line(program: Program) -> None:
     answers = [json.loads(line) for line in ran.out.splitlines()]
     assert [(answer["id"], answer["decision"]) for answer in answers] == [("1", "allow"), ("2", "ask"), ("3", "allow")]
     assert all({"rule", "why"} <= set(answer) for answer in answers)
+    odd = program.start("permissions", "explain", "--json", "-", stdin=subprocess.PIPE, text=False)
+    out, _ = odd.communicate(b'{"id": "\xff", "tool": "bash", "input": {"command": "ls"}}\n')
+    assert (odd.returncode, json.loads(out)["decision"]) == (0, "allow")
     denied = program.run("permissions", "explain", "ls", "--deny", "bash(ls *)")
     assert denied.out.startswith("deny")
 

@@ -60,13 +60,17 @@ def show(rules: Rules) -> list[str]:
 def _answer(
     line: str, number: int, rules: Rules, mode: Mode, place: Place, effects: Mapping[str, Effect]
 ) -> dict[str, object]:
+    question: dict[str, object] = {}
     try:
-        question = json.loads(line)
-        name, values = question["tool"], question["input"]
+        read = json.loads(line.removeprefix("\ufeff"), parse_constant=str)
+        if not isinstance(read, dict):
+            raise TypeError("it is no object")
+        question = read
+        name, values = read.get("tool"), read.get("input")
         if not isinstance(name, str) or not isinstance(values, dict):
             raise TypeError("tool must be a string and input an object")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         why = f'line {number} is no {{"id", "tool", "input"}} object: {error}'
-        return {"id": None, "decision": "deny", "rule": "unreadable", "why": why}
+        return {"id": question.get("id"), "decision": "deny", "rule": "unreadable", "why": why}
     decision = explain(ToolCall(str(question.get("id") or number), name, values), rules, mode, place, effects)
     return {"id": question.get("id"), "decision": decision.decision, "rule": decision.rule, "why": decision.why}

@@ -24,9 +24,19 @@ def test_each_line_gets_one_answer_with_its_id(place: Place) -> None:
     answers = [
         json.loads(line) for line in explain_lines([*lines, "\n", "nonsense", '{"id":1}', "[]"], Rules(), "ask", place)
     ]
-    assert [answer["id"] for answer in answers] == ["a", 7, "c", "d", None, None, None]
+    assert [answer["id"] for answer in answers] == ["a", 7, "c", "d", None, 1, None]
     assert [answer["decision"] for answer in answers] == ["allow", "ask", "ask", "ask", "deny", "deny", "deny"]
     assert all(set(answer) == {"id", "decision", "rule", "why"} and answer["why"] for answer in answers)
+
+
+def test_whatever_a_line_holds_the_answer_is_json(place: Place) -> None:
+    lines = [
+        "\ufeff" + json.dumps({"id": 1, "tool": "bash", "input": {"command": "ls"}}),
+        '{"id": NaN, "tool": 3}',
+        "[" * 90_000,
+    ]
+    answers = [json.loads(line, parse_constant=pytest.fail) for line in explain_lines(lines, Rules(), "ask", place)]
+    assert [(answer["id"], answer["decision"]) for answer in answers] == [(1, "allow"), ("NaN", "deny"), (None, "deny")]
 
 
 def test_input_of_the_wrong_kind_is_never_allowed(place: Place) -> None:
