@@ -22,8 +22,13 @@ class Instructions:
 
 
 def instructions(cwd: Path, config: Path, limit: int = MAX_BYTES, names: Sequence[str] = NAMES) -> list[Instructions]:
-    """The files in force for work in `cwd`, outermost first: the user's own, then from the repository root down."""
-    found = (_first(folder, limit, names) for folder in (config, *folders(cwd)))
+    """The files in force for work in `cwd`, outermost first: the user's own, then from the repository root down.
+
+    A link in a repository that leads out of it is passed over: a stranger's repository must not send the user's files to a model.
+    """
+    below = list(folders(cwd))
+    own = [_first(config, limit, names, None)]
+    found = (*own, *(_first(folder, limit, names, below[0].resolve()) for folder in below))
     return [file for file in found if file is not None]
 
 
@@ -34,11 +39,11 @@ def folders(cwd: Path) -> Iterator[Path]:
     return reversed([folder for folder in above if folder == root or root in folder.parents])
 
 
-def _first(folder: Path, limit: int, names: Sequence[str]) -> Instructions | None:
+def _first(folder: Path, limit: int, names: Sequence[str], within: Path | None) -> Instructions | None:
     for name in names:
         path = folder / name
         try:
-            if not path.is_file():
+            if not path.is_file() or (within is not None and not path.resolve().is_relative_to(within)):
                 continue
             with path.open("rb") as file:
                 data = file.read(limit + 1)

@@ -35,3 +35,15 @@ def test_a_long_file_is_cut_between_characters_and_says_so(tmp_path: Path) -> No
     [found] = instructions(tmp_path, tmp_path / "none", limit=31)
     assert found.cut
     assert found.text == "ä" * 15
+
+
+def test_a_link_out_of_the_repository_is_passed_over_but_the_users_own_is_followed(tmp_path: Path) -> None:
+    config, repo = tmp_path / "config", tmp_path / "repo"
+    for folder in (config, repo / ".git"):
+        folder.mkdir(parents=True)
+    (tmp_path / "elsewhere").write_text("not yours")
+    (repo / "rules.md").write_text("inside")
+    for folder in (config, repo):
+        (folder / "AGENTS.md").symlink_to(tmp_path / "elsewhere")
+    (repo / "CLAUDE.md").symlink_to(repo / "rules.md")
+    assert [found.text for found in instructions(repo, config)] == ["not yours", "inside"]
