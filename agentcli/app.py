@@ -21,7 +21,7 @@ from agentcli.context.estimators import Estimator, estimator
 from agentcli.context.policies.sliding import resolve
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
-from agentcli.core.errors import ConfigError, CredentialsError, InputError, UsageError
+from agentcli.core.errors import ConfigError, CredentialsError, InputError, TrustError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall
@@ -277,12 +277,20 @@ class Program(Ground):
         add_to_list(self.places.config_file, "permissions", "allow", rule)
 
     def model_name(self) -> str:
-        """The model of a new session. Raises CredentialsError, saying how to set a key, when nothing says which."""
+        """The model of a new session. Raises CredentialsError, saying how to set a key, when nothing says which.
+
+        Raises TrustError where a folder that is not trusted would say it.
+        """
         if self.config.general.model:
             return self.config.general.model
         for provider, model in DEFAULT_MODELS.items():
             if any(self.env.get(name) for name in (*KEY_VARIABLES[provider], BASE_URL_VARIABLES[provider])):
                 return model
+        if self.folder_says.general.model:
+            raise TrustError(
+                "No key is set. The settings of this folder name a model, but the folder is not trusted. "
+                "Look at its .agentcli/config.toml, then start with --trust."
+            )
         raise CredentialsError(NO_KEY)
 
     @property

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.core.errors import InputError, UsageError
+from agentcli.core.errors import ConfigError, InputError, UsageError
 from agentcli.options import Options
 from agentcli.paths import Places, places
 from agentcli.sessions.store import Store
@@ -37,8 +37,22 @@ class Ground:
         from agentcli.config import load
 
         trusted = self.options.trust or is_trusted(self.cwd, self.places.state / TRUSTED)
-        project = self.cwd / ".agentcli" / "config.toml" if trusted else None
+        project = self._folders_file if trusted else None
         return load(self.places.config_file, project, self.env, self.options.settings, self.options.overrides)
+
+    @property
+    def folder_says(self) -> Config:
+        """What the folder's own file alone sets, trusted or not: to tell what it would change, never to work by."""
+        from agentcli.config import Config, load
+
+        try:
+            return load(None, self._folders_file, {})
+        except ConfigError:
+            return Config()
+
+    @property
+    def _folders_file(self) -> Path:
+        return self.cwd / ".agentcli" / "config.toml"
 
     @cached_property
     def store(self) -> Store:

@@ -76,6 +76,15 @@ def test_every_way_to_fail_has_its_code_and_a_result(program: Program, arguments
     assert ran.result["error"]
 
 
+def test_a_model_that_only_an_untrusted_folder_names_needs_trust(program: Program) -> None:
+    (program.work / ".agentcli").mkdir()
+    (program.work / ".agentcli" / "config.toml").write_text('model = "script:echo"\n')
+    ran = program.ask("-p", "hi")
+    assert (ran.code, ran.result["subtype"]) == (55, "untrusted")
+    assert "--trust" in ran.result["error"]
+    assert program.run("-p", "hi", "--trust").out == "hi\n"
+
+
 def test_a_failed_request_has_its_code_and_keeps_the_prompt(program: Program) -> None:
     with Loopback([Refuse(401, "authentication_error", "invalid x-api-key")]) as server:
         program.more = server.env
