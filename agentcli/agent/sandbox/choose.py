@@ -76,7 +76,8 @@ def choose(setting: Setting) -> Sandbox:
 def detect(path: str | None = None) -> Sandbox:
     """The best sandbox that was seen to work, by trying it. `path` replaces PATH in the search for bubblewrap."""
     if sys.platform == "darwin":
-        return Sandbox("seatbelt") if Path(seatbelt.PROGRAM).exists() else Sandbox("none", "sandbox-exec is missing")
+        problem = seatbelt.works()
+        return Sandbox("none", problem) if problem else Sandbox("seatbelt")
     program = shutil.which("bwrap", path=path)
     problem = bubblewrap.works(program) if program else "bubblewrap is not installed"
     if not problem and program:

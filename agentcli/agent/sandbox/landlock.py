@@ -61,8 +61,8 @@ def writable(box: Box) -> list[Path]:
 
 
 def readable(box: Box) -> list[Path]:
-    """Where reading is granted: everything but what is hidden, entry by entry along the way to it."""
-    return _without(Path("/"), box.hidden)
+    """Where reading is granted: everything but devices and what is hidden, entry by entry along the way to it."""
+    return _without(Path("/"), (*box.hidden, Path("/dev")))
 
 
 def _without(top: Path, excluded: Sequence[Path]) -> list[Path]:

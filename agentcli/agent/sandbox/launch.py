@@ -29,7 +29,9 @@ _X86_64 = {
     "adjtimex": 159, "sethostname": 170, "setdomainname": 171, "iopl": 172, "ioperm": 173,
     "chmod": 90, "fchmod": 91, "fchmodat": 268, "fchmodat2": 452, "chown": 92, "fchown": 93, "lchown": 94, "fchownat": 260,
     "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197, "lremovexattr": 198, "fremovexattr": 199,
-    "utime": 132, "utimes": 235, "futimesat": 261,
+    "utime": 132, "utimes": 235, "futimesat": 261, "syslog": 103, "kcmp": 312, "move_pages": 279, "migrate_pages": 256, "process_madvise": 440,
+    "shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66, "semtimedop": 220, "msgget": 68, "msgsnd": 69,
+    "msgrcv": 70, "msgctl": 71, "mq_open": 240, "mq_unlink": 241,
 }  # fmt: skip
 _AARCH64 = {
     "open_by_handle_at": 265, "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "pidfd_getfd": 438, "io_uring_setup": 425,
@@ -39,10 +41,19 @@ _AARCH64 = {
     "delete_module": 106, "swapon": 224, "swapoff": 225, "acct": 89, "quotactl": 60, "settimeofday": 170, "clock_settime": 112,
     "adjtimex": 171, "sethostname": 161, "setdomainname": 162,
     "fchmod": 52, "fchmodat": 53, "fchmodat2": 452, "fchown": 55, "fchownat": 54,
-    "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16,
+    "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16, "syslog": 116, "kcmp": 272,
+    "move_pages": 239, "migrate_pages": 238, "process_madvise": 440, "shmget": 194, "shmat": 196, "shmctl": 195, "semget": 190, "semop": 193,
+    "semctl": 191, "semtimedop": 192, "msgget": 186, "msgsnd": 189, "msgrcv": 188, "msgctl": 187, "mq_open": 180, "mq_unlink": 181,
 }  # fmt: skip
 _MACHINES = {"x86_64": (0xC000003E, _X86_64, 41, 280), "aarch64": (0xC00000B7, _AARCH64, 198, 88)}
 """For each machine: its audit number, the calls to refuse, and the numbers of `socket` and `utimensat`."""
+
+# prlimit64, sched_setaffinity, sched_setscheduler, sched_setparam, sched_setattr; setpriority, ioprio_set
+_OWN = {
+    "x86_64": {302: 0, 203: 0, 144: 0, 142: 0, 314: 0, 141: 1, 251: 1},
+    "aarch64": {261: 0, 122: 0, 119: 0, 118: 0, 274: 0, 140: 1, 30: 1},
+}
+"""Calls that may only be made for the caller itself: their numbers, and which argument names the process."""
 
 _NEVER = (1, 17, 40)
 """Families of sockets that stay closed even with the network: local ones, behind which agents and engines sit, raw and virtual ones."""
@@ -90,6 +101,7 @@ def _restrict_files(writable: list[str], readable: list[str]) -> None:
         _grant(ruleset, path, _READING)
     for path in writable:
         _grant(ruleset, path, every)
+    # Of devices only these: terminals can be listened to, and disks can be read by root without any capability.
     for device in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"):
         _grant(ruleset, device, _READ_FILE | _WRITE_FILE)
     _check(_libc.syscall(_RESTRICT, ruleset, 0), "Landlock")
@@ -120,15 +132,19 @@ def _restrict_calls(network: bool) -> None:
         program += [_jump(0x35, 0x40000000, 0, 1), _op(0x06, 0x00050001)]  # the x32 numbering would pass by the list
     for number in refused.values():
         program += [_jump(0x15, number, 0, 1), _op(0x06, 0x00050001)]
-    # utimensat(fd, NULL) sets the times of a file that is open already; with a path it is refused.
+    for number, argument in _OWN[platform.machine()].items():
+        program += [
+            _jump(0x15, number, 0, 4),
+            _op(0x20, 16 + 8 * argument),
+            _jump(0x15, 0, 1, 0),
+            _op(0x06, 0x00050001),
+            _op(0x20, 0),
+        ]
+    # utimensat(fd, NULL, NULL) sets the times of a file that is open already to now; with a path or other times it is refused.
     program += [
-        _jump(0x15, utimensat, 0, 6),
-        _op(0x20, 24),
-        _jump(0x15, 0, 0, 3),
-        _op(0x20, 28),
-        _jump(0x15, 0, 0, 1),
+        _jump(0x15, utimensat, 0, 13),
+        *(part for word in (24, 28, 32, 36) for part in (_op(0x20, word), _jump(0x15, 0, 1, 0), _op(0x06, 0x00050001))),
         _op(0x06, 0x7FFF0000),
-        _op(0x06, 0x00050001),
     ]
     program += _no_sockets(socket, _NEVER if network else ())
     program.append(_op(0x06, 0x7FFF0000))

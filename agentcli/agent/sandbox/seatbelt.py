@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.agent.sandbox.box import UNSET, Box
 
 PROGRAM = "/usr/bin/sandbox-exec"
+_PROBE_SECONDS = 10.0
 
 
-def arguments(box: Box, argv: Sequence[str]) -> list[str]:
+def arguments(box: Box, argv: Sequence[str], program: str = PROGRAM) -> list[str]:
     """The argv that runs `argv` in the box."""
     unset = [word for name in UNSET for word in ("-u", name)]
-    return ["/usr/bin/env", *unset, PROGRAM, "-p", profile(box), *argv]
+    return ["/usr/bin/env", *unset, program, "-p", profile(box), *argv]
+
+
+def works(program: str = PROGRAM) -> str:
+    """Why Seatbelt cannot be used here, or the empty string after it kept a real command from writing outside."""
+    try:
+        # Below the home folder: everything below the folders for temporary files is writable in the box.
+        with tempfile.TemporaryDirectory(prefix=".agentcli-probe-", dir=Path.home()) as folder:
+            inside = Path(folder).resolve() / "in"
+            inside.mkdir()
+            script = ': > "$0/a" && ! (: > "$0/../b") 2> /dev/null'
+            done = subprocess.run(
+                arguments(Box(inside, (inside,), (), ()), ["/bin/sh", "-c", script, str(inside)], program),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+            )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"sandbox-exec cannot be tried ({error})"
+    if done.returncode:
+        return f"sandbox-exec does not work here ({(done.stderr.strip() or 'it let a command write outside').splitlines()[-1]})"
+    return ""
 
 
 def profile(box: Box) -> str:
@@ -31,7 +57,11 @@ def profile(box: Box) -> str:
     lines += [_rule("deny", "file-read* file-write*", path) for path in box.hidden]
     if not box.network:
         lines += ["(deny network*)", '(allow network* (remote unix-socket (path-literal "/private/var/run/syslog")))']
+    # Launch services, launchd and Apple events would start or steer programs outside of the box.
     lines += [
+        "(deny lsopen)",
+        "(deny job-creation)",
+        "(deny appleevent-send)",
         "(deny mach-register)",
         "(deny system-socket)",
         "(deny process-info* (target others))",

@@ -1,4 +1,5 @@
-"""Ways out of a box. Each is a script; `$OUT` is a folder outside, `$HOME/.ssh/id_rsa` a secret, `$PID` a process outside.
+"""Ways out of a box. Each is a script; `$OUT` is a folder outside, `$HOME/.ssh/id_rsa` a secret, `$PID` a process outside,
+`$PTY` a terminal on which the secret was typed, `$KEY` shared memory that holds it.
 
 An attempt succeeds if it changes anything outside, prints the secret or the word ESCAPED, reaches `$PORT` or a socket, or
 changes what is protected in the workspace.
@@ -81,4 +82,47 @@ print("ESCAPED" if fd >= 0 else ctypes.get_errno())
     "agents that hold keys": 'test -n "$SSH_AUTH_SOCK$DBUS_SESSION_BUS_ADDRESS" && echo ESCAPED',
     "shared memory": 'test -e /dev/shm/agentcli-probe && echo x > /dev/shm/agentcli-probe',
     "a survivor": '(sleep 0.5; echo x > "$OUT/victim"; kill "$PID") & disown',
+    "the engine's socket": """python3 -c 'import socket
+for p in ("/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock", "/run/dbus/system_bus_socket", "/run/systemd/private"):
+    try: socket.socket(socket.AF_UNIX).connect(p); print("ESC" + "APED")
+    except OSError: pass'""",
+    "limits of a process outside": 'prlimit --pid "$PID" --cpu=0:0; prlimit --pid "$PID" --nofile=0:0 && echo ESCAPED',
+    "the priority of a process outside": 'renice -n 19 -p "$PID" && echo ESCAPED',
+    "the processors of a process outside": 'taskset -pc 0 "$PID" && echo ESCAPED; chrt -i -p 0 "$PID" && echo ESCAPED; ionice -c 3 -p "$PID" && echo ESCAPED',
+    "a signal by descriptor": """python3 -c 'import os,signal; signal.pidfd_send_signal(os.pidfd_open(int(os.environ["PID"])), 9)'""",
+    "a descriptor of a process outside": """python3 -c 'import ctypes,os; p=os.pidfd_open(int(os.environ["PID"])); r=ctypes.CDLL(None).syscall(438, p, 0, 0); print("ESC"+"APED" if r >= 0 else "")'""",
+    "the memory of a process outside by call": """python3 -c 'import ctypes,os; b=ctypes.create_string_buffer(8); v=(ctypes.c_size_t*2)(ctypes.addressof(b),8); r=ctypes.CDLL(None).process_vm_readv(int(os.environ["PID"]), v, 1, v, 1, 0); print("ESC"+"APED" if r >= 0 else "")'""",
+    "shared memory of System V": """python3 -c 'import ctypes,os
+c=ctypes.CDLL(None); i=c.shmget(int(os.environ["KEY"]), 4096, 0)
+c.shmat.restype=ctypes.c_void_p
+print(ctypes.string_at(c.shmat(i,None,0)) if i>=0 else ""); i>=0 and c.shmctl(i,0,None)'""",
+    "a queue of messages": """python3 -c 'import ctypes,os; c=ctypes.CDLL("librt.so.1"); q=c.mq_open(b"/agentcli-probe",0); print("ESC"+"APED" if q>=0 else ""); c.mq_unlink(b"/agentcli-probe")'""",
+    "a terminal outside": """python3 -c 'import os,select
+f=os.open(os.environ["PTY"], os.O_RDONLY|os.O_NOCTTY|os.O_NONBLOCK); select.select([f],[],[],1); print(os.read(f,200))'""",
+    "typing into a terminal outside": """python3 -c 'import fcntl,os
+os.setsid()
+f=os.open(os.environ["PTY"], os.O_RDONLY); fcntl.ioctl(f, 0x540E, 1)
+for c in b"id\\n": fcntl.ioctl(f, 0x5412, bytes([c]))
+print("ESC"+"APED")'; python3 -c 'import os; os.write(os.open(os.environ["PTY"], os.O_WRONLY|os.O_NOCTTY), b"x"); print("ESC"+"APED")'""",
+    "a program without a file": """python3 -c 'import os
+f=os.memfd_create("x"); os.write(f, b"#!/bin/sh\\necho x > $OUT/victim; cat $HOME/.ssh/id_rsa\\n"); os.execve(f, ["x"], os.environ)'""",
+    "a library before all others": 'printf "void __attribute__((constructor)) x(void){}" > l.c; cc -shared -o l.so l.c 2>/dev/null; LD_PRELOAD=./l.so cat "$HOME/.ssh/id_rsa"; LD_PRELOAD=./l.so su -c "touch $OUT/new" </dev/null',
+    "a setuid copy": 'cp /bin/sh suid; chmod 4755 suid; test -u suid -a -O suid && ./suid -pc "touch $OUT/new"',
+    "a lookup of a name": """python3 -c 'import socket
+try: socket.getaddrinfo("example.org", 80); print("ESC"+"APED")
+except OSError: pass
+s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b"x", ("127.0.0.1", '$PORT'))'""",
+    "netlink": """python3 -c 'import socket; s=socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9); s.bind((0,1))' 2>/dev/null; unshare -n true && ip link add dummy0 type dummy && echo ESCAPED""",
+    "a virtual machine's socket": """python3 -c 'import socket; s=socket.socket(40, socket.SOCK_STREAM); s.settimeout(2); s.connect((2, 1024)); print("ESC"+"APED")'""",
+    "a mount of its own": """python3 -c 'import ctypes; c=ctypes.CDLL(None); print("ESC"+"APED" if c.syscall(428,-100,b"/",1)>=0 and c.syscall(429,0,b"",-100,b"src",0)>=0 else "")'; fusermount -u /tmp 2>/dev/null; mkdir m && mount -t overlay overlay -o lowerdir=/,upperdir=src,workdir=m m && echo ESCAPED""",
+    "the thread's own doors": 'for d in root cwd exe; do cat "/proc/thread-self/$d/.ssh/id_rsa" "/proc/self/task/$$/root$HOME/.ssh/id_rsa"; done; cat /proc/self/map_files/* | head -c 1 >/dev/null; echo x > "/proc/self/root$OUT/victim"; echo x > "/proc/self/cwd/../outside/victim"',
+    "the score of the memory killer": 'echo -1000 > /proc/self/oom_score_adj && echo ESCAPED; echo 1000 > "/proc/$PID/oom_score_adj" && echo ESCAPED; echo x > "/proc/$PID/comm" && echo ESCAPED',
+    "descriptors of a process outside": """for f in /proc/$PID/fd/[0-9]* /proc/1/fd/[3-9]; do timeout 1 sh -c 'echo x > "$0"; cat "$0"' "$f"; done; ls "/proc/$PID/root$OUT" && echo ESCAPED""",
+    "a hook by rename of its folder": 'mkdir h; echo x > h/pre-commit; mv -T h .git/hooks; mv .git/hooks src/h; ln -sfn ../src .git/hooks; cp -r .git copy; mv -T copy .git',
+    "a worktree that points elsewhere": 'rm -f .git/commondir; echo "gitdir: x" > .git/gitdir; git worktree add wt 2>/dev/null; git init --separate-git-dir=src/g . 2>/dev/null; git update-index --refresh 2>/dev/null',
+    "punching holes": """python3 -c 'import ctypes,os; f=os.open(os.environ["OUT"]+"/victim", os.O_RDONLY); c=ctypes.CDLL(None); c.fallocate(f,3,0,4); c.ftruncate(f,0); c.ioctl(f,0x40049409,0)'; fallocate -p -l 4 "$OUT/victim"; cp --reflink=always src/a "$OUT/victim" """,
+    "flags of a file": 'chattr +i "$OUT/victim"; setfacl -m u:1:rwx "$OUT/victim"; setfattr -n user.a -v b "$OUT/victim"; chattr +i .git',
+    "times by descriptor": """python3 -c 'import os; os.utime(os.open(os.environ["OUT"]+"/victim", os.O_RDONLY), (1, 1))'""",
+    "a core of the shell": 'ulimit -c unlimited; cd "$OUT" && sh -c "kill -SEGV \\$\\$"; ls "$OUT" | grep -q core && echo ESCAPED',
+    "the clock and the name": 'date -s "2001-01-01" && echo ESCAPED; hostname evil 2>/dev/null && test "$(cat /proc/sys/kernel/hostname)" = evil && readlink /proc/self/ns/uts /proc/$PID/ns/uts | uniq -d | grep -q . && echo ESCAPED',
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """Nothing gets out of the box, neither as root nor as an ordinary user."""
 
+import ctypes
 import os
 import shlex
 import shutil
@@ -7,8 +8,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import tty
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +63,7 @@ class Scene:
         facts.append(("sentinel", self.sentinel.poll()))
         facts.append(("knocks", [_knocked(server) for server in self.servers]))
         facts.append(("shm", _facts(Path("/dev/shm/agentcli-probe"))))
+        facts.append(("shared", _LIBC.shmget(int(self.env["KEY"]), 4096, 0)))
         return facts
 
 
@@ -120,6 +123,36 @@ def _build(top: Path) -> None:
         (top / name).write_text(text)
 
 
+_LIBC = ctypes.CDLL(None)
+_LIBC.shmat.restype = ctypes.c_void_p
+
+
+@contextmanager
+def _shared_memory() -> Iterator[int]:
+    """The key of shared memory that anybody may read and that holds the secret."""
+    key = 0x41470000 + os.getpid() % 0xFFFF
+    segment = _LIBC.shmget(key, 4096, 0o1666)
+    ctypes.memmove(_LIBC.shmat(segment, None, 0), SECRET.encode(), len(SECRET))
+    try:
+        yield key
+    finally:
+        _LIBC.shmctl(segment, 0, None)
+
+
+@contextmanager
+def _terminal() -> Iterator[str]:
+    """A terminal that anybody may open, on which the secret was just typed."""
+    keyboard, screen = os.openpty()
+    tty.setraw(screen)
+    os.chmod(os.ttyname(screen), 0o666)
+    os.write(keyboard, SECRET.encode())
+    try:
+        yield os.ttyname(screen)
+    finally:
+        os.close(keyboard)
+        os.close(screen)
+
+
 def _scene(top: Path, run: Path, user: str) -> Iterator[Scene]:
     _build(top)
     drop: tuple[str, ...] = ()
@@ -136,7 +169,9 @@ def _scene(top: Path, run: Path, user: str) -> Iterator[Scene]:
         "SSH_AUTH_SOCK": str(run / "socket"), "DBUS_SESSION_BUS_ADDRESS": "x",
     }  # fmt: skip
     try:
-        yield Scene(top, Place(top / "work", (top / "work",), top / "home"), env, drop, sentinel, servers)
+        with _shared_memory() as key, _terminal() as terminal:
+            env |= {"KEY": str(key), "PTY": terminal}
+            yield Scene(top, Place(top / "work", (top / "work",), top / "home"), env, drop, sentinel, servers)
     finally:
         sentinel.kill()
         sentinel.wait()
@@ -173,7 +208,7 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
 
 
 def test_forty_and_more_ways_out_are_tried() -> None:
-    assert len(ATTEMPTS) >= 60
+    assert len(ATTEMPTS) >= 90
 
 
 def test_all_attempts_together_do_not_get_out(scene: Scene, sandbox: Sandbox) -> None:
