@@ -6,6 +6,7 @@ The yardstick is the time to read every record file once, which no search withou
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +26,7 @@ def main() -> None:
     """Make the sessions, then print what each kind of search takes."""
     sessions, records = (int(given) for given in (*sys.argv[1:], *("10000", "10")[len(sys.argv) - 1 :]))
     with tempfile.TemporaryDirectory() as name:
-        root = Path(name) / "sessions"
+        root = Path(name) / "agentcli" / "sessions"
         for number in range(sessions):
             _make(root / f"p{number % 20:02}" / f"s{number:05}", number, records)
         print(f"{sessions:,} sessions of {records} records, {sessions * records:,} files")
@@ -38,6 +39,7 @@ def main() -> None:
         ):
             print(f"{_timed(lambda words=words: search(root, words, limit=20)):6.2f} s  {what}")
         print(f"{_timed(lambda: search(root, 'überall')):6.2f} s  a word that is not ASCII")
+        print(f"{_timed(lambda: _searched(name)):6.2f} s  agentcli sessions search --all special, from start to end")
 
 
 def _make(folder: Path, number: int, records: int) -> None:
@@ -50,6 +52,11 @@ def _make(folder: Path, number: int, records: int) -> None:
         data = encode(record)
         prev = digest(data)
         (folder / "records" / file_name(seq, record.kind)).write_bytes(data)
+
+
+def _searched(data: str) -> None:
+    command = [sys.executable, "-m", "agentcli", "sessions", "search", "--all", "special"]
+    subprocess.run(command, env={**os.environ, "XDG_DATA_HOME": data}, stdout=subprocess.DEVNULL, check=True)
 
 
 def _read_all(root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import statistics
@@ -84,7 +85,7 @@ def remembering(store: Store, short: Info, long: Info) -> None:
 
 def listing(home: Path, sessions: int) -> None:
     """Many sessions are listed from what they are at a glance."""
-    store = Store(home / "many")
+    store = Store(home / "agentcli" / "sessions")
     project = store.project_id(home)
     for n in range(sessions):
         info = Info(
@@ -99,7 +100,14 @@ def listing(home: Path, sessions: int) -> None:
     print(
         f"list: {taken:.2f} s for {sessions:,} sessions ({taken / python:.0f} × python -c pass); newest: {newest * 1e3:.0f} ms"
     )
+    whole = min(seconds(lambda: listed(home)) for _ in range(5))
+    print(f"agentcli sessions list --all: {whole:.2f} s from start to end ({whole / python:.0f} × python -c pass)")
     print(f"peak of this bench: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+def listed(home: Path) -> None:
+    command = [sys.executable, "-m", "agentcli", "sessions", "list", "--all"]
+    subprocess.run(command, env={**os.environ, "XDG_DATA_HOME": str(home)}, stdout=subprocess.DEVNULL, check=True)
 
 
 def session_of(store: Store, home: Path, records: int) -> Info:
