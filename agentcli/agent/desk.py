@@ -24,10 +24,10 @@ from agentcli.context.oversize import is_oversize, reference, size_of
 from agentcli.context.settings import POLICIES, PolicyName
 from agentcli.context.tokens import Counts
 from agentcli.core.errors import AgentError, InputError
-from agentcli.core.event import Event, Noticed
+from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import File, Message, Part, Text, ToolResult
-from agentcli.core.model import Model, ToolSchema
+from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Tool
 
@@ -51,6 +51,7 @@ class OpenDesk(Account):
         self.talk = self._begin(model)
         self._titled = False
         self._told_mode: Mode = "ask"
+        self._strangers: set[str] = set()
 
     @property
     def mode(self) -> Mode:
@@ -86,6 +87,9 @@ class OpenDesk(Account):
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
         self.talk.allowance = self._outfit.allowance()
         self._announce()
+        if not self.model.known and self.model.name not in self._strangers:
+            self._strangers.add(self.model.name)
+            yield Warned(_assumed(self.model))
         async for event in loop.turn(self.talk, self._small_enough(prompt), interrupt):
             yield event
 
@@ -296,6 +300,14 @@ def _lost(journal: Journal) -> Sequence[str]:
     listed = "; ".join([*told, *([f"and {more:,} more"] if more > 0 else [])])
     return (
         f"Not all of this session could be read: {listed}. It goes on without; `agentcli sessions check` says more.",
+    )
+
+
+def _assumed(model: ModelSpec) -> str:
+    """What is taken for granted of a model that is in no table."""
+    return (
+        f"{model.name} is in no table: a window of {model.window:,} tokens and replies of up to {model.max_output:,} are assumed, at an "
+        f'unknown price. Say what it has in config: [models."{model.name}"] window, max_output, prices.'
     )
 
 

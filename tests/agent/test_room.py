@@ -11,7 +11,7 @@ from agentcli.agent.desk import OpenDesk
 from agentcli.context.limits import limits_of
 from agentcli.context.settings import CacheSettings, ContextSettings, PruneSettings
 from agentcli.core.errors import ContextError, ModelError
-from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded
+from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded, Warned
 from agentcli.core.message import Message
 from agentcli.core.model import Breakpoint, Request, Step
 from agentcli.providers.scripted import Reply, Scripted, call, say
@@ -171,3 +171,13 @@ def test_at_a_mark_the_ledger_stands_in_for_a_summariser_that_failed_early(tmp_p
     [ended] = tries(say_to(desk, "x " * 50))
     assert ended.status == "compressed"
     assert "made from the session's ledger" in ended.why
+
+
+def test_what_is_assumed_of_a_model_in_no_table_is_said_once(tmp_path: Path) -> None:
+    strange = replace(DEMO, window=123_000, known=False)
+    warned = [
+        e.message for e in say_to(open_desk(tmp_path, [say("Yes.")], model=strange), "a", "b") if isinstance(e, Warned)
+    ]
+    assert len(warned) == 1
+    assert "a window of 123,000 tokens" in warned[0]
+    assert not [e for e in say_to(open_desk(tmp_path, [say("Yes.")]), "a") if isinstance(e, Warned)]
