@@ -67,13 +67,18 @@ class Account:
             estimator=self.talk.counts.rule.name,
         )
 
-    def context_report(self) -> Sequence[str]:
-        """The window drawn and the messages listed, as plain lines."""
+    def context_report(self, width: int = 79) -> Sequence[str]:
+        """The window drawn and the messages listed, as plain lines of about `width` characters."""
         talk, settings = self.talk, self.talk.room.settings
         limits = limits_of(self.model, settings)
         made = foresee(self.history, talk.counts, limits, settings, settings.policy, datetime.now(UTC))
         tools = talk.counts.overhead((), talk.manner.tools)
-        lines = show(talk.view(), talk.counts, limits, made, tools=tools).lines()
+        marks = {
+            "prunes from": prunes_from(limits, settings),
+            "compacts where it pays from": compacts_early_from(limits, settings),
+            "compacts at": compacts_from(limits, settings),
+        }
+        lines = show(talk.view(), talk.counts, limits, made, tools=tools, marks=marks).lines(width)
         health = f"Cache: {talk.health.hit_rate:.1%} of all input read from it. {talk.health.words()}".rstrip()
         return [*lines, "", talk.counts.words(), health]
 

@@ -119,3 +119,15 @@ def test_the_end_of_a_session_is_read_without_its_beginning(tmp_path: Path) -> N
     stage = talked(tmp_path, *(f"prompt {n}" for n in range(5)))
     assert [record.body.text for record in spoken.newest(stage.desk.journal, 2)] == ["prompt 4", "answer 5"]
     assert spoken.newest(stage.desk.journal, 0) == []
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_the_window_is_drawn_as_wide_as_the_terminal_with_the_marks_of_the_policy(tmp_path: Path, columns: int) -> None:
+    stage = talked(tmp_path, "hello")
+    stage.columns = columns
+    head, bar, ruler, marks, *_ = type_(stage, "/context")
+    assert "usable tokens" in head
+    assert len(bar) == min(columns - 1, 120)
+    assert ruler.count("^") == 3
+    assert marks.startswith(" ^ prunes from ")
+    assert "compacts at 70%" in marks

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from agentcli.context.limits import Limits
@@ -33,26 +34,30 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The window, divided. `cached` are the tokens at its beginning that the provider has in its cache, as last reported."""
+    """The window, divided. `cached` are the tokens at its beginning that the provider has in its cache, as last reported.
+
+    `marks` say what happens from which size on, in words and tokens; 0 for what does not happen.
+    """
 
     shares: Mapping[str, int]
     usable: int
     window: int
     cached: int
     rows: tuple[Row, ...]
+    marks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def used(self) -> int:
         """Tokens in use."""
         return sum(tokens for kind, tokens in self.shares.items() if kind != "free")
 
-    def lines(self, width: int = 80) -> list[str]:
+    def lines(self, width: int = 79) -> list[str]:
         """For people: a bar, a line for each kind, then the messages."""
         cells = max(20, width - 2)
         share = f"{self.used / self.usable:.0%}" if self.usable else "-"
         cached = min(cells, round(cells * self.cached / max(1, self.usable)))
         lines = [f"{self.used:,} of {self.usable:,} usable tokens ({share}); the window holds {self.window:,}."]
-        lines += [f"[{self._bar(cells)}]"]
+        lines += [f"[{self._bar(cells)}]", *self._ruler(cells)]
         lines += [f" {'=' * cached}{' ' if cached else ''}in the cache: {self.cached:,}"] if self.cached else []
         lines += [
             f"  {_SIGNS[kind]}  {kind:13}{tokens:>10,}  {tokens / max(1, self.usable):>6.1%}"
@@ -79,6 +84,15 @@ class Shown:
         whole = {"used": self.used, "usable": self.usable, "window": self.window, "cached": self.cached}
         return {**whole, "shares": dict(self.shares), "messages": rows}
 
+    def _ruler(self, cells: int) -> list[str]:
+        """Where under the bar something begins, and what."""
+        marks = {words: at for words, at in self.marks.items() if 0 < at <= self.usable}
+        places = {min(cells - 1, cells * at // self.usable) for at in marks.values()}
+        words = ", ".join(f"{words} {at / self.usable:.0%}" for words, at in marks.items())
+        return (
+            [" " + "".join("^" if n in places else " " for n in range(cells)).rstrip(), f" ^ {words}"] if marks else []
+        )
+
     def _bar(self, cells: int) -> str:
         total = max(self.usable, self.used, 1)
         drawn, at, bar = 0, 0, ""
@@ -99,6 +113,7 @@ def show(
     system: int = 0,
     tools: int = 0,
     cached: int | None = None,
+    marks: Mapping[str, int] = MappingProxyType({}),
 ) -> Shown:
     """The window as the next request would fill it. `system` and `tools` are tokens; what else the head holds counts as system."""
     system = max(system, counts.head - tools)
@@ -109,7 +124,7 @@ def show(
     shares["free"] = max(0, limits.usable - used)
     rows = tuple(_row(message, counts, plan) for message in view.messages)
     known = _cached(view) if cached is None else cached
-    return Shown(shares, limits.usable, limits.window, min(known, used), rows)
+    return Shown(shares, limits.usable, limits.window, min(known, used), rows, marks)
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:

@@ -14,6 +14,9 @@ from agentcli.ui.commands.stage import Stage
 from agentcli.ui.draw import Item
 from agentcli.ui.view import Choice
 
+WIDEST = 120
+"""Characters of the window's drawing: a longer bar tells no more."""
+
 
 async def compress(stage: Stage, focus: str) -> None:
     """Replace the older part of the conversation by a summary: /compress [--preview] [FOCUS]
@@ -46,7 +49,7 @@ async def prune(stage: Stage, argument: str) -> None:
 
 async def context(stage: Stage, _: str) -> None:
     """Show what fills the context window: /context"""
-    stage.say(*stage.desk.context_report())
+    stage.say(*stage.desk.context_report(min(stage.columns - 1, WIDEST)))
 
 
 async def pin(stage: Stage, number: str) -> None:
