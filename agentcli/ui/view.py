@@ -246,9 +246,12 @@ def _automatic(
     match event:
         case happened.CompactionStarted():
             return _doing(state, "Compressing")
-        case happened.CompactionEnded(_, status, _, before, after, why):
+        case happened.CompactionEnded(trigger, status, _, before, after, why):
             sizes = f"{before:,} → {after:,} tokens" if status == "compressed" else status.replace("_", " ")
-            return _doing(state.act(f"Compaction: {sizes}. {why}"), "Working")
+            words = f"Compaction: {sizes}. {why}" if status != "noop" else f"Nothing was compacted. {why}"
+            # What was asked for is told as well, but is none of what was done unasked.
+            told = state.add(Note("act", safe(words))) if trigger == "manual" else state.act(words)
+            return _doing(told, "Working")
         case happened.Pruned(calls, tokens, why):
             return state.act(f"Pruned {len(calls)} old outputs, {tokens:,} tokens. {why}")
         case happened.Retrying(attempt, delay, reason):
