@@ -330,10 +330,10 @@ class Program(Ground):
 
 
 NO_KEY = """\
-No API key is set, so there is no model to talk to. Set one of these and start again:
-  export ANTHROPIC_API_KEY=…      for Claude     (console.anthropic.com)
-  export GEMINI_API_KEY=…         for Gemini     (aistudio.google.com)
-  export ANTHROPIC_BASE_URL=…     for a local server that speaks the Anthropic format (Ollama, llama.cpp, vLLM)
+No API key is set, so there is no model to talk to. Set one and start again:
+  export ANTHROPIC_API_KEY=…    for Claude (console.anthropic.com)
+  export GEMINI_API_KEY=…       for Gemini (aistudio.google.com)
+  export ANTHROPIC_BASE_URL=…   for a local server (Ollama, llama.cpp, vLLM)
 Or see it work without any key: agentcli demo"""
 
 

@@ -35,8 +35,9 @@ class Asking:
         answers: list[str] = []
         async with self.turn:
             self._bell("agentcli asks a question")
-            for question in questions:
-                answer = await self._question(question)
+            for number, question in enumerate(questions, 1):
+                place = f" ({number} of {len(questions)})" if len(questions) > 1 else ""
+                answer = await self._question(question, place)
                 if answer is None:
                     return None
                 answers.append(answer)
@@ -133,9 +134,9 @@ class Asking:
             self._editor.focus(False)
             self._editor.repaint()
 
-    async def _question(self, question: Question) -> str | None:
+    async def _question(self, question: Question, place: str) -> str | None:
         offered = [Choice(safe(choice.label), safe(choice.description)) for choice in question.choices]
-        title = safe(f"{question.header}: {question.question}" if question.header else question.question)
+        title = safe(f"{question.header}: {question.question}" if question.header else question.question) + place
         if not offered:
             return await self._free(title)
         hint = "space marks · Enter takes the marked" if question.multiple else "a digit, or Enter · Esc declines"
@@ -143,9 +144,11 @@ class Asking:
         match await self.show(dialog, drop=True):
             case Picked(index, marked):
                 chosen = sorted(marked) if question.multiple and marked else [index]
-                if len(offered) in chosen:
-                    return await self._free(title)
-                return ", ".join(question.choices[n].label for n in chosen)
+                labels = [question.choices[n].label for n in chosen if n < len(offered)]
+                if len(offered) not in chosen:
+                    return ", ".join(labels)
+                own = await self._free(title)
+                return None if own is None else ", ".join(filter(None, [*labels, own]))
             case Cancelled(hard=True):
                 self._stop()
                 return None

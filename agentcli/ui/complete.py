@@ -84,11 +84,12 @@ class Completion:
 
     def _file(self, typed: str) -> Menu:
         found = self.files.find(typed)
-        if typed in found.paths:
+        inside = typed.endswith("/")
+        if typed in found.paths and not inside:
             return Menu()
-        return Menu(
-            tuple(Item(mention.of(path)) for path in found.paths), len(typed) + 1, first=True, more=not found.whole
-        )
+        items = tuple(Item(mention.of(path)) for path in found.paths if path != typed)
+        # A folder is complete: Enter sends it, and what is in it can be chosen all the same.
+        return Menu(items, len(typed) + 1, first=not (inside and typed in found.paths), more=not found.whole)
 
 
 @dataclass(slots=True)

@@ -147,7 +147,7 @@ class Repl:
 
     async def _shell(self, command: str, shared: bool) -> None:
         console = self._console
-        console.screen.print(Said(safe(f"! {command}")))
+        console.screen.print(Said(safe(f"{'!' if shared else '!!'} {command}")))
         with console.screen.working("Running"):
             console.interrupt.clear()
             ran = await shell.run(command, console.desk.cwd, lambda _: None, console.interrupt)

@@ -245,6 +245,10 @@ class Terminal:
             body = [theme.paint("warn", row) for line in found for row in wrap("  " + safe(line), console.columns - 2)]
             if await console.confirm("Do you trust this folder? Until you do, these are not loaded:", body):
                 console.move_to(console.host.trust(console.desk))
+            else:
+                console.say(
+                    "None of it is loaded. `agentcli --trust` loads it for one run; you are asked again next time."
+                )
         for prompt in prompts:
             self.submit(prompt)
 

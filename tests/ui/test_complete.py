@@ -67,3 +67,11 @@ def test_a_menu_of_files_says_when_more_may_come(tmp_path: Path) -> None:
     (tmp_path / "a.py").touch()
     assert Completion(COMMANDS, Files(tmp_path))("@a").more
     assert not completion(tmp_path)("@a").more
+
+
+def test_in_a_folder_that_was_chosen_what_is_in_it_can_be_chosen_and_enter_sends(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "a.py").touch()
+    menu = completion(tmp_path)("@lib/")
+    assert [item.label for item in menu.items] == ["@lib/a.py"]
+    assert not menu.first

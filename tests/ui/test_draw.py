@@ -10,7 +10,7 @@ from agentcli.core.record import TodoItem
 from agentcli.ui.blocks import Block, Blocks
 from agentcli.ui.cells import clip, fit, width, wrap
 from agentcli.ui.diff import lines as diff_lines
-from agentcli.ui.draw import Edit, Item, Size, draw, recent, rows_of, status_line, tail
+from agentcli.ui.draw import Edit, Item, Size, draw, input_lines, recent, rows_of, status_line, tail
 from agentcli.ui.look import Look
 from agentcli.ui.markdown import lines as markdown
 from agentcli.ui.scroll import render
@@ -163,3 +163,11 @@ def test_a_narrow_progress_line_keeps_how_to_interrupt() -> None:
     state = State(work=Work("Working", 0.0, 1000, 2000))
     line = draw(state, Edit(), Size(40, 15), Look(MUTE), [], 10.0).lines[0]
     assert line == "✻ Working… (10s · esc to interrupt)"
+
+
+def test_a_long_menu_says_how_much_more_there_is() -> None:
+    items = tuple(Item(f"/command{n}") for n in range(30))
+    lines, _ = input_lines(Edit("/", 1, items), Size(80, 24), PLAIN)
+    assert "… 22 more" in lines[-1]
+    lines, _ = input_lines(Edit("/", 1, items, 29), Size(80, 24), PLAIN)
+    assert "/command29" in lines[-1]
