@@ -15,6 +15,8 @@ Place = tuple[int, int]
 """Row and column, from 0."""
 
 _BEGIN, _END = "\x1b[?2026h\x1b[?25l\x1b[?7l", PAINTED
+ALIKE = 12
+"""Characters from which on two lines that begin with them are one line that changed."""
 _CONTINUES = "\u200d\ufe0e\ufe0f"
 _FOLDING_PROGRAMS = frozenset(
     {"iTerm.app", "Apple_Terminal", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "WarpTerminal", "rio"}
@@ -63,24 +65,34 @@ class Painter:
         """The lines that can still change."""
         return self._live
 
-    def paint(self, commit: Sequence[str], live: Sequence[str], cursor: Place) -> None:
-        """Print `commit` for good above `live`, and put the cursor at `cursor`, counted from the first live line."""
-        new = [*commit, *live]
-        if not commit and new == self._live and cursor == self._cursor:
+    def paint(self, commit: Sequence[str], live: Sequence[str], cursor: Place, height: int = 0) -> None:
+        """Print `commit` for good above `live`, and put the cursor at `cursor`, counted from the first live line.
+
+        `height` are the terminal's rows, where known.
+        """
+        old, new = self._live, [*commit, *live]
+        if not commit and new == old and cursor == self._cursor:
             return
         row, parts = self._cursor[0], []
+        kept, more = _stays(old, new), len(new) - len(old)
+        top = min(len(old), len(new)) - kept
+        # What stands lowest is pushed down or pulled up rather than written again. The screen must hold all that is pushed.
+        shifts = bool(kept and more) and more + kept <= max(height - 1, len(old), len(live))
         for n, line in enumerate(new):
-            old = self._live[n] if n < len(self._live) else None
-            if old == line:
+            if shifts and n == top:
+                parts.append(_move(row, top, len(old)) + _shift(more, kept))
+                old = [*old[:top], *[""] * more, *old[len(old) - kept :]]
+                row = top
+            before = old[n] if n < len(old) else None
+            if before == line:
                 continue
-            parts.append(_move(row, n, len(self._live)))
-            parts.append(_change(old, line))
+            parts.append(_move(row, n, len(old)) + _change(before, line))
             row = n
-        if len(self._live) > len(new):
-            parts.append(_move(row, len(new), len(self._live)) + "\r\x1b[J")
+        if len(old) > len(new):
+            parts.append(_move(row, len(new), len(old)) + "\r\x1b[J")
             row = len(new)
         at = len(commit) + cursor[0]
-        parts.append(_move(row, at, max(len(self._live), len(new))) + f"\r\x1b[{cursor[1]}C" * bool(cursor[1]))
+        parts.append(_move(row, at, max(len(old), len(new))) + f"\r\x1b[{cursor[1]}C" * bool(cursor[1]))
         self._write(_BEGIN + "".join(parts) + ("" if cursor[1] else "\r") + _END)
         self._live, self._cursor = list(live), cursor
 
@@ -133,20 +145,51 @@ def _move(row: int, to: int, height: int) -> str:
     return "\r\n" * (to - row)
 
 
+def _stays(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many of the lowest lines are the same in both, or begin alike."""
+    pairs = zip(reversed(old), reversed(new), strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b and _same(a, b) < ALIKE), min(len(old), len(new)))
+
+
+def _shift(more: int, kept: int) -> str:
+    """From the first of the `kept` lowest lines: push them down by so many rows, or pull them up."""
+    if more < 0:
+        return f"\x1b[{-more}M"
+    down = f"\x1b[{kept - 1}B" if kept > 1 else ""
+    return down + "\r\n" * more + f"\x1b[{more + kept - 1}A\x1b[{more}L"
+
+
 def _change(old: str | None, new: str) -> str:
+    """From one line to another, the cursor being somewhere in its row: what they begin with is left alone."""
     if not old:
         return "\r" + new
-    if _grew(old, new):
-        # A carriage return first: where a full row left the cursor is not the same in all terminals.
-        return f"\r\x1b[{width(old)}C{new[len(old) :]}"
-    erase = "\x1b[K" if width(new) < width(old) or not certain(new) or not certain(old) else ""
-    # Erased first: after a line that fills the row, an erase would take its last cell.
-    return f"\r{erase}{new}"
+    kept = _same(old, new)
+    begun = new[:kept]
+    certainly = certain(new[kept:]) and certain(old[kept:])
+    erase = "" if certainly and width(new) >= width(old) else "\x1b[K"
+    # A carriage return first: where a full row left the cursor is not the same in all terminals. And erased first: after a line
+    # that fills the row, an erase would take its last cell.
+    column = width(begun)
+    return "\r" + (f"\x1b[{column}C" if column else "") + erase + _in_force(begun) + new[kept:]
 
 
-def _grew(old: str, new: str) -> bool:
-    if not new.startswith(old) or not certain(old) or new[len(old)] in _CONTINUES:
-        return False
-    # Whatever began in the old line has ended there: its last sequence is a reset.
-    last = old.rfind("\x1b")
-    return (last < 0 or old.startswith(RESET, last)) and certain(new[len(old)])
+def _same(old: str, new: str) -> int:
+    """How many characters of the new line need not be written again: whole letters and sequences, of a width that is certain."""
+    kept = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    if not certain(new[:kept]):
+        return 0
+    while kept and any(line[kept : kept + 1] and _joins(line[kept]) for line in (old, new)):
+        kept -= 1
+    last = new.rfind("\x1b", 0, kept)
+    if last >= 0 and not ((whole := ESCAPE.match(new, last)) and whole.end() <= kept):
+        kept = last
+    return 0 if "\x1b]" in _in_force(new[:kept]) else kept
+
+
+def _in_force(begun: str) -> str:
+    """The sequences that hold at the end of this beginning of a line."""
+    return "".join(ESCAPE.findall(begun, begun.rfind(RESET) + 1))
+
+
+def _joins(char: str) -> bool:
+    return not char.isascii() and (char in _CONTINUES or width(char) == 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from zlib import crc32
 
 from agentcli.ui.cells import NO_LINK, RESET, breaks, width
@@ -27,7 +28,8 @@ Row = list[Run]
 
 def written(row: Iterable[Run]) -> str:
     """The runs as text with escape sequences; none of them reaches past the line."""
-    return "".join(_written(run) for run in row if run.text)
+    same = groupby((run for run in row if run.text), lambda run: (run.sgr, run.link))
+    return "".join(_written(Run("".join(run.text for run in runs), *look)) for look, runs in same)
 
 
 def size(row: Iterable[Run]) -> int:

@@ -201,7 +201,7 @@ class Screen:
         if not self.here.is_set():
             return
         live = self._live(size)
-        self.painter.paint(lines, live.lines, live.cursor)
+        self.painter.paint(lines, live.lines, live.cursor, size.rows)
 
     def _live(self, size: Size) -> Live:
         return draw(self.state, self.edit(), size, self.look, self._unfinished, time.monotonic())

@@ -50,8 +50,10 @@ def _type(terminal: Terminal) -> list[float]:
     spent: list[float] = []
     began = len(terminal.raw)
     while b"all done" not in terminal.raw[began:]:
-        letter = LETTERS[len(spent) % len(LETTERS)]
-        if letter == LETTERS[0] and spent:
+        line, place = divmod(len(spent), len(LETTERS))
+        # Each line begins with another letter: what stands there already is not written again.
+        letter = LETTERS[(line + place) % len(LETTERS)]
+        if place == 0 and line:
             terminal.send("\x15")
             terminal.settle(0.0, 0.1)
         terminal.send(letter)

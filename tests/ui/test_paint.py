@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyte
 import pytest
 from hypothesis import given, settings
@@ -19,6 +21,10 @@ WORDS = st.sampled_from(
         "xx日",
         "\x1b[31mred\x1b[0m",
         "\x1b[1mbold\x1b[0m tail",
+        "\x1b[1mbolder\x1b[0m",
+        "\x1b[1;31mbold\x1b[0m",
+        "e\u0301",
+        "e",
         "y" * COLUMNS,
         "日" * (COLUMNS // 2),
         "\x1b]8;id=1;https://x.org/\x1b\\\x1b[4mlink\x1b]8;;\x1b\\\x1b[0m",
@@ -32,6 +38,16 @@ def plain(line: str) -> str:
     screen = pyte.Screen(COLUMNS * 2, 1)
     pyte.Stream(screen).feed(line)
     return screen.display[0].rstrip()
+
+
+def styled(line: str) -> list[tuple[str, bool, str]]:
+    screen = pyte.Screen(COLUMNS, 1)
+    pyte.Stream(screen).feed(line)
+    return cells(screen.buffer[0])
+
+
+def cells(row: Mapping[int, pyte.screens.Char]) -> list[tuple[str, bool, str]]:
+    return [(row[n].data, row[n].bold, row[n].fg) for n in range(COLUMNS)]
 
 
 def shown(screen: pyte.HistoryScreen) -> list[str]:
@@ -51,12 +67,40 @@ def test_the_scrollback_holds_every_committed_line_once_and_the_live_ones_below(
     painter = Painter(pyte.Stream(screen).feed)
     committed: list[str] = []
     for commit, live in frames:
-        painter.paint(commit, live, (len(live) - 1, 0))
+        painter.paint(commit, live, (len(live) - 1, 0), ROWS)
         committed += commit
         expected = [plain(line) for line in [*committed, *live]]
         while expected and not expected[-1]:
             expected.pop()
         assert shown(screen) == expected
+
+
+@given(LINE, LINE)
+@settings(deadline=None)
+def test_a_line_that_is_mended_looks_as_if_it_had_been_written_anew(old: str, new: str) -> None:
+    screen = pyte.Screen(COLUMNS, ROWS)
+    painter = Painter(pyte.Stream(screen).feed)
+    painter.paint([], [old, ""], (1, 0))
+    painter.paint([], [new, ""], (1, 0))
+    assert cells(screen.buffer[0]) == styled(new)
+
+
+def test_what_stands_lowest_is_pushed_down_and_not_written_again() -> None:
+    written: list[str] = []
+    painter = Painter(written.append)
+    painter.paint([], ["tail", "Working (1s, 5 tokens)", "status", "> "], (3, 2), ROWS)
+    painter.paint(["done"], ["tail", "Working (1s, 7 tokens)", "status", "> "], (3, 2), ROWS)
+    painter.paint([], ["Working (1s, 7 tokens)", "status", "> "], (2, 2), ROWS)
+    assert not any("status" in text or "Working" in text for text in written[1:])
+
+
+def test_only_what_changed_in_a_line_is_written() -> None:
+    written: list[str] = []
+    painter = Painter(written.append)
+    painter.paint([], ["\x1b[36mWorking (5s, 99 tokens)\x1b[0m", "> "], (1, 2))
+    painter.paint([], ["\x1b[36mWorking (5s, 101 tokens)\x1b[0m", "> "], (1, 2))
+    assert "Working" not in written[-1]
+    assert "\x1b[36m101 tokens)\x1b[0m" in written[-1]
 
 
 @given(st.lists(FRAME, min_size=1, max_size=6), st.data())
