@@ -15,7 +15,7 @@ from agentcli.context.policies import plan
 from agentcli.context.prune import Pressure, plan_prune
 from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import ContextError
-from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, UsageReported
+from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Compaction, Trigger
@@ -35,7 +35,7 @@ class Room:
         self._calls_left = settings.max_summary_calls
 
     def new_turn(self) -> None:
-        """The user has said something: summaries may be asked for again."""
+        """The user has said something, or asks for a summary: as many calls as for a turn may be made again."""
         self._calls_left = self.settings.max_summary_calls
 
     async def make(self, talk: Talk, interrupt: asyncio.Event, *, boundary: bool) -> AsyncIterator[Event]:
@@ -70,8 +70,11 @@ class Room:
         """Summarise what the policy chooses. Ends with a CompactionEnded."""
         # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
         from agentcli.agent.compact import compact
+        from agentcli.agent.summaries.secretary import Metered
 
-        summariser = self._summariser(talk.model.spec)
+        summariser = Metered(self._summariser(talk.model.spec))
+        if trigger == "manual":
+            self.new_turn()
         async for event in compact(
             talk.journal,
             summariser,
@@ -89,9 +92,8 @@ class Room:
             may_call=lambda: talk.objection(summariser.spec),
             cwd=str(talk.kit.work.cwd),
         ):
-            if isinstance(event, UsageReported):
-                self._calls_left -= 1
             if isinstance(event, CompactionEnded):
+                self._calls_left -= summariser.asked
                 self._learn(event, talk)
             yield event
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -181,3 +182,20 @@ def test_what_is_assumed_of_a_model_in_no_table_is_said_once(tmp_path: Path) -> 
     assert len(warned) == 1
     assert "a window of 123,000 tokens" in warned[0]
     assert not [e for e in say_to(open_desk(tmp_path, [say("Yes.")]), "a") if isinstance(e, Warned)]
+
+
+def test_a_summary_call_that_fails_is_one_of_those_a_turn_may_make(tmp_path: Path) -> None:
+    desk = grown(tmp_path, down := Down(), max_summary_calls=1)
+    say_to(desk, "And now?")
+    assert down.asked == 1
+
+    async def drained(events: AsyncIterator[Event]) -> list[Event]:
+        return [event async for event in events]
+
+    [ended] = tries(asyncio.run(drained(desk.talk.overflow(asyncio.Event()))))
+    assert "no summary call is left for this turn" in ended.why
+    assert down.asked == 1
+    desk.uncompress()
+    [ended] = tries(asyncio.run(drained(desk.compress("", asyncio.Event()))))
+    assert "The server is on fire." in ended.why, "who asks by hand may ask again"
+    assert down.asked == 2

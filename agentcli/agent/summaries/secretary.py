@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 from agentcli.agent.draft import Draft
@@ -12,7 +12,7 @@ from agentcli.context.settings import SnapshotSettings
 from agentcli.core.errors import AgentError, ModelError
 from agentcli.core.event import Event, Retrying, UsageReported
 from agentcli.core.message import Text, Usage
-from agentcli.core.model import Model, ModelSpec, Request, Turn
+from agentcli.core.model import Model, ModelSpec, Request, Step, Turn
 
 _DEFAULT = SnapshotSettings()
 
@@ -23,6 +23,28 @@ class Interrupted(Exception):
 
 class Unusable(AgentError):
     """The summariser's replies cannot be used, and no call is left to ask again."""
+
+
+@dataclass(slots=True)
+class Metered:
+    """A model that counts the requests made of it, those that failed included."""
+
+    model: Model
+    asked: int = 0
+
+    @property
+    def spec(self) -> ModelSpec:
+        """What is known about the model."""
+        return self.model.spec
+
+    def stream(self, request: Request) -> AsyncIterator[Step]:
+        """See `Model.stream`."""
+        self.asked += 1
+        return self.model.stream(request)
+
+    async def count(self, request: Request) -> int | None:
+        """See `Model.count`."""
+        return await self.model.count(request)
 
 
 @dataclass(slots=True)
