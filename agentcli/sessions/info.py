@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agentcli.core.codec import usage_from_json, usage_to_json
 from agentcli.core.fields import items, number, table, text, whole
 from agentcli.core.message import File, Message, ToolResult, Usage
-from agentcli.core.record import SCHEMA, Compaction, Failure, Record, Settings, Title
+from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, Record, Settings, Title
 
 TITLE_LENGTH = 60
 """Characters of the first prompt that make a title."""
@@ -38,7 +38,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Lines added and deleted, and how many different files were changed, by the session's tools."""
+    """Lines added and deleted by the session's edits, and how many different files they and its commands changed."""
 
     additions: int = 0
     deletions: int = 0
@@ -97,6 +97,9 @@ def _noted(info: Info, record: Record, head: str) -> Info:
             return _spent(replace(info, model=model), message.usage or Usage(), message.cost)
         case ToolResult(metadata=metadata):
             return _changed(info, metadata)
+        case Checkpoint(data) if data.get("cause") == "command":
+            sides = (data.get("before"), data.get("after"))
+            return _touched(info, [path for side in sides if isinstance(side, dict) for path in side])
         case Compaction(usage=usage, cost=cost):
             return _spent(replace(info, time=replace(times, compacting=record.time)), usage, cost)
         case Failure(usage=usage, cost=cost):
@@ -210,13 +213,20 @@ def _changed(info: Info, metadata: Mapping[str, Any]) -> Info:
     path = metadata.get("path")
     if not (additions or deletions or metadata.get("created")):
         return info
-    summary = info.summary
-    new = isinstance(path, str) and path not in info.touched and len(info.touched) < FILES_REMEMBERED
-    return replace(
-        info,
-        summary=Summary(summary.additions + additions, summary.deletions + deletions, summary.files + new),
-        touched=(*info.touched, str(path)) if new else info.touched,
+    summary = replace(
+        info.summary, additions=info.summary.additions + additions, deletions=info.summary.deletions + deletions
     )
+    return _touched(replace(info, summary=summary), [path] if isinstance(path, str) else [])
+
+
+def _touched(info: Info, paths: Iterable[str]) -> Info:
+    """With each of these files counted once, as long as it can be remembered which were."""
+    new = [path for path in dict.fromkeys(paths) if path not in info.touched]
+    new = new[: max(0, FILES_REMEMBERED - len(info.touched))]
+    if not new:
+        return info
+    summary = replace(info.summary, files=info.summary.files + len(new))
+    return replace(info, summary=summary, touched=(*info.touched, *new))
 
 
 def _count(value: Any) -> int:

@@ -11,7 +11,7 @@ from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.sessions.disks import Hasty
-from tests.sessions.said import reply, user
+from tests.sessions.said import reply, result, user
 
 
 @pytest.fixture
@@ -112,3 +112,17 @@ def test_a_session_in_memory_can_undo_too(code: Path, store: Store, tmp_path: Pa
     changes.undo()
     assert (code / "a.py").read_text() == "a = 1\n"
     assert changes.uncovered() == {}
+
+
+def test_files_that_commands_changed_count_in_the_summary_once(store: Store, session: Session, code: Path) -> None:
+    changes = changes_of(store, session, code)
+    for text in ("a = 2\n", "a = 3\n"):
+        with changes.command(["call"]):
+            (code / "a.py").write_text(text)
+            (code / "b.py").write_text(text)
+    session.append(result("edit", additions=1, path=str(code / "a.py")))
+    assert (session.info.summary.files, session.info.summary.additions) == (2, 1)
+    changes.undo()
+    assert session.info.summary.files == 2
+    (session.folder / "session.json").unlink()
+    assert store.find(session.id).summary == session.info.summary
