@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +20,7 @@ from agentcli.sessions.opening import encode_origin, retrace
 from agentcli.sessions.records import Shelf, digest, file_name
 
 INCOMING = ".incoming-"
+_STRAY = 86_400.0  # seconds after which nobody builds a session any more
 
 
 @contextmanager
@@ -41,13 +43,24 @@ def arriving(target: Path, disk: Disk) -> Iterator[Path]:
         raise StoreError(f"Session {target.name} cannot be written: {reason(error)}.") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+    remove_strays(target.parent)
+
+
+def remove_strays(project: Path) -> None:
+    """Remove what is left of forks and imports whose process died while they were built."""
+    import shutil
+
+    for folder in project.glob(f"{INCOMING}*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_mtime < time.time() - _STRAY:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def chain(said: Iterable[tuple[str, Body]]) -> Iterator[tuple[Record, bytes]]:
     """Records numbered from 1, with the given times, and their bytes."""
     head = ""
-    for seq, (time, body) in enumerate(said, 1):
-        record = Record(seq, new_id(), time, head, body)
+    for seq, (when, body) in enumerate(said, 1):
+        record = Record(seq, new_id(), when, head, body)
         data = encode(record)
         head = digest(data)
         yield record, data

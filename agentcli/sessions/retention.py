@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 from agentcli.core.errors import StoreError
 from agentcli.sessions.info import Info
 from agentcli.sessions.objects import sweep_pool
-from agentcli.sessions.place import INCOMING
+from agentcli.sessions.place import remove_strays
 from agentcli.sessions.store import POOL, Store
 
 _DAY = 86_400.0
@@ -49,16 +48,14 @@ class Swept:
 
 def sweep(store: Store, retention: Retention, now: datetime | None = None) -> Swept:
     """Move what is too old, too many or too large to the trash, oldest first; then empty the trash of what is old there."""
-    import shutil
-
     trashed = []
     for info in superfluous(store, retention, now):
         with contextlib.suppress(StoreError):  # opened meanwhile, or the disk refuses: it stays
             store.delete(info)
             trashed.append(info)
     removed = store.trash.empty(retention.trash_days * _DAY) if retention.trash_days else ()
-    for stray in _never_arrived(store.root):
-        shutil.rmtree(stray, ignore_errors=True)
+    for project in store.root.glob("*"):
+        remove_strays(project)
     freed = sum(sweep_pool(pool) for pool in store.root.glob(f"*/{POOL}")) if removed else 0
     return Swept(tuple(trashed), tuple(removed), freed)
 
@@ -104,11 +101,3 @@ def _too_old(info: Info, retention: Retention, now: datetime) -> bool:
     except ValueError:
         return False
     return (now - written.astimezone(UTC)).total_seconds() > retention.days * _DAY
-
-
-def _never_arrived(root: Path) -> Iterator[Path]:
-    """Forks and imports whose process died while they were built."""
-    for folder in root.glob(f"*/{INCOMING}*"):
-        with contextlib.suppress(OSError):
-            if folder.stat().st_mtime < time.time() - _DAY:
-                yield folder

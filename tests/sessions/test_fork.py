@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from agentcli.core.codec import Damaged
 from agentcli.core.errors import InputError
 from agentcli.core.record import Title
 from agentcli.sessions.info import Info, Parent
+from agentcli.sessions.place import INCOMING
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.sessions.tree import branches
@@ -131,3 +133,14 @@ def test_a_session_from_outside_that_is_damaged_leaves_nothing(store: Store, tmp
         store.place(tmp_path, raw=[b"no record"])
     assert store.list() == []
     assert list(store.root.rglob("*.json")) == []
+
+
+def test_what_is_left_of_a_fork_whose_process_died_goes_with_the_next_one(store: Store, session: Session) -> None:
+    project = session.folder.parent
+    fresh, stray = project / f"{INCOMING}1", project / f"{INCOMING}2"
+    for folder in (fresh, stray):
+        (folder / "records").mkdir(parents=True)
+    os.utime(stray, (1, 1))
+    store.fork(session.info)
+    assert fresh.exists()  # somebody may be at work on it
+    assert not stray.exists()

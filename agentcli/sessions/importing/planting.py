@@ -17,6 +17,7 @@ from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import Info, Times, encode_info, note
 from agentcli.sessions.opening import encode_origin
+from agentcli.sessions.place import INCOMING, remove_strays
 from agentcli.sessions.project import project_id
 from agentcli.sessions.records import Shelf, digest, file_name
 
@@ -32,7 +33,7 @@ def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> I
     born = Times(created=imported.time or stamp())
     info = Info(new_id(), project_id(Path(directory)), directory, imported.parent, version=__version__, time=born)
     folder = root / info.project_id / info.id
-    draft = folder.with_name(f".{info.id}.importing")
+    draft = folder.with_name(f"{INCOMING}{info.id}")
     try:
         info = _write(draft, info, imported, disk)
         os.sync()
@@ -41,6 +42,7 @@ def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> I
     except OSError as error:
         shutil.rmtree(draft, ignore_errors=True)
         raise StoreError(f"The session could not be saved in {folder.parent}: {reason(error)}.") from error
+    remove_strays(folder.parent)
     return info
 
 
