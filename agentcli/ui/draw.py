@@ -285,6 +285,13 @@ def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, them
     return shown + "  " + theme.paint("dim", clip(detail, rest)) if detail and rest > 8 else shown
 
 
+def _whole_option(label: str, chosen: bool, columns: int, theme: Theme) -> list[str]:
+    """A choice on as many rows as it needs: what is chosen may be a rule, of which every letter counts."""
+    rows = wrap(label, max(columns - 5, 8))
+    shown = [f"{('❯ ' if chosen else '  ') if n == 0 else ' ' * 5}{row}" for n, row in enumerate(rows)]
+    return [theme.paint("accent", row) for row in shown] if chosen else shown
+
+
 def _dialog(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
     columns = size.columns - 1
     lines = [theme.paint("dim", "─" * columns), *(theme.paint("strong", row) for row in wrap(dialog.title, columns))]
@@ -303,9 +310,12 @@ def _dialog(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[
         label = f"{n + 1}. {tick}{choice.label}" if dialog.numbered else choice.label
         if n == dialog.chosen and dialog.entry is None:
             cursor = (len(lines), 0)
-        lines.append(_option(label, choice.detail, n == dialog.chosen, wide + len(tick), columns, theme))
+        if choice.detail or not dialog.numbered:
+            lines.append(_option(label, choice.detail, n == dialog.chosen, wide + len(tick), columns, theme))
+        else:
+            lines += _whole_option(label, n == dialog.chosen, columns, theme)
     if dialog.hint:
-        lines.append(theme.paint("dim", clip(dialog.hint, columns)))
+        lines += [theme.paint("dim", row) for row in wrap(dialog.hint, columns)]
     return lines, cursor
 
 

@@ -46,6 +46,8 @@ def preview(ask: Ask, changed: Mapping[str, Any] | None, columns: int, look: Loo
         return lines(Block(safe(plan), gap=False), columns, look)
     if ask.kind == "diff" and (change := ask.preview if changed is None else _change(now)):
         return ["  " + row for row in diff.lines(change, columns - 2, look.theme, named=ask.title)]
+    if ask.kind == "diff" and changed is None:
+        return [look.theme.paint("dim", "  (the file stays as it is)")]
     if ask.kind == "command":
         said = _described(ask)
         told = [look.theme.paint("dim", "  " + row) for row in wrap(said, columns - 2)] if said else []

@@ -171,3 +171,10 @@ def test_a_long_menu_says_how_much_more_there_is() -> None:
     assert "… 22 more" in lines[-1]
     lines, _ = input_lines(Edit("/", 1, items, 29), Size(80, 24), PLAIN)
     assert "/command29" in lines[-1]
+
+
+def test_the_rule_that_always_would_save_is_shown_to_its_last_letter() -> None:
+    rule = "Always: bash(git -C some/folder log --oneline --graph *)"
+    dialog = Dialog("Run this command?", choices=(Choice("Yes, once"), Choice(rule)))
+    live = draw(State(dialog=dialog), Edit(), Size(40, 15), Look(MUTE), [], 0.0)
+    assert "".join(live.lines).replace(" ", "").endswith(rule.replace(" ", ""))

@@ -70,6 +70,10 @@ def test_an_editor_neither_adds_nor_takes_the_last_newline() -> None:
     assert taken(EDIT, None, editable(EDIT, None), "x = 3\n")["new_string"] == "x = 3"
 
 
+def test_a_change_that_changes_nothing_says_so() -> None:
+    assert "stays as it is" in preview(EDIT, None, 80, LOOK)[0]
+
+
 def test_what_was_changed_is_shown_as_it_would_be_and_marked() -> None:
     changed = taken(EDIT, None, editable(EDIT, None), "x = 3")
     assert title(EDIT, changed, LOOK).endswith("(changed by you)")
