@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agentcli.agent.hooks import Hooks
 from agentcli.context.ahead import due_prune
 from agentcli.context.limits import Limits, limits_of
+from agentcli.context.marks import compacts_from
 from agentcli.context.policies import plan
 from agentcli.context.prune import Pressure, plan_prune
 from agentcli.context.settings import ContextSettings
@@ -48,7 +49,7 @@ class Room:
         if boundary or self.settings.policy != "opencode":
             for event in self._prune(talk, limits):
                 yield event
-        if talk.size() > limits.usable or limits.near_a_mark(talk.size(), self.settings.exact_count_margin):
+        if talk.size() > limits.usable or self._is_close(talk.size(), limits):
             await talk.count_exactly()
         due = plan(self.settings.policy, talk.view(), limits, talk.counts, self.settings)
         over = talk.size() > limits.usable
@@ -122,6 +123,11 @@ class Room:
         for block in talk.view().blocks:
             shares["pinned" if block.pinned else block.source] += counts.block(block)
         return shares
+
+    def _is_close(self, size: int, limits: Limits) -> bool:
+        """Whether an estimate is so close to where something happens that an exact count is worth asking for."""
+        margin, mark = self.settings.exact_count_margin, compacts_from(limits, self.settings)
+        return limits.near_a_mark(size, margin) or (mark > 0 and abs(size - mark) <= margin * limits.usable)
 
     def _prune(self, talk: Talk, limits: Limits) -> Iterator[Event]:
         settings, now = self.settings, datetime.now(UTC)

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.agent.desk import OpenDesk
 from agentcli.context.limits import limits_of
-from agentcli.context.settings import CacheSettings, ContextSettings, PruneSettings
+from agentcli.context.settings import CacheSettings, ContextSettings, GeminiSettings, PruneSettings
 from agentcli.core.errors import ContextError, ModelError
 from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded, Warned
 from agentcli.core.message import Message
@@ -93,6 +93,23 @@ def test_what_counts_as_a_milestone_of_the_cache_is_set(tmp_path: Path) -> None:
         say_to(desk, "Read it.", "And?", "And?")
         places.append(Breakpoint(2, 0) in seen[-1].breakpoints)
     assert places == [True, False]
+
+
+def test_close_to_the_mark_of_another_policy_it_is_asked_too(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    class Counting(Scripted):
+        async def count(self, request: Request) -> int | None:
+            asked.append(1)
+            return 100
+
+    for limit, times in ((4_000, 1), (400_000, 0)):
+        asked.clear()
+        rules = GeminiSettings(limit=limit)
+        desk = open_desk(tmp_path, [], context=ContextSettings(policy="gemini", gemini=rules))
+        desk.talk.model = Counting(DEMO, [say("one")])
+        say_to(desk, "go")
+        assert len(asked) == times, "the prompt has some two thousand tokens"
 
 
 # A compaction below the marks, which only its price speaks for
