@@ -176,9 +176,7 @@ class _Lens:
 
     def reply(self, record: Record, message: Message) -> ViewMessage:
         pinned = record.seq in self.history.pins
-        parts = message.parts
-        if record.seq < self.thinking_from:
-            parts = tuple(part for part in parts if not isinstance(part, Thinking))
+        parts = (message.without_thoughts() if record.seq < self.thinking_from else message).parts
         blocks = tuple([Block(part, record.seq, 2, "assistant", record.time, pinned=pinned) for part in parts])
         cut = message.stop in ("interrupted", "error", None)
         return ViewMessage(

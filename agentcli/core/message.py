@@ -27,6 +27,8 @@ Source = Literal[
 
 Meta = Mapping[str, Any]
 """What a provider wants back unchanged, keyed by the provider's kind (`anthropic`, `google`); opaque to all others."""
+SIGNATURE = "thought_signature"
+"""What a provider that signs its words and calls keeps the signature under, in its own part of a Meta."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,20 @@ class Message:
         """The tools that this message asks for, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
+    def without_thoughts(self) -> Message:
+        """The same message without its thoughts, and without the signatures that they left on its words and calls."""
+        return self.with_parts(tuple(_unsigned(part) for part in self.parts if not isinstance(part, Thinking)))
+
     def with_parts(self, parts: tuple[Part, ...]) -> Message:
         """The same message saying something else."""
         return replace(self, parts=parts)
+
+
+def _unsigned(part: Part) -> Part:
+    if not (part.meta and any(isinstance(own, Mapping) and SIGNATURE in own for own in part.meta.values())):
+        return part
+    left = {
+        kind: {name: value for name, value in own.items() if name != SIGNATURE} if isinstance(own, Mapping) else own
+        for kind, own in part.meta.items()
+    }
+    return replace(part, meta={kind: own for kind, own in left.items() if own} or None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from agentcli.core.errors import ModelError
@@ -11,6 +12,8 @@ from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Step, Stopped, UsageSeen
 from agentcli.providers.anthropic_request import KIND
+from agentcli.providers.calls import can_run
+from agentcli.providers.counts import tokens
 from agentcli.providers.ids import Ids
 
 Json = dict[str, Any]
@@ -28,6 +31,20 @@ _CUT_SHORT: tuple[Stop, ...] = ("max_tokens", "context_exceeded")
 _KEPT_WITH_CALL = ("caller", "toolset_name")
 
 
+@dataclass(slots=True)
+class _Block:
+    """A block that is being streamed: as it began, what has come since, and its place among the parts that are held back."""
+
+    begun: Json
+    pieces: list[str] = field(default_factory=list)
+    signature: str = ""
+    place: int | None = None
+
+    @property
+    def kind(self) -> str:
+        return str(self.begun["type"])
+
+
 class Reply:
     """One streamed reply: `read` each event's JSON, then `end`.
 
@@ -37,9 +54,7 @@ class Reply:
 
     def __init__(self, ids: Ids | None = None) -> None:
         self._ids = ids or Ids()
-        self._block: Json = {}
-        self._pieces: list[str] = []
-        self._signature = ""
+        self._open: dict[int, _Block] = {}
         self._held: list[Part | None] = []
         self._calls = False
         self._usage: Json = {}
@@ -52,15 +67,17 @@ class Reply:
             case "message_start":
                 yield from self._count(event["message"].get("usage"))
             case "content_block_start":
-                yield from self._start(event["content_block"])
+                yield from self._start(_index(event), event["content_block"])
             case "content_block_delta":
-                yield from self._add(event["delta"])
+                yield from self._add(self._block(event), event["delta"])
             case "content_block_stop":
-                yield from self._finish()
+                yield from self._finish(self._block(event))
+                del self._open[_index(event)]
             case "message_delta":
                 delta = event["delta"]
-                self._stop = delta.get("stop_reason") or self._stop
-                self._detail = (delta.get("stop_details") or {}).get("category") or self._detail
+                self._stop = _text(delta.get("stop_reason") or self._stop)
+                details = delta.get("stop_details")
+                self._detail = str(details.get("category") or "") if isinstance(details, dict) else self._detail
                 yield from self._count(event.get("usage"))
             case _:
                 pass
@@ -74,6 +91,9 @@ class Reply:
         """What is left when the stream is over. Raises ModelError(cause="network") when it was cut."""
         if not self._stop:
             raise ModelError("The reply broke off before its end.", "network")
+        for block in self._open.values():
+            if block.kind != "tool_use":
+                yield from self._finish(block)
         stop = STOPS.get(self._stop, "error")
         if stop in _CUT_SHORT and self._held and (self._held[-1] is None or isinstance(self._held[-1], ToolCall)):
             self._held.pop()
@@ -85,85 +105,106 @@ class Reply:
         else:
             yield Stopped(stop, self._detail)
 
-    def _start(self, block: Json) -> Iterator[Step]:
-        self._block, self._pieces, self._signature = block, [], block.get("signature") or ""
-        match block["type"]:
+    def _block(self, event: Mapping[str, Any]) -> _Block:
+        block = self._open.get(_index(event))
+        if block is None:
+            raise ValueError("a block goes on that had not begun")
+        return block
+
+    def _start(self, index: int, begun: Json) -> Iterator[Step]:
+        if index in self._open:
+            raise ValueError("a block begins that had begun already")
+        block = self._open[index] = _Block(begun, signature=_text(begun.get("signature") or ""))
+        match block.kind:
             case "tool_use":
-                self._block = block | {"id": self._ids.fresh(block.get("id"))}
-                yield CallDelta(self._block["id"], block["name"], "")
-            case "text" | "thinking" if block.get(block["type"]):
-                yield from self._show(block[block["type"]])
+                block.begun = begun | {"id": self._ids.fresh(begun.get("id"))}
+                self._calls = True
+                yield CallDelta(block.begun["id"], str(begun["name"]), "")
+            case "text" | "thinking" if begun.get(block.kind):
+                yield from _show(block, begun[block.kind])
             case _:
                 pass
+        if self._calls:
+            # Its place; what never ends stays nothing, as the half of a call must.
+            block.place = len(self._held)
+            self._held.append(None)
 
-    def _add(self, delta: Json) -> Iterator[Step]:
+    def _add(self, block: _Block, delta: Json) -> Iterator[Step]:
         match delta["type"]:
             case "text_delta":
-                yield from self._show(delta["text"])
+                yield from _show(block, delta["text"])
             case "thinking_delta":
-                yield from self._show(delta["thinking"])
+                yield from _show(block, delta["thinking"])
             case "signature_delta":
-                self._signature = delta["signature"]
+                block.signature = _text(delta["signature"])
             case "input_json_delta":
-                self._pieces.append(delta["partial_json"])
-                if self._block.get("type") == "tool_use":
-                    yield CallDelta(self._block["id"], self._block["name"], delta["partial_json"])
+                block.pieces.append(_text(delta["partial_json"]))
+                if block.kind == "tool_use":
+                    yield CallDelta(block.begun["id"], str(block.begun["name"]), delta["partial_json"])
             case _:
                 pass
 
-    def _show(self, text: str) -> Iterator[Step]:
-        self._pieces.append(text)
-        match self._block.get("type"):
-            case "text":
-                yield TextDelta(text)
-            case "thinking":
-                yield ThinkingDelta(text)
-            case _:
-                pass
-
-    def _finish(self) -> Iterator[Step]:
-        if not self._block:
-            raise ValueError("a block ended that had not begun")
-        part = self._part()
-        is_call = self._block["type"] == "tool_use"
-        self._block = {}
-        self._calls = self._calls or is_call
-        if self._calls:
-            self._held.append(part)
+    def _finish(self, block: _Block) -> Iterator[Step]:
+        part = _part(block)
+        if block.place is not None:
+            self._held[block.place] = part
         elif part is not None:
             yield PartDone(part)
 
-    def _part(self) -> Part | None:
-        """The part that the finished block makes; None for a call whose input cannot be read."""
-        block, text = self._block, "".join(self._pieces)
-        match block["type"]:
-            case "text":
-                return Text(text)
-            case "thinking":
-                return Thinking(text, self._signature)
-            case "redacted_thinking":
-                return Thinking("", "", {KIND: block})
-            case "tool_use":
-                return _call(block, text)
-            case _:
-                return Text("", meta={KIND: block})
-
-    def _count(self, usage: Json | None) -> Iterator[Step]:
+    def _count(self, usage: Any) -> Iterator[Step]:
         """Counts are cumulative: a later one replaces an earlier one, a missing one leaves it."""
-        self._usage |= {name: value for name, value in (usage or {}).items() if value is not None}
+        if isinstance(usage, dict):
+            self._usage |= {name: value for name, value in usage.items() if value is not None}
         if self._usage:
             yield UsageSeen(to_usage(self._usage))
 
 
+def _index(event: Mapping[str, Any]) -> int:
+    return int(event.get("index") or 0)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text that is none")
+    return value
+
+
+def _show(block: _Block, text: Any) -> Iterator[Step]:
+    block.pieces.append(_text(text))
+    match block.kind:
+        case "text":
+            yield TextDelta(text)
+        case "thinking":
+            yield ThinkingDelta(text)
+        case _:
+            pass
+
+
+def _part(block: _Block) -> Part | None:
+    """The part that the finished block makes; None for a call whose input cannot be read."""
+    text = "".join(block.pieces)
+    match block.kind:
+        case "text":
+            return Text(text)
+        case "thinking":
+            return Thinking(text, block.signature)
+        case "redacted_thinking":
+            return Thinking("", "", {KIND: block.begun})
+        case "tool_use":
+            return _call(block.begun, text)
+        case _:
+            return Text("", meta={KIND: block.begun})
+
+
 def to_usage(raw: Mapping[str, Any]) -> Usage:
     """Usage as reported; this API counts what the cache read or wrote apart from the input."""
-    details = raw.get("output_tokens_details") or {}
+    details = raw.get("output_tokens_details")
     return Usage(
-        input=int(raw.get("input_tokens") or 0),
-        output=int(raw.get("output_tokens") or 0),
-        reasoning=int(details.get("thinking_tokens") or 0),
-        cache_read=int(raw.get("cache_read_input_tokens") or 0),
-        cache_write=int(raw.get("cache_creation_input_tokens") or 0),
+        input=tokens(raw.get("input_tokens")),
+        output=tokens(raw.get("output_tokens")),
+        reasoning=tokens(details.get("thinking_tokens")) if isinstance(details, dict) else 0,
+        cache_read=tokens(raw.get("cache_read_input_tokens")),
+        cache_write=tokens(raw.get("cache_creation_input_tokens")),
     )
 
 
@@ -173,7 +214,7 @@ def _call(block: Json, text: str) -> ToolCall | None:
         value = json.loads(text, parse_constant=_refuse) if text else block.get("input") or {}
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict) or not isinstance(block["name"], str):
+    if not can_run(block["name"], value):
         return None
     extra = {name: block[name] for name in _KEPT_WITH_CALL if block.get(name)}
     return ToolCall(block["id"], block["name"], value, {KIND: extra} if extra else None)

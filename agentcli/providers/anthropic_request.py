@@ -7,6 +7,7 @@ from typing import Any
 
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, ModelSpec, Request, ToolSchema, Turn
+from agentcli.providers.calls import wire_name
 from agentcli.providers.ids import wire_id
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.texts import attachment, sendable, sendable_json
@@ -96,7 +97,7 @@ def _block(part: Part | ToolResult, turn: Turn, model: ModelSpec) -> Json | None
             block: Json = {
                 "type": "tool_use",
                 "id": wire_id(call_id),
-                "name": name,
+                "name": wire_name(name),
                 "input": sendable_json(dict(arguments)),
             }
             return {**block, **(_own(meta, turn, model) or {})}

@@ -8,9 +8,11 @@ from typing import Any
 
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
-from agentcli.core.message import Meta, Part, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.message import SIGNATURE, Meta, Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Step, Stopped, UsageSeen
-from agentcli.providers.google_request import KIND, SIGNATURE
+from agentcli.providers.calls import can_run
+from agentcli.providers.counts import tokens
+from agentcli.providers.google_request import KIND
 from agentcli.providers.ids import Ids
 
 STOPS: Mapping[str, Stop] = {
@@ -103,7 +105,7 @@ class Reply:
     def _call(self, call: Any, meta: Meta | None) -> Iterator[Step]:
         self._calls = True
         arguments = {} if call.args is None else call.args
-        whole = isinstance(arguments, dict) and call.name and not call.will_continue and not call.partial_args
+        whole = can_run(call.name, arguments) and not call.will_continue and not call.partial_args
         call_id = self._ids.fresh(call.id)
         self._held.append(ToolCall(call_id, call.name, arguments, meta) if whole else None)
         yield CallDelta(call_id, call.name or "", "")
@@ -122,10 +124,10 @@ class Reply:
 
 def to_usage(raw: Any) -> Usage:
     """Usage as reported; this API counts cached tokens inside the prompt, and thoughts outside the candidates."""
-    cached = raw.cached_content_token_count or 0
-    thoughts = raw.thoughts_token_count or 0
-    prompt = (raw.prompt_token_count or 0) + (raw.tool_use_prompt_token_count or 0)
-    return Usage(max(0, prompt - cached), (raw.candidates_token_count or 0) + thoughts, thoughts, cached)
+    cached = tokens(raw.cached_content_token_count)
+    thoughts = tokens(raw.thoughts_token_count)
+    prompt = tokens(raw.prompt_token_count) + tokens(raw.tool_use_prompt_token_count)
+    return Usage(max(0, prompt - cached), tokens(raw.candidates_token_count) + thoughts, thoughts, cached)
 
 
 def _meta(part: Any) -> Meta | None:

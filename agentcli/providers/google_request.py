@@ -6,15 +6,15 @@ import base64
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.message import SIGNATURE, File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
+from agentcli.providers.calls import wire_name
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.texts import attachment, sendable, sendable_json
 
 Json = dict[str, Any]
 
 KIND = "google"
-SIGNATURE = "thought_signature"
 FOREIGN_CALL = b"skip_thought_signature_validator"
 """Stands in for the signature of a call that this provider did not make; documented for histories from elsewhere."""
 
@@ -140,7 +140,7 @@ def _part(part: Part | ToolResult, model: ModelSpec) -> Json | None:
         case File():
             return {"text": attachment(part)}
         case ToolCall(call_id, name, arguments):
-            return {"function_call": {"id": call_id, "name": name, "args": sendable_json(dict(arguments))}}
+            return {"function_call": {"id": call_id, "name": wire_name(name), "args": sendable_json(dict(arguments))}}
         case ToolResult():
             return {"function_response": _response(part, model)}
 
@@ -151,7 +151,7 @@ def _image(image: Image) -> Json:
 
 def _response(result: ToolResult, model: ModelSpec) -> Json:
     key = "error" if result.failed else "output"
-    response: Json = {"id": result.call_id, "name": result.name, "response": {key: sendable(result.output)}}
+    response: Json = {"id": result.call_id, "name": wire_name(result.name), "response": {key: sendable(result.output)}}
     if result.images and _takes_media(model):
         response["parts"] = [_image(image) for image in result.images]
     return response

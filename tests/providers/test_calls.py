@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentcli.providers.calls import DEEPEST, can_run, wire_name
+from agentcli.providers.counts import tokens
+
+
+def nested(levels: int) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for _ in range(levels):
+        given = {"a": [given]}
+    return given
+
+
+@pytest.mark.parametrize("name", ["", " ", None, 5, ["read"]])
+def test_a_call_without_a_name_cannot_run(name: Any) -> None:
+    assert can_run("read", {})
+    assert not can_run(name, {})
+
+
+@pytest.mark.parametrize("given", [None, [], "{}", 5, nested(DEEPEST), nested(100_000)])
+def test_an_input_that_is_no_object_or_too_deep_cannot_run(given: Any) -> None:
+    assert can_run("read", nested(50))
+    assert not can_run("read", given)
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [("read", "read"), ("mcp__a-b", "mcp__a-b"), ("a b/c", "a_b_c"), ("", "_"), ("9", "_9"), ("\u202e" * 99, "_" * 64)],
+)
+def test_a_made_up_name_goes_back_in_letters_that_are_taken(name: str, sent: str) -> None:
+    assert wire_name(name) == sent
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [(7, 7), ("12", 12), (1.5, 1), (None, 0), (-5, 0), ("many", 0), (float("inf"), 0), (float("nan"), 0), (10**30, 0), ([1], 0)],
+)  # fmt: skip
+def test_a_count_that_is_none_counts_nothing(value: Any, number: int) -> None:
+    assert tokens(value) == number
