@@ -42,6 +42,7 @@ class AnthropicModel:
         reply = Reply(used(request))
         with self._translated(reply):
             async with self._client.messages.with_streaming_response.create(**wire, stream=True) as response:
+                await self._refuse_other_kinds(response.http_response)
                 # The raw events cost a third of the SDK's typed ones and hide neither unknown kinds nor the true bytes of a block.
                 async for sse in self._sdk.AsyncStream.raw_events(response.http_response):
                     if sse.data:
@@ -67,6 +68,14 @@ class AnthropicModel:
         if "_client" in self.__dict__:
             await self._client.close()
 
+    async def _refuse_other_kinds(self, response: Any) -> None:
+        """Raise ModelError for an answer that says of itself that it is no stream: an error with a good status, or a page."""
+        kind = response.headers.get("content-type", "").lower()
+        if "json" in kind:
+            raise _in_json(await response.aread(), self._key)
+        if "html" in kind:
+            raise ModelError(f"{self._host} sent a web page instead of a reply. Check the base URL.", "bad_reply")
+
     def _read(self, reply: Reply, data: str) -> Iterator[Step]:
         try:
             event = json.loads(data)
@@ -74,6 +83,8 @@ class AnthropicModel:
                 raise from_event(event, self._key)
             yield from reply.read(event)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            if reply.stopped:  # such as the farewell of another wire format
+                return
             raise ModelError(
                 f"The reply does not follow the wire format ({type(error).__name__}).", "bad_reply"
             ) from error
@@ -137,3 +148,14 @@ class AnthropicModel:
 def _cause(error: Exception) -> Exception:
     cause = error.__cause__
     return cause if isinstance(cause, Exception) else error
+
+
+def _in_json(body: bytes, key: str | None) -> ModelError:
+    """What an answer in JSON means where a stream was asked for."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        said = None
+    if isinstance(said, dict) and said.get("error"):
+        return from_event(said, key)
+    return ModelError("The provider sent JSON instead of a stream.", "bad_reply")

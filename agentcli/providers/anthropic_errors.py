@@ -60,6 +60,8 @@ def _cause(status: int, kind: str, code: str, words: str) -> Cause:
         return "not_found"
     if code in _SPENT:
         return "billing"
+    if kind == "api_error" and 400 <= status < 500:
+        kind = ""  # servers that know no other type say so of everything: the status tells more
     if kind == "invalid_request_error" or (status == 400 and kind not in _BY_TYPE):
         return "too_large" if status == 413 else bad_request_cause(words)
     if kind in _BY_TYPE:

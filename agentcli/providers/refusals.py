@@ -43,14 +43,16 @@ _WORDINGS: tuple[tuple[Cause, str], ...] = (
     (
         "too_long",
         r"prompt is too long|exceeds? (the )?(maximum number of tokens|(maximum |available )?context|model'?s? (maximum )?context)"
-        r"|exceed context limit|context[_ ](length|window|size)\b.*exceed|maximum context length|too many (input )?tokens|input is too long",
+        r"|exceed context limit|context[_ ](length|window|size)\b.*exceed|maximum context length|too many (input )?tokens|input is too long"
+        r"|(longer|greater) than the (maximum )?(model|context) length|exceed(s|ed)? (the )?(model )?(token limit|max(imum)? length)"
+        r"|token count\b.{0,40}\bonly supports up to",
     ),
     ("signature", r"`?signature`?.*`?thinking`?|`?thinking`? blocks?.*cannot be modified|thought[_ ]?signature"),
     ("signature", r"expected `?(redacted_)?thinking"),
     ("pairing", r"`?tool_use`?.*`?tool_result`?|`?tool_result`?.*`?tool_use`?|unexpected `?tool_use_id"),
     ("pairing", r"function (call|response).*(turn|parts)|function_?response.*function_?call"),
     ("billing", r"credit balance is too low|spend(ing)? limit|usage limits?\b"),
-    ("auth", r"api key (not valid|not found|expired|invalid)|invalid api key"),
+    ("auth", r"api key (not valid|not found|expired|invalid)|invalid (x-)?api[- ]key"),
 )
 
 

@@ -71,7 +71,25 @@ class Dribble:
     line_end: bytes = b"\n"
 
 
-Answer = Reply | Refuse | Cut | Fail | Idle | Raw | Dribble
+@dataclass(frozen=True)
+class Bytes:
+    """Exactly this body, whatever it is; `encoding` names how it is packed."""
+
+    body: bytes
+    kind: str = "text/event-stream"
+    status: int = 200
+    encoding: str = ""
+
+
+@dataclass(frozen=True)
+class Gone:
+    """No whole answer: the connection is closed, or reset, after these bytes."""
+
+    after: bytes = b""
+    reset: bool = False
+
+
+Answer = Reply | Refuse | Cut | Fail | Idle | Raw | Dribble | Bytes | Gone
 
 
 @dataclass

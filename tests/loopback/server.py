@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +16,7 @@ from agentcli.providers.prefix_cache import PrefixCache
 from agentcli.providers.scripted import Reply, say
 from agentcli.providers.scripts import state_snapshot
 from tests.loopback import anthropic_rules, anthropic_wire, google_rules, google_wire
-from tests.loopback.plan import Answer, Asked, Cut, Dribble, Fail, Idle, Plan, Raw, Refuse, Wire
+from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse, Wire
 from tests.loopback.refusal import Refused, anthropic_error, body_of, google_error
 from tests.loopback.seals import Seals
 
@@ -170,6 +172,14 @@ class Loopback:
             await _send(writer, answer.status, body_of(answer, asked.wire), dict(answer.headers), kind)
             asked.answered.set()
             return b""
+        if isinstance(answer, Bytes):
+            packed = {"content-encoding": answer.encoding} if answer.encoding else {}
+            await _send(writer, answer.status, answer.body, packed, answer.kind)
+            asked.answered.set()
+            return b""
+        if isinstance(answer, Gone):
+            await _go(writer, answer)
+            return None
         return await self._stream(asked, answer, reader, writer)
 
     def _next(self, asked: Asked) -> Answer:
@@ -257,6 +267,16 @@ def _pace(inner: Any, number: int, size: int) -> float:
         return 0.0
     # An event is about ten times as long as the text in it.
     return (inner.delay if number == 0 else 0.0) + (size / 10 / inner.rate if inner.rate else 0.0)
+
+
+async def _go(writer: asyncio.StreamWriter, answer: Gone) -> None:
+    writer.write(answer.after)
+    await writer.drain()
+    if answer.reset:
+        # Closing with this option on sends a reset instead of a farewell.
+        hard = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, hard)
+        writer.transport.abort()
 
 
 async def _send(

@@ -15,7 +15,7 @@ from agentcli.core.message import Text, ToolCall
 from agentcli.core.model import PartDone, Stopped
 from agentcli.providers.retrying import Retrying, RetryPolicy
 from agentcli.providers.scripted import Reply, call, say
-from tests.loopback import Cut, Fail, Idle, Loopback, Raw, Refuse
+from tests.loopback import Bytes, Cut, Fail, Idle, Loopback, Raw, Refuse
 from tests.loopback.server import KEY
 from tests.providers.hearing import BOTH, ONCE, Heard, answers, ask, connected, hear, reply_turn, request
 
@@ -273,6 +273,53 @@ def test_input_that_is_no_json_object_never_becomes_a_call(text: str) -> None:
     assert heard.calls == []
     assert heard.stop is not None
     assert heard.stop.stop == "malformed_call"
+
+
+def test_blocks_that_come_at_a_time_are_kept_apart() -> None:
+    def start(index: int, call_id: str) -> dict[str, Any]:
+        block = {"type": "tool_use", "id": call_id, "name": "read", "input": {}}
+        return {"type": "content_block_start", "index": index, "content_block": block}
+
+    def piece(index: int, text: str) -> dict[str, Any]:
+        delta = {"type": "input_json_delta", "partial_json": text}
+        return {"type": "content_block_delta", "index": index, "delta": delta}
+
+    end = [{"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}}, {"type": "message_stop"}]
+    mixed = [start(0, "a"), start(1, "b"), piece(1, '{"file_'), piece(0, '{"file_path": "a"}'), piece(1, 'path": "b"}')]
+    stops = [{"type": "content_block_stop", "index": index} for index in (1, 0)]
+    heard, _ = ask("haiku", [Raw([*mixed, *stops, *end])])
+    assert [(made.call_id, made.input) for made in heard.calls] == [
+        ("a", {"file_path": "a"}),
+        ("b", {"file_path": "b"}),
+    ]
+    # One of them has not ended: whatever it would have been, the reply is not whole.
+    heard, _ = ask("haiku", [Raw([*mixed, stops[0], *end])])
+    assert heard.stop is not None
+    assert heard.stop.stop == "malformed_call"
+
+
+@pytest.mark.parametrize("usage", [{"output_tokens": "many"}, {"output_tokens": -1}, {"output_tokens": 1e300}, [], "x"])
+def test_a_usage_that_makes_no_sense_costs_no_reply(usage: Any) -> None:
+    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Fine."}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}
+    heard, _ = ask("haiku", [Raw([start, {"type": "content_block_stop", "index": 0}, end, {"type": "message_stop"}])])
+    assert (heard.error, heard.text) == (None, "Fine.")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "cause"),
+    [
+        (b'{"type": "error", "error": {"type": "overloaded_error", "message": "x"}}', "application/json", "overloaded"),
+        (b'{"error": {"type": "authentication_error"}}', "application/json; charset=utf-8", "auth"),
+        (b'{"type": "message"}', "application/json", "bad_reply"),
+        (b"no JSON", "application/json", "bad_reply"),
+        (b"<html>", "text/html", "bad_reply"),
+    ],
+)
+def test_an_answer_that_is_no_stream_is_told_by_what_it_says(body: bytes, kind: str, cause: str) -> None:
+    heard, _ = ask("haiku", [Bytes(body, kind)])
+    assert heard.error is not None
+    assert heard.error.cause == cause
 
 
 @both
