@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 from agentcli.agent.draft import Draft
-from agentcli.agent.execute import execute
+from agentcli.agent.execute import NOT_RUN, execute
 from agentcli.agent.merge import merge
 from agentcli.agent.ports import Prompt
 from agentcli.agent.talk import Talk
 from agentcli.core.errors import AgentError, ContextError, LimitReached, ModelError
 from agentcli.core.event import CallDelta, Event, Noticed, ReplyRestarted, Retrying, TextDelta, ThinkingDelta, TurnEnded
+from agentcli.core.message import ToolCall
 from agentcli.core.record import Retry
 
 EMPTY = "Your last reply was empty. Go on with the task, or say in a sentence why it is finished."
@@ -20,7 +21,9 @@ CUT = (
     "Your reply reached the output limit: what was unfinished, a tool call included, is lost. Go on in smaller pieces."
 )
 MALFORMED = "Your last tool call was malformed and did not run. Send it again with valid arguments."
-REMINDERS = {EMPTY: 1, CUT: 3, MALFORMED: 1}
+NOT_WHOLE = "Not run: the reply that asked for it did not end as it should have."
+UNKNOWN = "Your last reply ended for an unknown reason, so its tool calls did not run. Send them again if they are still wanted."
+REMINDERS = {EMPTY: 1, CUT: 3, MALFORMED: 1, UNKNOWN: 1}
 """What the model is told after a reply that cannot stand, and how often in one turn."""
 
 
@@ -50,7 +53,7 @@ async def _work(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIt
         draft = reply.draft
         async for event in execute(draft.calls, talk.kit, interrupt):
             yield event
-        for event in talk.answer_open_calls():
+        for event in talk.answer_open_calls(NOT_RUN if interrupt.is_set() else NOT_WHOLE):
             yield event
         if interrupt.is_set():
             yield TurnEnded("interrupted", text=draft.text, steps=talk.steps)
@@ -147,5 +150,7 @@ def _reminder(draft: Draft) -> str:
             return CUT
         case "refusal" | "pause":
             return ""
+        case "error" if any(isinstance(part, ToolCall) for part in draft.parts):
+            return UNKNOWN
         case _:
             return EMPTY if draft.empty else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.allowance import Allowance
-from agentcli.agent.loop import CUT, EMPTY, MALFORMED
+from agentcli.agent.loop import CUT, EMPTY, MALFORMED, NOT_WHOLE, UNKNOWN
 from agentcli.agent.ports import Answer, Prompt
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Noticed, Recorded, TextDelta, TurnEnded
@@ -53,14 +53,14 @@ def test_an_empty_reply_is_paid_for_in_the_books(tmp_path: Path) -> None:
     assert desk.history.usage.prompt > failures[0].usage.prompt > 0
 
 
-@pytest.mark.parametrize(("stop", "told"), [("max_tokens", CUT), ("malformed_call", MALFORMED)])
+@pytest.mark.parametrize(("stop", "told"), [("max_tokens", CUT), ("malformed_call", MALFORMED), ("error", UNKNOWN)])
 def test_a_reply_that_cannot_stand_is_explained_to_the_model(tmp_path: Path, stop: str, told: str) -> None:
     (tmp_path / "a.txt").write_text("kept\n")
     cut = Reply((Text("I write."), call("write", file_path="a.txt", content="half a fi")), stop=stop)  # type: ignore[arg-type]
     desk = open_desk(tmp_path, [cut, say("Then not.")], mode="yolo")
     assert ended(say_to(desk, "go")).text == "Then not."
     assert (tmp_path / "a.txt").read_text() == "kept\n", "a call that was cut off ran"
-    assert [result.status for result in results(desk)] == ["interrupted"]
+    assert [(result.status, result.output) for result in results(desk)] == [("interrupted", NOT_WHOLE)]
     assert any(part.text == told for m in messages(desk) for part in m.parts if isinstance(part, Text))
 
 
