@@ -19,6 +19,9 @@ Makes = Callable[[Callable[[Body], object]], Changes]
 """Makes the changes of one session, given where their checkpoint records go."""
 
 
+_BACKGROUND = (
+    "What background commands change in files from now on is not covered: /undo and /rewind will not put it back."
+)
 UNCOVERED_TOLD = 3
 """Files that are named where a change cannot be taken back."""
 
@@ -50,6 +53,8 @@ class Cover:
         finally:
             await asyncio.to_thread(change.__exit__, None, None, None)
             self._warn_of(self._append())
+            if given.get("run_in_background"):
+                self._warn_of_background()
 
     def undo(self) -> Sequence[Event]:
         """Files as they were before the newest change. Raises InputError when there is none."""
@@ -89,6 +94,11 @@ class Cover:
             if new:
                 self._told |= new.keys()
                 self._warn(Warned(f"/undo and /rewind will not put back what changed here: {_listed(new)}."))
+
+    def _warn_of_background(self) -> None:
+        if _BACKGROUND not in self._told:
+            self._told.add(_BACKGROUND)
+            self._warn(Warned(_BACKGROUND))
 
     def _tell(self, restored: Restored, done: str) -> Sequence[Event]:
         events: list[Event] = [*self._append()]

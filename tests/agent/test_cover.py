@@ -160,3 +160,11 @@ def test_what_cannot_be_taken_back_is_said_when_it_is_changed_and_when_files_go_
     said = [event.message for event in desk.rewind_files(prompt) if isinstance(event, Noticed)]
     assert not (work / "a.txt").exists()
     assert any("Cannot be put back" in line and "big.bin" in line for line in said)
+
+
+def test_what_a_background_command_changes_later_is_said_to_be_without_a_way_back(tmp_path: Path) -> None:
+    script = [say("", call("bash", command="sleep 0", run_in_background=True)) for _ in range(2)]
+    _, desk = desk_on_disk(tmp_path, [*script, say("Done.")])
+    told = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
+    assert [message for message in told if "background commands" in message] == told[:1]
+    desk.close()
