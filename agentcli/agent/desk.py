@@ -52,6 +52,7 @@ class OpenDesk(Account):
         self._titled = False
         self._told_mode: Mode = "ask"
         self._strangers: set[str] = set()
+        self._inputs = 0
 
     @property
     def mode(self) -> Mode:
@@ -95,7 +96,7 @@ class OpenDesk(Account):
 
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point."""
-        self.talk.steer(prompt)
+        self.talk.steer(self._small_enough(prompt))
 
     async def compress(self, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Compact now. Ends with a CompactionEnded."""
@@ -266,7 +267,8 @@ class OpenDesk(Account):
         def shown(part: Part) -> Part:
             if not (isinstance(part, Text | File) and is_oversize(part.text, self._counts, settings, usable)):
                 return part
-            path = self.journal.keep_output(f"input-{self.history.last_seq + 1}", part.text)
+            self._inputs += 1
+            path = self.journal.keep_output(f"input-{self.history.last_seq + 1}-{self._inputs}", part.text)
             words = reference(part.text, path, size_of(part.text, self._counts), settings)
             return replace(part, text=words)
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.agent.desk import OpenDesk
-from agentcli.agent.ports import Answer
+from agentcli.agent.ports import Answer, Prompt
 from agentcli.context.settings import BudgetLimit, BudgetSettings, ContextSettings
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Event, Waiting, Warned
-from agentcli.core.message import Text, Usage
+from agentcli.core.message import File, Text, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Retry
 from agentcli.providers.scripted import Reply, call, say
@@ -66,6 +66,22 @@ def test_a_message_too_large_for_the_window_becomes_a_file(tmp_path: Path) -> No
     assert len(said) < 5_000
     [path] = re.findall(r"saved to (.+?): [\d,]+ lines", said)
     assert desk.journal.output(path) == text
+
+
+def test_each_of_several_large_inputs_has_a_file_of_its_own(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path, [say("I read on.")], context=ContextSettings(large_input_tokens=1_000))
+    texts = ["\n".join(f"{name} {n} of a very long paste" for n in range(2_000)) for name in ("one", "two", "three")]
+
+    async def work() -> None:
+        desk.steer(Prompt(texts[2]))
+        async for _ in desk.turn(Prompt("", (File("text/plain", "a.txt", texts[0]), Text(texts[1]))), asyncio.Event()):
+            pass
+
+    asyncio.run(work())
+    said = "\n".join(getattr(part, "text", "") for message in messages(desk) for part in message.parts)
+    assert len(said) < 20_000
+    paths = re.findall(r"saved to (.+?): [\d,]+ lines", said)
+    assert [desk.journal.output(path) for path in paths] == texts
 
 
 def test_three_misses_in_a_row_name_the_segment_that_changed(tmp_path: Path) -> None:
