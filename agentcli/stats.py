@@ -11,7 +11,7 @@ from agentcli.core.codec import usage_to_json
 from agentcli.core.message import Usage
 from agentcli.sessions.info import Info
 
-NAME = 40
+NAME = 28
 """Characters of a model's name beyond which its bar no longer stands below the others."""
 
 

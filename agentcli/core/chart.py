@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-WIDTH = 24
+WIDTH = 16
 """Characters of the longest bar."""
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
