@@ -148,7 +148,10 @@ async def bash_stop(work: Workplace, call_id: str, id: str) -> Outcome:
     already = jobs.get(id).ended is not None
     job = await jobs.stop(id)
     job.told = True
-    return Outcome(f"[{job.id}: {'had already ended, ' if already else ''}{job.state}]", metadata={"job": job.id})
+    return Outcome(
+        f"[{job.id}: {'had already ended, ' if already else ''}{job.state}]",
+        metadata={"job": job.id, "state": job.state},
+    )
 
 
 def output_title(given: Mapping[str, Any]) -> str:

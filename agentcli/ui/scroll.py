@@ -90,7 +90,9 @@ def brief(result: ToolResult) -> str:
         facts.append(result.status)
     if "exit_code" in data and data["exit_code"] is not None:
         facts.append(f"exit {data['exit_code']}")
-    if data.get("additions") or data.get("deletions"):
+    if data.get("job") and "state" not in data:
+        facts.append(f"in the background as {data['job']}")
+    elif data.get("additions") or data.get("deletions"):
         facts.append(f"+{data.get('additions', 0)} −{data.get('deletions', 0)}")
     elif isinstance(data.get("of"), int):
         facts.append(f"{data.get('done', 0)} of {data['of']} done")
@@ -153,7 +155,8 @@ def _thought(piece: Thought, width: int, look: Look) -> list[str]:
 def _note(piece: Note, width: int, theme: Theme) -> list[str]:
     role, mark = {"act": ("dim", "·"), "warn": ("warn", "!"), "error": ("bad", "✗")}[piece.kind]
     rows = wrap(expand(piece.text), width - 3)
-    return [theme.paint(role, f"{mark if n == 0 else ' '} {row}") for n, row in enumerate(rows)]  # type: ignore[arg-type]
+    shown = [theme.paint(role, f"{mark if n == 0 else ' '} {row}") for n, row in enumerate(rows)]  # type: ignore[arg-type]
+    return ["", *shown] if piece.gap else shown
 
 
 def _many(count: int, one: str, more: str) -> str:

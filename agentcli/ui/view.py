@@ -51,10 +51,11 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line from the program: an automatic act, a warning, an error."""
+    """A line from the program: an automatic act, a warning, an error. `gap` says whether a blank line goes before it."""
 
     kind: Literal["act", "warn", "error"]
     text: str
+    gap: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,9 @@ class State:
     status: Status = field(default_factory=Status)
 
     def add(self, *pieces: Piece) -> State:
-        """With more to print."""
+        """With more to print; a note stands apart from the model's words."""
+        if pieces and isinstance(pieces[0], Note) and self.printed is Reply:
+            pieces = (replace(pieces[0], gap=True), *pieces[1:])
         return replace(self, finished=(*self.finished, *pieces), printed=type(pieces[-1])) if pieces else self
 
     def begin(self, doing: str, now: float) -> State:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentcli.core.event import Recorded, TextDelta
+from agentcli.core.event import Recorded, TextDelta, TurnEnded
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Record
 from agentcli.ui.look import Look
@@ -79,3 +79,15 @@ def test_the_todo_list_the_answers_and_the_plan_stay_to_be_read_above() -> None:
         "  # Plan",
         "  1. Read",
     ]
+
+
+def test_a_command_that_went_to_the_background_says_under_which_name() -> None:
+    result = ToolResult("c", "bash", "success", "one\ntwo", metadata={"job": "job-1"})
+    assert render([Called("$ x", result)], 80, Look(MUTE), markdown) == ["● $ x · in the background as job-1"]
+
+
+def test_a_note_stands_apart_from_the_words_that_it_breaks_off() -> None:
+    state = State()
+    for event in (TextDelta("Half a sen"), TurnEnded("interrupted")):
+        state = update(state, event, 0.0)
+    assert render(state.finished, 80, Look(MUTE), markdown)[:3] == ["", "Half a sen", ""]

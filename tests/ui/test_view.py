@@ -113,7 +113,7 @@ def test_the_end_of_a_turn_leaves_nothing_running() -> None:
     )
     assert (state.work, state.running, state.writing) == (None, (), "")
     assert replies(state) == ["cut"]
-    assert state.finished[-1] == Note("error", "broken")
+    assert state.finished[-1] == Note("error", "broken", gap=True)
 
 
 def test_the_todo_list_follows_its_records() -> None:
