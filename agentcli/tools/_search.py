@@ -7,18 +7,24 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from agentcli.core.errors import ToolError
 from agentcli.tools import _ignore
+from agentcli.tools._beneath import Top
 from agentcli.tools._text import is_binary, shown
 
 _BATCH = 60_000
 """Bytes of file names given to one run of ripgrep: well below what every system takes."""
 _LONGEST = 1 << 20
 """Bytes of one line that are searched and kept by the Python search; what a line has beyond is skipped."""
+_HEAD = 8_000
+"""Bytes of a file by which text is told from binary."""
+_HELD = 100
+"""Files held open at a time: well below what every system lets a process open."""
 _LISTING = ["--no-config", "--files", "--hidden", "--null", "--no-messages", "--no-ignore-global", "--no-ignore-dot"]
 _SEARCHING = [
     "--no-config",
@@ -64,27 +70,24 @@ def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
     """
     found = _files_by_ripgrep(base, rg) if rg else _ignore.walk(base)
     matches = glob_regex(pattern).match if pattern else None
-    return sorted(
-        path for path in found if (matches is None or matches(path)) and not _is_secret(path.rpartition("/")[2])
-    )
+    return sorted(path for path in found if (matches is None or matches(path)) and not _is_secret(path))
 
 
-def lines(base: Path, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:
-    """Matching lines with those around them, file by file in the order given. Raises ToolError for a bad pattern."""
+def lines(top: Top, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:
+    """Matching lines with those around them, file by file in the order given. Raises ToolError for a bad pattern.
+
+    Every line comes from a file that was opened beneath the folder held open, whatever links do meanwhile.
+    """
     if "\0" in wanted.pattern or wanted.pattern != shown(wanted.pattern):
         raise ToolError("The pattern has a character in it that no text has.")
     regex = compiled(wanted)
     if rg and regex_is_plain(rg, wanted):
-        options = [f"-B{wanted.before}", f"-A{wanted.after}", "--line-number", "--with-filename"]
-        for part in _batches(names):
-            yield from _lines_of_ripgrep(
-                base, [rg, *_SEARCHING, *_case(wanted), *options, "-e", wanted.pattern, "--", *part]
-            )
+        yield from _lines_of_ripgrep(top, names, wanted, rg)
         return
     if regex is None:
         raise ToolError(f"{wanted.pattern!r} is not a regular expression that can be searched for here.")
     for name in names:
-        yield from _lines_of_python(base, name, regex, wanted)
+        yield from _lines_of_python(top, name, regex, wanted)
 
 
 def compiled(wanted: Wanted) -> re.Pattern[str] | None:
@@ -110,8 +113,10 @@ def regex_is_plain(rg: str, wanted: Wanted) -> bool:
     return done.returncode != 2
 
 
-def _is_secret(name: str) -> bool:
-    return name in (".env", ".envrc") or (name.startswith(".env.") and name != ".env.example")
+def _is_secret(path: str) -> bool:
+    """Whether a path names what is protected from reading, in any case: `.env` and all that begins like it."""
+    folded = path.casefold()
+    return ".env" in folded and any(part.startswith(".env") and part != ".env.example" for part in folded.split("/"))
 
 
 def glob_regex(pattern: str) -> re.Pattern[str]:
@@ -173,23 +178,51 @@ def _case(wanted: Wanted) -> list[str]:
     return ["--ignore-case" if wanted.ignore_case else "--case-sensitive"]
 
 
-def _lines_of_ripgrep(base: Path, command: list[str]) -> Iterator[Line]:
+def _lines_of_ripgrep(top: Top, names: Sequence[str], wanted: Wanted, rg: str) -> Iterator[Line]:
+    options = [*_SEARCHING, *_case(wanted), "-e", wanted.pattern]
+    around = [f"-B{wanted.before}", f"-A{wanted.after}", "--line-number", "--with-filename"]
+    for part in _batches(names):
+        # By name ripgrep only tells where to look; what is shown is read from descriptors that were opened beneath the folder.
+        command = [rg, *options, "--files-with-matches", "--", *part]
+        done = subprocess.run(command, cwd=top.path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        hits = [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
+        for start in range(0, len(hits), _HELD):
+            with _opened(top, hits[start : start + _HELD]) as held:
+                yield from _printed([rg, *options, *around], held)
+
+
+@contextmanager
+def _opened(top: Top, names: Sequence[str]) -> Iterator[dict[int, str]]:
+    """Text files by their descriptors; what cannot be opened here any more is left out."""
+    held: dict[int, str] = {}
+    try:
+        for name in names:
+            with suppress(OSError):
+                held[top.open(name)] = name
+        yield {fd: name for fd, name in held.items() if not is_binary(os.pread(fd, _HEAD, 0))}
+    finally:
+        for fd in held:
+            os.close(fd)
+
+
+def _printed(command: list[str], held: dict[int, str]) -> Iterator[Line]:
     """What ripgrep prints, read line by line so that no amount of it is held."""
-    binary: dict[str, bool] = {}
+    if not held:
+        return
+    doors = [f"/dev/fd/{fd}" for fd in held]
     with subprocess.Popen(
-        command, cwd=base, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [*command, "--", *doors],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        pass_fds=tuple(held),
     ) as process:
         assert process.stdout is not None
         try:
             for raw in bounded_lines(process.stdout):
-                name, mark, rest = raw.partition(b"\0")
-                if not mark:
-                    continue  # the `--` between groups
-                file = os.fsdecode(name)
-                if file not in binary:
-                    binary = {file: _is_binary_file(base / file)}
-                if not binary[file]:
-                    yield _line(file, rest)
+                door, mark, rest = raw.partition(b"\0")
+                if mark:  # it is missing from the `--` between groups
+                    yield _line(held[int(door.rpartition(b"/")[2])], rest)
         finally:
             process.kill()
 
@@ -210,10 +243,10 @@ def bounded_lines(stream: IO[bytes]) -> Iterator[bytes]:
         yield line.removesuffix(b"\n")
 
 
-def _lines_of_python(base: Path, name: str, regex: re.Pattern[str], wanted: Wanted) -> Iterator[Line]:
+def _lines_of_python(top: Top, name: str, regex: re.Pattern[str], wanted: Wanted) -> Iterator[Line]:
     waiting: list[Line] = []
     after = 0
-    for number, text in enumerate(_text_lines(base / name), 1):
+    for number, text in enumerate(_text_lines(top, name), 1):
         if regex.search(text):
             yield from waiting
             waiting.clear()
@@ -226,10 +259,10 @@ def _lines_of_python(base: Path, name: str, regex: re.Pattern[str], wanted: Want
             waiting = [*waiting, Line(name, number, text, False)][-wanted.before :]
 
 
-def _text_lines(file: Path) -> Iterator[str]:
+def _text_lines(top: Top, name: str) -> Iterator[str]:
     try:
-        with file.open("rb") as stream:
-            head = stream.read(8_000)
+        with os.fdopen(top.open(name), "rb") as stream:
+            head = stream.read(_HEAD)
             if is_binary(head):
                 return
             stream.seek(0)
@@ -243,11 +276,3 @@ def _text_lines(file: Path) -> Iterator[str]:
                 yield line.decode("utf-8", "replace").removesuffix("\r")
     except OSError:
         return  # gone or unreadable meanwhile: as with ripgrep, it has no matches
-
-
-def _is_binary_file(file: Path) -> bool:
-    try:
-        with file.open("rb") as stream:
-            return is_binary(stream.read(8_000))
-    except OSError:
-        return True

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
-from agentcli.core.errors import ToolError
 from agentcli.core.tool import Outcome, Workplace
+from agentcli.tools._beneath import top
 from agentcli.tools._cut import kept
-from agentcli.tools._paths import Place, locate
+from agentcli.tools._paths import Place
 from agentcli.tools._search import files, ripgrep
 
 
@@ -32,14 +31,6 @@ def inside(given: Mapping[str, Any]) -> str:
     return f" in {path}" if path != "." else ""
 
 
-def folder(work: Workplace, path: str) -> Place:
-    """The folder to search. Raises ToolError if it is none."""
-    place = locate(work, path)
-    if not place.path.is_dir():
-        raise ToolError(f"{path} is not a folder." if place.path.exists() else f"{path} does not exist.")
-    return place
-
-
 def prefix(place: Place) -> str:
     """What stands before a found path to make it one that the other tools take."""
     return "" if place.shown == "." else f"{place.shown.rstrip('/')}/"
@@ -47,8 +38,11 @@ def prefix(place: Place) -> str:
 
 def _glob(work: Workplace, call_id: str, pattern: str, path: str) -> Outcome:
     path, pattern = _split(path, pattern)
-    place = folder(work, path)
-    found = sorted(files(place.path, pattern, ripgrep()), key=lambda name: (-_changed(place.path / name), name))
+    with top(work, path) as (place, held):
+        times = {name: held.changed(name) for name in files(place.path, pattern, ripgrep())}
+    found = sorted(
+        (name for name, time in times.items() if time is not None), key=lambda name: (-(times[name] or 0), name)
+    )
     if not found:
         return Outcome(f"No file matches {pattern}.", metadata={"matches": 0})
     names = [prefix(place) + name for name in found]
@@ -65,10 +59,3 @@ def _split(path: str, pattern: str) -> tuple[str, str]:
     parts = pattern.split("/")
     plain = next((n for n, part in enumerate(parts) if set(part) & set("*?[{")), len(parts) - 1)
     return os.path.join(path, "/".join(parts[:plain]) or "/"), "/" + "/".join(parts[plain:])
-
-
-def _changed(file: Path) -> float:
-    try:
-        return file.lstat().st_mtime
-    except OSError:
-        return 0.0

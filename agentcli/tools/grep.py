@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Outcome, Workplace
+from agentcli.tools._beneath import Top, beside, top
 from agentcli.tools._cut import kept
 from agentcli.tools._paths import Place, locate
 from agentcli.tools._search import Line, Wanted, files, lines, ripgrep
@@ -50,10 +51,21 @@ def title(given: Mapping[str, Any]) -> str:
 def _grep(
     work: Workplace, call_id: str, wanted: Wanted, path: str, glob: str, mode: Mode, numbers: bool, limit: int
 ) -> Outcome:
-    place = locate(work, path)
-    base, names = _candidates(place, path, glob)
-    before = prefix(place) if place.path.is_dir() else prefix(Place(base, base, str(Path(place.shown).parent)))
-    found = lines(base, names, wanted, ripgrep())
+    with _candidates(work, path, glob) as (place, held, names):
+        found = lines(held, names, wanted, ripgrep())
+        return _shown(work, call_id, found, prefix(place), mode, numbers, wanted, limit)
+
+
+def _shown(
+    work: Workplace,
+    call_id: str,
+    found: Iterator[Line],
+    before: str,
+    mode: Mode,
+    numbers: bool,
+    wanted: Wanted,
+    limit: int,
+) -> Outcome:
     limit = min(limit, work.limits.matches)
     if mode == "content":
         printed = _rows(found, before, numbers, work.limits.line_characters, bool(wanted.before or wanted.after))
@@ -69,13 +81,18 @@ def _grep(
     return kept(work, call_id, shown, rows, notice, {"matches": total, "files": len(rows)})
 
 
-def _candidates(place: Place, path: str, glob: str) -> tuple[Path, list[str]]:
-    """The folder to search from and the files in it."""
+@contextmanager
+def _candidates(work: Workplace, path: str, glob: str) -> Iterator[tuple[Place, Top, list[str]]]:
+    """The folder to search from, held open, and the files in it."""
+    place = locate(work, path)
     if place.path.is_dir():
-        return place.path, files(place.path, glob, ripgrep())
+        with top(work, path) as (place, held):
+            yield place, held, files(held.path, glob, ripgrep())
+        return
     if not place.path.is_file():
         raise ToolError(f"{path} is no regular file or folder." if place.path.exists() else f"{path} does not exist.")
-    return place.path.parent, [place.path.name]
+    with beside(work, path) as (folder, held, name):
+        yield folder, held, [name]
 
 
 def _content(work: Workplace, call_id: str, found: Iterable[tuple[bool, str]], limit: int) -> Outcome:

@@ -159,6 +159,54 @@ def test_a_link_swapped_during_ten_thousand_reads_and_writes_leads_nowhere(work:
     _race_in(work, outside, 3_400)
 
 
+async def _search_race(work: Bench, rounds: int) -> Counter[str]:
+    """Searches through and above a folder that changes all the time; how they ended."""
+    searches = [
+        ("grep", {"pattern": "secret|inside", "output_mode": "content", "path": "swap"}),
+        ("grep", {"pattern": "secret|inside", "output_mode": "content"}),
+        ("grep", {"pattern": "secret|inside", "output_mode": "content", "path": "swap/deep/file.txt"}),
+        ("glob", {"pattern": "**/*.txt"}),
+        ("glob", {"pattern": "*", "path": "swap/deep"}),
+        ("list", {"path": "swap/deep"}),
+    ]
+    ended: Counter[str] = Counter()
+    for n in range(rounds):
+        name, given = searches[n % len(searches)]
+        outcome = await run(TOOLS[name], work, "c", given)
+        assert "secret" not in outcome.output, (name, given)
+        found = "inside" in outcome.output or "file.txt" in outcome.output
+        ended[f"{name} {'found' if found else 'missed'}"] += 1
+    return ended
+
+
+def _search_race_in(work: Bench, outside: Path, rounds: int) -> None:
+    inside = work.cwd / "swap"
+    (inside / "deep").mkdir(parents=True)
+    (outside / "deep").mkdir()
+    (inside / "deep/file.txt").write_text("inside\n")
+    for name in ("file.txt", "secret-name.txt"):
+        (outside / "deep" / name).write_text("secret\n")
+    with swapping(inside, outside):
+        ended = asyncio.run(_search_race(work, rounds))
+    assert ended["grep found"], ended
+    assert ended["glob found"], ended
+    assert ended["list found"], ended
+
+
+@linux
+def test_a_search_through_a_swapped_link_shows_nothing_from_outside(work: Bench, outside: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    _search_race_in(work, outside, 150)
+    assert len(os.listdir("/proc/self/fd")) <= before + 3, "the files that were held are closed"
+
+
+@linux
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_thousands_of_searches_through_a_swapped_link_show_nothing_from_outside(work: Bench, outside: Path) -> None:
+    _search_race_in(work, outside, 3_000)
+
+
 def test_a_folder_swapped_for_a_link_after_it_was_resolved_is_not_followed(work: Bench, outside: Path) -> None:
     from agentcli.core.errors import ToolError
     from agentcli.tools._files import load

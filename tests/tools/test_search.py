@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentcli.tools._search import Wanted, files, glob_regex, lines
+from agentcli.tools._beneath import Top
+from agentcli.tools._search import Line, Wanted, files, glob_regex, lines
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -46,6 +47,9 @@ TREE: dict[str, str | bytes] = {
     ".hidden/e.txt": "needle",
     ".env": "needle=1",
     ".env.local": "needle=1",
+    ".ENV": "needle=1",
+    "sub/.env~": "needle=1",
+    ".environment/x": "needle=1",
     ".env.example": "needle=",
     "inner/.git/HEAD": "ref",
     "inner/f.log": "needle",
@@ -64,6 +68,14 @@ FOUND = [
 ]  # fmt: skip
 
 
+def searched(base: Path, names: list[str], wanted: Wanted, rg: str = "") -> list[Line]:
+    top = Top(base, os.open(base, os.O_RDONLY))
+    try:
+        return list(lines(top, names, wanted, rg))
+    finally:
+        top.close()
+
+
 @pytest.fixture
 def planted(work: Bench) -> Bench:
     plant(work.cwd, TREE)
@@ -74,7 +86,8 @@ def planted(work: Bench) -> Bench:
 
 @pytest.mark.parametrize("rg", ["", pytest.param(RG, marks=needs_ripgrep)])
 def test_only_what_git_would_track_is_searched(planted: Bench, rg: str) -> None:
-    found = {line.file for line in lines(planted.cwd, files(planted.cwd, "", rg), Wanted("needle"), rg) if line.matches}
+    names = files(planted.cwd, "", rg)
+    found = {line.file for line in searched(planted.cwd, names, Wanted("needle"), rg) if line.matches}
     assert sorted(found) == FOUND
 
 
@@ -108,7 +121,7 @@ def test_both_searches_list_the_same_files(planted: Bench, base: str, glob: str)
 )
 def test_both_searches_find_the_same_lines(planted: Bench, wanted: Wanted) -> None:
     names = files(planted.cwd)
-    assert list(lines(planted.cwd, names, wanted, RG)) == list(lines(planted.cwd, names, wanted))
+    assert searched(planted.cwd, names, wanted, RG) == searched(planted.cwd, names, wanted)
 
 
 @needs_ripgrep
