@@ -83,6 +83,8 @@ def _sessions(program: Program) -> Iterator[Finding]:
     from agentcli.sessions.check import check
 
     infos = program.store.list(program.project)
-    broken = [info.id for info in infos if not check(program.store.folder(info)).ok]
-    detail = f"{len(infos)} in this project, {len(broken)} damaged"
+    newest = infos[: program.config.sessions.doctor]
+    broken = [info.id for info in newest if not check(program.store.folder(info)).ok]
+    looked = f"{len(infos):,} in this project, " + (f"the newest {len(newest):,} read, " if newest != infos else "")
+    detail = f"{looked}{len(broken)} damaged"
     yield Finding("sessions", not broken, f"{detail}: run `agentcli sessions check --repair`" if broken else detail)

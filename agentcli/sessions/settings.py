@@ -10,8 +10,10 @@ class SessionSettings:
     """How sessions are kept and shown.
 
     `save_every` is how often a streaming reply is saved, in seconds. Code in an exported page that is longer than
-    `highlight` characters is not coloured: that would take longer than it is worth.
+    `highlight` characters is not coloured: that would take longer than it is worth. `doctor` is how many of the newest sessions
+    `agentcli doctor` reads whole; `agentcli sessions check` reads all.
     """
 
     save_every: float = 1.0
     highlight: int = 20_000
+    doctor: int = 100

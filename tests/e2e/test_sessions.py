@@ -337,3 +337,11 @@ def test_a_program_that_may_open_few_files_answers_and_says_what_it_cannot_save(
     assert "Traceback" not in ran.stderr
     assert (ran.returncode, ran.stdout) == (0, "hello\n")
     assert listed(program) or "not being saved" in ran.stderr
+
+
+def test_the_doctor_reads_the_newest_sessions_and_says_how_many(program: Program) -> None:
+    damaged(program)
+    say_once(program, "sound")
+    assert "2 in this project, 1 damaged: run" in program.run("doctor").out
+    program.more = {"AGENTCLI_SESSIONS__DOCTOR": "1"}
+    assert "2 in this project, the newest 1 read, 0 damaged" in program.run("doctor").out
