@@ -24,7 +24,11 @@ _BACKGROUND = re.compile(
     r"\x1b\]11;rgba?:([0-9a-fA-F]{1,4}/[0-9a-fA-F]{1,4}/[0-9a-fA-F]{1,4})[^\x07\x1b]{0,5}(?:\x07|\x1b\\)"
 )
 _BACKGROUND_BEGINS = re.compile(r"\x1b\](?:1(?:1(?:;[^\x07\x1b]{0,30}\x1b?)?)?)?$")
-_SHIFT_ENTER = ("\x1b[27;2;13~", "\x1b[13;2u")
+_ENTERS: dict[str, Keys | tuple[Keys, ...]] = {
+    **dict.fromkeys(("\x1b[27;2;13~", "\x1b[13;2u", "\x1b[27;5;13~", "\x1b[13;5u"), Keys.ControlJ),
+    **dict.fromkeys(("\x1b[27;3;13~", "\x1b[13;3u"), (Keys.Escape, Keys.ControlM)),
+}
+"""Enter with Shift or Ctrl, and with Alt, as terminals tell them that tell them apart."""
 
 
 class Keyboard(Vt100Input):
@@ -35,8 +39,7 @@ class Keyboard(Vt100Input):
 
     def __init__(self, stdin: TextIO) -> None:
         super().__init__(stdin)
-        for sequence in _SHIFT_ENTER:
-            ANSI_SEQUENCES[sequence] = Keys.ControlJ
+        ANSI_SEQUENCES.update(_ENTERS)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._shut = False
         self._text = ""

@@ -99,6 +99,10 @@ def bindings(editor: Editor, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
         else:
             buffer.insert_text(event.data.replace("\n", " "))
 
+    @keys.add("c-x", "c-e", filter=drafting)
+    def as_in_a_shell(event: KeyPressEvent) -> None:
+        editor.deeds.act("editor")
+
     @keys.add("c-z")
     def suspend(event: KeyPressEvent) -> None:
         editor.suspend()

@@ -51,6 +51,11 @@ def test_shift_enter_is_a_new_line_where_the_terminal_tells_it(terminal: int) ->
     assert [key for key, _ in keys(terminal, [b"\x1b[27;2;13~", b"\x1b[13;2u"])] == [Keys.ControlJ, Keys.ControlJ]
 
 
+def test_alt_enter_is_the_same_however_the_terminal_tells_it(terminal: int) -> None:
+    for told in (b"\x1b\r", b"\x1b[27;3;13~", b"\x1b[13;3u"):
+        assert [key for key, _ in keys(terminal, [told])] == [Keys.Escape, Keys.ControlM]
+
+
 def test_a_long_paste_is_a_label_and_comes_back_whole() -> None:
     pastes = Pastes()
     long, wide = "x\n" * 40, "y" * 5_000

@@ -87,6 +87,7 @@ def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_pa
     stage.answers.append(0)
     type_(stage, f"/rewind {first}")
     assert stage.drafted.startswith("the first")
+    assert f"before #{first}; /redo brings it back" in stage.said[-1]
     assert spoken.prompts(desk.journal) == []
     assert spoken.newest_answer(desk.journal) == ""
 

@@ -109,6 +109,7 @@ async def rewind(stage: Stage, number: str) -> None:
             stage.say(str(nothing))
     if what in ("conversation", "both"):
         stage.tell(stage.desk.rewind(seq))
+        stage.say(f"The conversation is as it was before #{seq}; /redo brings it back.")
         stage.draft(words)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentcli.core.errors import UsageError
+from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES
 from agentcli.ui import theme as themes_
 from agentcli.ui.commands.stage import Stage
@@ -29,7 +30,8 @@ async def model(stage: Stage, name: str) -> None:
     """
     if not name:
         found = stage.host.models()
-        choices = [Choice(one.name, f"{one.window // 1000:,}k window") for one in found]
+        now = stage.desk.model.name
+        choices = [Choice(one.name, _about(one) + (" · in use" if one.name == now else "")) for one in found]
         chosen = await stage.pick("Which model?", choices)
         if chosen is None:
             return
@@ -87,7 +89,14 @@ async def editor(stage: Stage, _: str) -> None:
 
 def models(stage: Stage) -> Sequence[Item]:
     """Models as completions."""
-    return [Item(one.name, f"{one.window // 1000:,}k window") for one in stage.host.models()]
+    return [Item(one.name, _about(one)) for one in stage.host.models()]
+
+
+def _about(model: ModelSpec) -> str:
+    """The window, and the prices in USD per million tokens where they are known."""
+    prices = model.prices
+    cost = f" · ${prices.input:g} in, ${prices.output:g} out" if prices and prices.input else ""
+    return f"{model.window // 1000:,}k window{cost}"
 
 
 def modes(stage: Stage) -> Sequence[Item]:
