@@ -80,7 +80,7 @@ class Purse:
             return replace(first, delay=verdict.delay), "" if verdict.action == "go" else verdict.reason
 
     async def _allowed(self, verdict: Verdict) -> bool:
-        ask = Ask(ToolCall("budget", "budget", {}), "Go on beyond the budget?", verdict.reason, verdict.reason)
+        ask = Ask(ToolCall("budget", "budget", {}), "Go on beyond the budget", verdict.reason, "")
         answer = await self._approve(ask)
         if answer is None or answer.choice == "no":
             return False

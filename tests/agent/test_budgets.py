@@ -127,7 +127,7 @@ def test_each_budget_that_wants_to_be_asked_is_asked_for_itself(tmp_path: Path) 
     script = [costly("one", 2_900, call("list")), say("two")]
     person = Person(Answer("once"), Answer("once"))
     assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=person), "go")).text == "two"
-    assert [ask.preview.split(" of ")[0] for ask in person.asked] == ["The session budget", "The task budget"]
+    assert [ask.why.split(" of ")[0] for ask in person.asked] == ["The session budget", "The task budget"]
     half = Person(Answer("once"))
     assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=half), "go")).ending == "limit"
 
