@@ -222,6 +222,7 @@ def test_a_session_that_lost_a_record_is_moved_with_its_gap_and_its_bytes(store:
         (lambda raw: raw["records"][1].pop("role"), "record 2: not a record"),
         (lambda raw: raw.pop("session"), "the export: no field 'session'"),
         (lambda raw: raw.update(records=7), "the export: unexpected shape"),
+        (lambda raw: raw["records"].reverse(), "records are missing"),
     ],
 )
 def test_a_damaged_export_is_refused_with_the_reason(tmp_path: Path, change, says: str):
@@ -230,6 +231,17 @@ def test_a_damaged_export_is_refused_with_the_reason(tmp_path: Path, change, say
     file = tmp_path / "session.json"
     file.write_text(json.dumps(raw))
     with pytest.raises(InputError, match=says):
+        read(file)
+
+
+def test_an_export_that_names_a_record_far_away_as_missing_is_refused_at_once(store: Store, tmp_path: Path):
+    session = store.create(tmp_path)
+    session.append(user("one"))
+    session.close()
+    raw = json.loads(export(collect(session), "json", redacted=False))
+    file = tmp_path / "session.json"
+    file.write_text(json.dumps({**raw, "missing": [10**15]}))
+    with pytest.raises(InputError, match="records are missing"):
         read(file)
 
 

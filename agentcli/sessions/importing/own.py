@@ -81,8 +81,7 @@ def _record(data: bytes, place: int) -> Record:
 def _complete(records: Sequence[Record], missing: set[int]) -> bool:
     """Whether all records are there but those that the export itself says were lost before."""
     there = [record.seq for record in records]
-    last = max([*there, *missing], default=0)
-    return there == [seq for seq in range(1, last + 1) if seq not in missing]
+    return there == sorted(there) and sorted([*there, *missing]) == list(range(1, len(there) + len(missing) + 1))
 
 
 def _unbroken(records: Sequence[Record], files: Sequence[bytes]) -> bool:
