@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.core.errors import StoreError
-from agentcli.core.message import Message, ToolResult
+from agentcli.core.message import File, Message, Part, Text, ToolResult
 from agentcli.core.record import Failure, Record, Unknown
 from agentcli.sessions.disk import DISK, Disk, make_folder, reason
 from agentcli.sessions.lock import Lock, is_locked
@@ -24,8 +25,10 @@ from agentcli.sessions.opening import (
     save_info,
     set_aside,
 )
+from agentcli.sessions.outputs import output_name
 from agentcli.sessions.records import Loss, Reader, Shelf, number_in
 
+_KEPT = re.compile(r"/outputs/([\w-]+\.txt)")
 Kind = Literal["damaged", "missing", "unreadable", "chain", "schema", "pairing", "orphan", "leftover", "glance"]
 
 
@@ -123,6 +126,8 @@ class _Findings:
     losses: list[Loss] = field(default_factory=list)
     orphans: list[Path] = field(default_factory=list)
     outputs: set[str] = field(default_factory=set)
+    welcome: set[str] = field(default_factory=set)
+    """Names of outputs that may be there: of large input, and of commands that went on in the background."""
     answers: dict[str, int] = field(default_factory=dict)
     last_message: int = 0
 
@@ -154,6 +159,8 @@ def _look_at(record: Record, found: _Findings) -> None:
     body = record.body
     match body:
         case Message():
+            found.welcome.update(output_name(call.call_id) for call in body.calls)
+            found.welcome.update(name for part in body.parts for name in _names_in(part))
             for call in body.calls:
                 if found.answers.pop(call.call_id, None) is None and found.last_message:
                     why = f"call {call.call_id} in record {record.seq} has no result; the model is told it was interrupted"
@@ -171,6 +178,11 @@ def _look_at(record: Record, found: _Findings) -> None:
             found.problems.append(Problem("schema", why, record.seq, notice=True))
         case _:
             pass
+
+
+def _names_in(part: Part) -> Sequence[str]:
+    """The kept files that a text speaks of."""
+    return _KEPT.findall(part.text) if isinstance(part, Text | File) else ()
 
 
 def _from_losses(folder: Path, losses: Iterable[Loss]) -> Iterator[Problem]:
@@ -201,7 +213,7 @@ def _unpaired(found: _Findings, lost: bool) -> Iterator[Problem]:
 
 def _orphaned(folder: Path, found: _Findings) -> Iterator[Problem]:
     there = {path.name: path for path in (folder / "outputs").glob("*.txt")}
-    found.orphans = [there[name] for name in sorted(there.keys() - found.outputs)]
+    found.orphans = [there[name] for name in sorted(there.keys() - found.outputs - found.welcome)]
     for path in found.orphans:
         yield Problem("orphan", f"outputs/{path.name} belongs to no record", file=f"outputs/{path.name}", notice=True)
     for name in sorted(found.outputs - there.keys()):

@@ -105,3 +105,16 @@ def test_a_check_changes_nothing(store: Store, session: Session) -> None:
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in session.folder.rglob("*.json")}
     store.check(session.info)
     assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in session.folder.rglob("*.json")} == before
+
+
+def test_large_input_and_what_a_background_command_printed_stay_where_they_are(store: Store, session: Session) -> None:
+    large = session.keep_output("input-9", "all of it")
+    session.append(user(f"[Large input saved to {large}: 1 lines, 9 bytes.]"))
+    session.append(reply("I start it", "job"))
+    session.append(result("job", "started in the background"))
+    printed = session.keep_output("job", "what it printed until it ended")
+    session.close()
+    assert store.check(session.info).problems == ()
+    store.check(session.info, mend=True)
+    assert Path(large).read_text() == "all of it"
+    assert Path(printed).exists()
