@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from agentcli.agent.hooks import Hooks
+from agentcli.agent.standby import Standby
 from agentcli.agent.summaries import shortened, summarise, truncated, without_model
 from agentcli.agent.summaries.brief import Brief, Made
 from agentcli.agent.summaries.secretary import Interrupted, Secretary, Unusable
@@ -21,11 +22,11 @@ from agentcli.context.settings import ContextSettings, SnapshotSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import ModelError
-from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Warned
+from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Retrying, Warned
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec, ToolSchema
-from agentcli.core.record import Compaction, CompactionStatus, Record, Trigger, Undo
+from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger, Undo
 
 
 async def compact(
@@ -46,12 +47,13 @@ async def compact(
     may_call: Callable[[], Awaitable[str]] | None = None,
     cwd: str = "",
     policy: str = "",
+    standby: Standby | None = None,
 ) -> AsyncIterator[Event]:
     """Compact the session's view as its policy plans it. Ends with exactly one CompactionEnded, whatever happens.
 
     `trigger` manual and overflow force it, auto leaves it to the marks of the policy. `system`, `tools` and `options` are those of
     the session's requests. `calls` are the summary calls left for this turn, by default all that the settings allow. `may_call` says why a
-    model must not be called at all, where something forbids it: asked once, before the first call.
+    model must not be called at all, where something forbids it: asked once, before the first call. `standby` writes where the summariser fails.
     """
     name = policy or settings.policy
     yield CompactionStarted(trigger, name)
@@ -60,7 +62,7 @@ async def compact(
     if plan.trigger is None or not plan.does_something:
         yield run.ended("noop", plan.tokens_before, " ".join(plan.reasons) or "There is nothing to compact.")
         return
-    async for warning in _warnings(run, plan, hooks):
+    async for warning in _warnings(run, plan, hooks, interrupt):
         yield warning
     work = task(plan, policy_named(name), journal.history, counts, run.limits, settings, cwd, run.unledgered())
     if heavy := pins_report(work.pins, counts, int(run.limits.usable * settings.pins_share)):
@@ -78,9 +80,14 @@ async def compact(
     left = settings.max_summary_calls if calls is None else calls
     form = settings.snapshot
     secretary = Secretary(summariser, left, plan.tokens_before, interrupt, form.reply_tokens, form.margin)
+    secretary.standby = standby
     secretary.forbidden = await may_call() if may_call and plan.summarised else ""
+    making = asyncio.create_task(_made(work, brief, secretary))
+    async for event in secretary.during(making):
+        for told in run.told(event):
+            yield told
     try:
-        made, trouble = await _made(work, brief, secretary)
+        made, trouble = making.result()
     except Interrupted:
         for event in run.gave_up(secretary, "Interrupted: the session goes on unchanged."):
             yield event
@@ -103,13 +110,15 @@ def uncompress(journal: Journal) -> Iterator[Event]:
     yield Recorded(journal.append(Undo(newest.seq, "compaction")))
 
 
-async def _warnings(run: _Run, plan: Plan, hooks: Hooks | None) -> AsyncIterator[Event]:
+async def _warnings(
+    run: _Run, plan: Plan, hooks: Hooks | None, interrupt: asyncio.Event | None
+) -> AsyncIterator[Event]:
     if hooks is None:
         return
     kind: Literal["manual", "auto"] = "manual" if run.trigger == "manual" else "auto"
     folder = run.journal.folder
     failed = await hooks.before_compression(
-        kind, run.journal.id, folder, policy=plan.policy, tokens_before=plan.tokens_before
+        kind, run.journal.id, folder, interrupt, policy=plan.policy, tokens_before=plan.tokens_before
     )
     if failed:
         yield Warned(f"{failed.rstrip('.')}. The compaction goes on.")
@@ -117,6 +126,8 @@ async def _warnings(run: _Run, plan: Plan, hooks: Hooks | None) -> AsyncIterator
 
 async def _made(work: Task, brief: Brief, secretary: Secretary) -> tuple[Made, str]:
     """The summary by the model, or else by the ledger alone with the reason; outputs cut as the plan says. Raises Interrupted."""
+    if secretary.interrupt and secretary.interrupt.is_set():
+        raise Interrupted
     cut = shortened(work, brief.settings.auto.clipped * 3)
     if not work.plan.summarised:
         return Made(Summary(replaced=cut)), ""
@@ -159,9 +170,19 @@ class _Run:
         first = min((entry.seq for entry in self.journal.history.entries), default=newest.seq)
         return [record for record in in_force(list(self.journal.records())) if record.seq < first]
 
+    def told(self, event: Event) -> Iterator[Event]:
+        """What happened while the summary was written; what was done unasked is recorded first."""
+        match event:
+            case Retrying(attempt, delay, reason):
+                yield Recorded(self.journal.append(Retry(attempt, delay, reason)))
+            case Noticed(why):
+                yield Recorded(self.journal.append(Settings(why=why)))
+            case _:
+                pass
+        yield event
+
     def apply(self, work: Task, brief: Brief, made: Made, secretary: Secretary, trouble: str) -> Iterator[Event]:
         """Record the first form of the result that is small enough; if none is, the session stays as it is."""
-        yield from secretary.events
         record, shrunk = self._first_that_fits(work, brief, made, bool(trouble))
         spent = replace(
             record,
@@ -187,7 +208,6 @@ class _Run:
 
     def gave_up(self, secretary: Secretary, why: str) -> Iterator[Event]:
         """Nothing came of it: what it cost is recorded, nothing else."""
-        yield from secretary.events
         spent = Compaction(
             self.trigger, "failed_summary", self.policy, usage=secretary.usage, cost=secretary.cost, note=why
         )

@@ -18,6 +18,7 @@ from agentcli.agent.permissions import Rules
 from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
 from agentcli.agent.room import Room
+from agentcli.agent.standby import Standby
 from agentcli.agent.talk import Manner, Talk
 from agentcli.context.limits import limits_of
 from agentcli.context.oversize import is_oversize, reference, size_of
@@ -244,9 +245,9 @@ class OpenDesk(Account):
             strict=outfit.strict,
         )
         hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)
-        room = Room(replace(outfit.context, policy=self._policy), outfit.summariser, hooks)
+        standby = Standby(outfit.agent.fallback_model, outfit.connect)
+        room = Room(replace(outfit.context, policy=self._policy), outfit.summariser, hooks, standby)
         purse = Purse(outfit.budget, outfit.approve)
-        fallback = outfit.connect(outfit.agent.fallback_model) if outfit.agent.fallback_model else None
         return Talk(
             self.journal,
             model,
@@ -257,7 +258,7 @@ class OpenDesk(Account):
             purse,
             outfit.allowance(),
             self._hands.news,
-            fallback,
+            standby,
         )
 
     def _small_enough(self, prompt: Prompt) -> Prompt:

@@ -24,9 +24,17 @@ class Hooks:
     cwd: Path | None = None
 
     async def before_compression(
-        self, trigger: Literal["manual", "auto"], session: str, transcript: Path | None, **more: Any
+        self,
+        trigger: Literal["manual", "auto"],
+        session: str,
+        transcript: Path | None,
+        interrupt: asyncio.Event | None = None,
+        **more: Any,
     ) -> str:
-        """Let the user save a copy first. Returns a warning when the hook failed, else an empty text; never raises for it."""
+        """Let the user save a copy first. Returns a warning when the hook failed, else an empty text; never raises for it.
+
+        An interrupt ends it at once.
+        """
         if not self.pre_compress:
             return ""
         told = {
@@ -36,9 +44,9 @@ class Hooks:
             "transcript_path": str(transcript) if transcript else None,
             **more,
         }
-        return await self._run("PreCompress", self.pre_compress, told)
+        return await self._run("PreCompress", self.pre_compress, told, interrupt or asyncio.Event())
 
-    async def _run(self, name: str, command: str, told: Mapping[str, Any]) -> str:
+    async def _run(self, name: str, command: str, told: Mapping[str, Any], interrupt: asyncio.Event) -> str:
         try:
             process = await asyncio.create_subprocess_shell(
                 command,
@@ -52,13 +60,18 @@ class Hooks:
             return f"The hook {name} could not be started: {error}"
         assert process.stdout
         reading = asyncio.create_task(_read(process.stdout, self.output))
-        late = False
+        telling = asyncio.create_task(_tell(process, json.dumps(told).encode()))
+        stop = asyncio.create_task(interrupt.wait())
         try:
-            await asyncio.wait_for(_tell(process, json.dumps(told).encode()), self.timeout)
-        except TimeoutError:
-            late = True
+            await asyncio.wait((telling, stop), timeout=self.timeout, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            late = not telling.done()
+            for task in (telling, stop):
+                task.cancel()
             said = await _end(process, reading)
+            await asyncio.gather(telling, stop, return_exceptions=True)
+        if interrupt.is_set():
+            return ""
         if late:
             return f"The hook {name} was stopped after {self.timeout:g} seconds."
         if process.returncode:

@@ -12,7 +12,17 @@ from agentcli.agent.merge import merge
 from agentcli.agent.ports import Prompt
 from agentcli.agent.talk import Talk
 from agentcli.core.errors import AgentError, ContextError, LimitReached, ModelError
-from agentcli.core.event import CallDelta, Event, Noticed, ReplyRestarted, Retrying, TextDelta, ThinkingDelta, TurnEnded
+from agentcli.core.event import (
+    CallDelta,
+    Event,
+    Noticed,
+    ReplyRestarted,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    TurnEnded,
+    Warned,
+)
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Retry
 
@@ -107,6 +117,8 @@ async def _ask(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncItera
                     async for event in talk.make_room(interrupt):
                         yield event
                 case _:
+                    if talk.standby.trouble:
+                        yield Warned(talk.standby.trouble)
                     raise
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agentcli.agent.hooks import Hooks
+from agentcli.agent.standby import Standby
 from agentcli.context.ahead import due_prune
 from agentcli.context.limits import Limits, limits_of
 from agentcli.context.marks import compacts_from
@@ -26,10 +27,17 @@ if TYPE_CHECKING:
 
 
 class Room:
-    """The space of one session. `summariser` connects the model that writes summaries for a given model."""
+    """The space of one session. `summariser` connects the model that writes summaries for a given model, `standby` may take over from it."""
 
-    def __init__(self, settings: ContextSettings, summariser: Callable[[ModelSpec], Model], hooks: Hooks) -> None:
+    def __init__(
+        self,
+        settings: ContextSettings,
+        summariser: Callable[[ModelSpec], Model],
+        hooks: Hooks,
+        standby: Standby | None = None,
+    ) -> None:
         self.settings = settings
+        self._standby = standby
         self._summariser = summariser
         self._hooks = hooks
         self._futile_size: int | None = None
@@ -50,7 +58,7 @@ class Room:
             for event in self._prune(talk, limits):
                 yield event
         if talk.size() > limits.usable or self._is_close(talk.size(), limits):
-            await talk.count_exactly()
+            await talk.count_exactly(interrupt)
         due = plan(self.settings.policy, talk.view(), limits, talk.counts, self.settings)
         over = talk.size() > limits.usable
         wanted = due.trigger is not None and (boundary or due.trigger != "soft") and self._worth_trying(talk, limits)
@@ -60,7 +68,7 @@ class Room:
         if talk.size() <= limits.usable or interrupt.is_set():
             return
         # An estimate alone does not stop the work while the window may still hold it: then the provider decides.
-        if await talk.count_exactly() or talk.size() > limits.window:
+        if await talk.count_exactly(interrupt) or talk.size() > limits.window:
             size = talk.size()
             if size > limits.usable:
                 raise ContextError(_too_full(size, limits.usable, self.settings.autocompact))
@@ -92,6 +100,7 @@ class Room:
             calls=self._calls_left,
             may_call=lambda: talk.objection(summariser.spec),
             cwd=str(talk.kit.work.cwd),
+            standby=self._standby,
         ):
             if isinstance(event, CompactionEnded):
                 self._calls_left -= summariser.asked

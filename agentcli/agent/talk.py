@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -17,22 +16,20 @@ from agentcli.agent.keeping import Keeping
 from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
 from agentcli.agent.room import Room
+from agentcli.agent.standby import Standby
 from agentcli.context.assemble import assemble
 from agentcli.context.budget import Spent
 from agentcli.context.cache import health_of
 from agentcli.context.check import check, ensure, mended
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
-from agentcli.core.errors import AgentError, Cause, LimitReached, ModelError
+from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, ToolResult, Usage
 from agentcli.core.model import Model, ModelSpec, Request, ToolSchema
 from agentcli.core.record import Body, Failure, Prune, Record, Retry, Settings
-
-PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "network"})
-"""What a model may fail of, all retries made, that another one need not fail of as well."""
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +68,7 @@ class Talk:
         purse: Purse,
         allowance: Allowance,
         outside: Callable[[], Sequence[str]] = tuple,
-        fallback: Model | None = None,
+        standby: Standby | None = None,
     ) -> None:
         self.journal = journal
         self.model = model
@@ -82,7 +79,7 @@ class Talk:
         self.purse = purse
         self.allowance = allowance
         self._outside = outside
-        self._fallback = fallback
+        self.standby = standby or Standby()
         self.keeping = Keeping(journal.stream)
         self.steps = 0
         self.pending: list[Part] = []
@@ -159,14 +156,22 @@ class Talk:
         """Tokens of the next prompt, as well as they can be known."""
         return self.counts.prompt(self.view())
 
-    async def count_exactly(self) -> bool:
+    async def count_exactly(self, interrupt: asyncio.Event) -> bool:
         """Ask the provider how large the next prompt is. False, and the estimate stands, where it does not say in time."""
-        with contextlib.suppress(TimeoutError):
-            tokens = await asyncio.wait_for(self.model.count(self._assembled()), self.room.settings.exact_count_seconds)
-            if tokens is not None:
-                self.counts.know(self.view(), tokens)
-                return True
-        return False
+        counting = asyncio.ensure_future(self.model.count(self._assembled()))
+        stop = asyncio.create_task(interrupt.wait())
+        try:
+            await asyncio.wait(
+                (counting, stop), timeout=self.room.settings.exact_count_seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+            tokens = counting.result() if counting.done() else None
+        finally:
+            for task in (counting, stop):
+                task.cancel()
+            await asyncio.gather(counting, stop, return_exceptions=True)
+        if tokens is not None:
+            self.counts.know(self.view(), tokens)
+        return tokens is not None
 
     def request(self) -> Request:
         """The next request. The same records give the same bytes."""
@@ -247,13 +252,12 @@ class Talk:
 
     def can_fall_back(self, error: ModelError) -> bool:
         """Whether another model is to be asked now that this one has failed for good."""
-        other = self._fallback
-        return other is not None and other.spec.name != self.model.spec.name and error.cause in PASSED_ON
+        return self.standby.instead_of(self.model.spec, error) is not None
 
     def fall_back(self, error: ModelError) -> Iterator[Event]:
         """Go on with the fallback model, and say so. Thoughts of the former one are not sent to it."""
-        assert self._fallback is not None
-        former, self.model = self.model.spec.name, self._fallback
+        former = self.model.spec.name
+        self.model = self.standby.instead_of(self.model.spec, error) or self.model
         self._recount()
         now = self.model.spec.name
         why = f"{error} The session goes on with {now} (agent.fallback_model); /model {former} goes back."

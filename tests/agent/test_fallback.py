@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentcli.core.event import Event, Noticed, Recorded, ReplyRestarted
+from agentcli.agent import reports
+from agentcli.agent.standby import Standby
+from agentcli.core.errors import CredentialsError, ModelError
+from agentcli.core.event import Event, Noticed, Recorded, ReplyRestarted, Retrying, Warned
 from agentcli.core.message import Text, Thinking
 from agentcli.core.model import Request
 from agentcli.core.record import Failure, Settings
-from agentcli.providers.scripted import Fault, Reply, call, say
+from agentcli.providers.scripted import Fault, Reply, Scripted, call, say
 from agentcli.sessions.memory import MemorySession
+from tests.agent.compacting import Answers, compress, long_story, newest, session, snapshot
+from tests.agent.compacting import ended as compressed
 from tests.agent.desks import DEMO, ended, messages, open_desk, results, say_to
 
 FIRST, OTHER = f"{DEMO.provider}/first", f"{DEMO.provider}/other"
 ASKED_FIRST = replace(DEMO, id="first")
+OTHER_SPEC = replace(DEMO, id="other")
 
 
 class Pair:
@@ -123,3 +130,73 @@ def test_a_resumed_session_goes_on_with_the_model_it_had_and_can_go_back(tmp_pat
     desk.switch(model=FIRST)
     assert desk.model.name == FIRST
     assert ended(say_to(desk, "again")).text == "The other one answers.", "it can fail over once more"
+
+
+def test_the_other_model_is_connected_when_it_is_needed_and_not_before(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def connect(name: str) -> Scripted:
+        asked.append(name)
+        return Scripted(OTHER_SPEC, [say("Here I am.")])
+
+    standby = Standby(OTHER, connect)
+    assert standby.instead_of(ASKED_FIRST, ModelError("x", "auth")) is None
+    assert asked == []
+    for _ in range(2):
+        model = standby.instead_of(ASKED_FIRST, ModelError("x", "overloaded"))
+        assert model is not None
+        assert model.spec.name == OTHER
+    assert asked == [OTHER]
+    assert standby.instead_of(OTHER_SPEC, ModelError("x", "overloaded")) is None, "it does not take over from itself"
+
+
+def test_another_model_that_cannot_be_connected_is_told_beside_the_error(tmp_path: Path) -> None:
+    def connect(name: str) -> Scripted:
+        raise CredentialsError("There is no key for other.")
+
+    desk = open_desk(tmp_path, Pair("overloaded"), model=ASKED_FIRST, fallback_model=OTHER)
+    desk.talk.standby = Standby(OTHER, connect)
+    events = say_to(desk, "go")
+    assert ended(events).ending == "failed"
+    [warned] = [event.message for event in events if isinstance(event, Warned)]
+    assert OTHER in warned
+    assert "no key" in warned
+
+
+def test_a_summary_is_written_by_the_other_model_where_the_summariser_has_failed() -> None:
+    busy = Answers(ModelError("Overloaded.", "overloaded"))
+    other = Answers(snapshot("Fix the parser.", "- It is slow."), spec=OTHER_SPEC)
+    journal = session(long_story())
+    events = compress(journal, busy, standby=Standby(OTHER, lambda _: other))
+    assert compressed(events).status == "compressed"
+    [told] = notices(events)
+    assert (OTHER in told, "Overloaded." in told) == (True, True)
+    settings = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Settings)]
+    assert [(body.model, body.why) for body in settings] == [("", told)]
+    assert any(OTHER in line for line in reports.acts(list(journal.records())))
+    assert journal.history.compaction is not None
+    assert newest(journal).model == OTHER
+    assert len(other.requests) == 1
+    assert other.requests[0].model == OTHER_SPEC
+
+
+@pytest.mark.parametrize("cause", ["auth", "bad_request"])
+def test_a_summary_that_another_model_would_not_cure_is_left_to_the_ledger(cause: str) -> None:
+    failing, other = Answers(ModelError("No.", cause)), Answers("never", spec=OTHER_SPEC)  # type: ignore[arg-type]
+    events = compress(session(long_story()), failing, standby=Standby(OTHER, lambda _: other))
+    assert compressed(events).status == "compressed"
+    assert other.requests == []
+
+
+def test_a_retry_of_a_summary_is_told_when_it_happens_and_recorded() -> None:
+    class Hesitating(Answers):
+        async def stream(self, request: Request) -> Any:
+            yield Retrying(1, 0.0, "Busy.")
+            async for step in super().stream(request):
+                yield step
+
+    events = compress(session(long_story()), Hesitating(snapshot("Fix the parser.", "- It is slow.")))
+    kinds = [type(event.record.body if isinstance(event, Recorded) else event).__name__ for event in events]
+    assert kinds[:3] == ["CompactionStarted", "Retry", "Retrying"]
+    assert kinds.count("Retrying") == 1
+    assert kinds.index("Retrying") < kinds.index("UsageReported")

@@ -2,9 +2,12 @@ import asyncio
 import json
 from pathlib import Path
 
+from agentcli.agent.compact import compact
 from agentcli.agent.hooks import Hooks
-from agentcli.core.event import Warned
-from tests.agent.compacting import Answers, compress, ended, long_story, session, snapshot
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens import Counts
+from agentcli.core.event import Event, Warned
+from tests.agent.compacting import MAIN, Answers, compress, ended, long_story, session, snapshot
 from tests.context.story import Story
 
 
@@ -69,3 +72,31 @@ def test_nothing_runs_where_there_is_nothing_to_compact(tmp_path: Path) -> None:
     story.user("hi")
     compress(session(story), Answers("x"), hooks=Hooks(f"touch {tmp_path}/ran"))
     assert not (tmp_path / "ran").exists()
+
+
+def test_an_interrupt_ends_a_hook_at_once_and_the_compaction_with_it(tmp_path: Path) -> None:
+    journal, good = session(long_story()), Answers(snapshot("Fix the parser.", "- It is slow."))
+    begun = tmp_path / "begun"
+
+    async def story() -> list[Event]:
+        interrupt = asyncio.Event()
+        hooks = Hooks(f"touch {begun}; sleep 1000", timeout=1000)
+
+        async def stop() -> None:
+            while not begun.exists():  # noqa: ASYNC110 (the hook is what we wait for, and it sets no event)
+                await asyncio.sleep(0.01)
+            interrupt.set()
+
+        stopping = asyncio.create_task(stop())
+        events = [
+            event
+            async for event in compact(
+                journal, good, MAIN, ContextSettings(), Counts(), trigger="manual", hooks=hooks, interrupt=interrupt
+            )
+        ]
+        await stopping
+        return events
+
+    assert ended(asyncio.run(story())).status == "failed_summary"
+    assert good.requests == []
+    assert journal.history.compaction is None

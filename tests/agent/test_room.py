@@ -216,3 +216,20 @@ def test_a_summary_call_that_fails_is_one_of_those_a_turn_may_make(tmp_path: Pat
     [ended] = tries(asyncio.run(drained(desk.compress("", asyncio.Event()))))
     assert "The server is on fire." in ended.why, "who asks by hand may ask again"
     assert down.asked == 2
+
+
+def test_an_interrupt_does_not_wait_for_an_exact_count(tmp_path: Path) -> None:
+    class Silent(Scripted):
+        async def count(self, request: Request) -> int | None:
+            await asyncio.Event().wait()
+            return None
+
+    desk = open_desk(tmp_path, [], context=ContextSettings(exact_count_seconds=1000.0))
+    desk.talk.model = Silent(desk.model, [])
+
+    async def story() -> bool:
+        interrupt = asyncio.Event()
+        asyncio.get_running_loop().call_soon(interrupt.set)
+        return await asyncio.wait_for(desk.talk.count_exactly(interrupt), 20)
+
+    assert not asyncio.run(story())

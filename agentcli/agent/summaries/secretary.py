@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from agentcli.agent.draft import Draft
 from agentcli.agent.merge import merge
+from agentcli.agent.standby import Standby
 from agentcli.context.settings import SnapshotSettings
 from agentcli.core.errors import AgentError, ModelError
-from agentcli.core.event import Event, Retrying, UsageReported
+from agentcli.core.event import Event, Noticed, Retrying, UsageReported
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import Model, ModelSpec, Request, Step, Turn
 
@@ -65,7 +67,9 @@ class Secretary:
     """Why it must not be called at all."""
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
+    standby: Standby | None = None
     events: list[Event] = field(default_factory=list)
+    _happened: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def spec(self) -> ModelSpec:
@@ -89,24 +93,67 @@ class Secretary:
         if self.calls <= 0:
             raise Unusable("no summary call is left for this turn")
         self.calls -= 1
-        draft, failure = Draft(), None
+        while True:
+            draft, failure = await self._heard(request)
+            self._pay(draft)
+            if self.interrupt and self.interrupt.is_set():
+                raise Interrupted
+            if draft.text.strip():
+                return draft.text
+            if failure is None:
+                raise Unusable(f"the reply was empty ({draft.stop or 'cut'})")
+            if not self._falls_back(failure):
+                raise failure
+            request = replace(request, model=self.spec, max_output=min(request.max_output, self.reply))
+
+    async def during(self, work: asyncio.Task[Any]) -> AsyncIterator[Event]:
+        """What happens while some work goes on, as it happens; each event once. The work is over then, or is cancelled."""
         try:
-            async for step in merge(self.model.stream(request), until=self.interrupt):
-                draft = draft.add(step)
-                if isinstance(step, Retrying):
-                    self.events.append(step)
-        except ModelError as error:
-            failure = error
-        self._pay(draft)
-        if self.interrupt and self.interrupt.is_set():
-            raise Interrupted
-        if draft.text.strip():
-            return draft.text
-        raise failure or Unusable(f"the reply was empty ({draft.stop or 'cut'})")
+            while not work.done():
+                happened = asyncio.create_task(self._happened.wait())
+                await asyncio.wait((work, happened), return_when=asyncio.FIRST_COMPLETED)
+                happened.cancel()
+                for event in self.news():
+                    yield event
+            for event in self.news():
+                yield event
+        finally:
+            work.cancel()
+            await asyncio.wait((work,))
+
+    def news(self) -> Sequence[Event]:
+        """What has happened since this was last asked."""
+        news, self.events = self.events, []
+        self._happened.clear()
+        return news
 
     def request(self, system: Sequence[str], text: str) -> Request:
         """A request that shows it one text."""
         return Request(self.spec, tuple(system), (), (Turn("user", (Text(text),)),), max_output=self.reply)
+
+    async def _heard(self, request: Request) -> tuple[Draft, ModelError | None]:
+        draft = Draft()
+        try:
+            async for step in merge(self.model.stream(request), until=self.interrupt):
+                draft = draft.add(step)
+                if isinstance(step, Retrying):
+                    self._tell(step)
+        except ModelError as error:
+            return draft, error
+        return draft, None
+
+    def _falls_back(self, failure: ModelError) -> bool:
+        """Whether another model writes from now on; it is told."""
+        other = self.standby.instead_of(self.spec, failure) if self.standby else None
+        if other is None:
+            return False
+        self.model = other
+        self._tell(Noticed(f"{failure} The summary is written by {self.spec.name} (agent.fallback_model)."))
+        return True
+
+    def _tell(self, event: Event) -> None:
+        self.events.append(event)
+        self._happened.set()
 
     def _pay(self, draft: Draft) -> None:
         if draft.usage is None:
@@ -114,4 +161,4 @@ class Secretary:
         cost = self.spec.cost(draft.usage)
         self.usage += draft.usage
         self.cost = self.cost if cost is None else (self.cost or 0.0) + cost
-        self.events.append(UsageReported(draft.usage, cost, self.context, kind="summary"))
+        self._tell(UsageReported(draft.usage, cost, self.context, kind="summary"))
