@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from agentcli.tools._text import newline_style
 
@@ -26,6 +28,9 @@ _FOLD = str.maketrans(
 _SEARCHED = 20_000
 """Lines among which the nearest place is looked for when nothing matches."""
 
+_SHOWN, _CONTEXT, _WIDTH = 30, 3, 200
+"""Lines of the diff that is shown, lines before the first difference, characters of a line: the cost grows with their cubes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -44,6 +49,11 @@ def find(text: str, old: str) -> tuple[list[Match], str]:
         if matches:
             return matches, name
     return [], ""
+
+
+def overlaps_itself(text: str, match: Match, old: str) -> bool:
+    """Whether the old text begins again before an exact match of it ends, so that it is not told which one is meant."""
+    return match.exact and text.find(old, match.start + 1, match.end + len(old) - 1) >= 0
 
 
 def replacement(text: str, match: Match, old: str, new: str) -> str:
@@ -76,9 +86,13 @@ def nearest(text: str, old: str) -> str:
     if start is None:
         return ""
     there = lines[start : start + len(wanted)]
-    diff = [line for line in difflib.ndiff(wanted, there) if not line.startswith("?")]
-    shown = "\n".join(line[:200] for line in diff[:30])
-    return f"Nearest: lines {start + 1}-{start + len(there)} (- your old_string, + the file):\n{shown}"
+    alike = next((n for n, (one, other) in enumerate(zip(wanted, there, strict=False)) if one != other), 0)
+    first = max(0, alike - _CONTEXT)
+    ours, theirs = ([line[:_WIDTH] for line in side[first : first + _SHOWN]] for side in (wanted, there))
+    diff = [line for line in difflib.ndiff(ours, theirs) if not line.startswith("?")]
+    shown = "\n".join(diff[:_SHOWN])
+    begin = start + first + 1
+    return f"Nearest: lines {begin}-{begin + len(theirs) - 1} (- your old_string, + the file):\n{shown}"
 
 
 def _exact(text: str, old: str) -> Iterator[Match]:
@@ -112,21 +126,30 @@ def _other_indentation(text: str, old: str) -> Iterator[Match]:
     ends_line = wanted[-1] == "" and len(wanted) > 1
     if ends_line:
         wanted.pop()
-    first = next((n for n, line in enumerate(wanted) if line), None)
-    if first is None:
+    if not any(wanted):
         return
     spans = [(found.start(), found.end()) for found in re.finditer(r"[^\r\n]*(?:\r\n|\n|\r|\Z)", text)]
     lines = [text[start:end].rstrip("\r\n \t") for start, end in spans]
-    core, n = wanted[first].lstrip(" \t"), 0
-    while n + len(wanted) <= len(lines):
-        indent = _shift(wanted, lines[n : n + len(wanted)]) if lines[n + first].endswith(core) else None
+    free = 0
+    for n in _places(lines, wanted):
+        indent = _shift(wanted, lines[n : n + len(wanted)]) if n >= free else None
         last, end = spans[n + len(wanted) - 1]
         bare_end = last + len(text[last:end].rstrip("\r\n"))
         if indent is None or (ends_line and bare_end == end):
-            n += 1
             continue
         yield Match(spans[n][0], end if ends_line else bare_end, indent)
-        n += len(wanted)
+        free = n + len(wanted)
+
+
+def _places(lines: list[str], wanted: list[str]) -> Iterator[int]:
+    """Where the wanted lines stand when indentation is left aside: one search in one text, however alike the lines are."""
+    bare = [line.strip(" \t") for line in lines]
+    starts = list(accumulate((len(line) + 1 for line in bare), initial=0))
+    joined, sought = "\n" + "\n".join(bare) + "\n", "\n" + "\n".join(line.strip(" \t") for line in wanted) + "\n"
+    place = joined.find(sought)
+    while place >= 0:
+        yield bisect_left(starts, place)
+        place = joined.find(sought, place + 1)
 
 
 def _other_punctuation(text: str, old: str) -> Iterator[Match]:

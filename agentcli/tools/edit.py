@@ -11,7 +11,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.tool import Outcome, Workplace
 from agentcli.tools._diff import unified
 from agentcli.tools._files import changing, load_if_there, missing, remember, replace, require_seen
-from agentcli.tools._matching import Match, find, nearest, replacement
+from agentcli.tools._matching import Match, find, nearest, overlaps_itself, replacement
 from agentcli.tools._paths import Spot, locate
 from agentcli.tools._text import Encoding, decode, encode, plural, shown
 
@@ -148,6 +148,11 @@ def _apply(text: str, change: Replacement, name: str, where: str) -> _Applied:
         raise ToolError(
             f"{where}old_string occurs {len(matches)} times in {name} (lines {lines}). "
             "Add surrounding lines to make it unique, or set replace_all. Nothing was changed."
+        )
+    if not change.replace_all and overlaps_itself(text, matches[0], change.old_string):
+        raise ToolError(
+            f"{where}old_string occurs more than once in {name}, one place overlapping the next. "
+            "Add surrounding lines to make it unique. Nothing was changed."
         )
     return _Applied(_put(text, matches, change), len(matches), found_by)
 

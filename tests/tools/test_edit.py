@@ -6,6 +6,7 @@ import asyncio
 import os
 import stat
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from agentcli.core.tool import Outcome
 from agentcli.tools._matching import find, replacement
+from agentcli.tools._text import decode, encode
 from agentcli.tools.table import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -132,6 +134,44 @@ def test_a_failed_edit_shows_the_nearest_place(call: Call, work: Bench) -> None:
     assert "Nearest: lines 127-128" in outcome.output
     assert "-     return 43" in outcome.output
     assert "+     return 42" in outcome.output
+
+
+def test_a_failed_edit_of_many_lines_alike_is_answered_at_once_and_shortly(call: Call, work: Bench) -> None:
+    """Without a bound the search took half a minute, and the diff ended in a recursion error."""
+    put(work, "a.txt", b"x\n" * 30_000)
+    old = "x\n" * 1_000 + "y\n" + "x\n" * 1_000
+    started = time.process_time()
+    outcome = call("edit", file_path="a.txt", old_string=old, new_string="z")
+    assert time.process_time() - started < 20
+    assert outcome.status == "error"
+    assert "- y" in outcome.output
+    assert outcome.output.count("\n") < 40
+
+
+def test_the_nearest_place_is_shown_where_it_begins_to_differ(call: Call, work: Bench) -> None:
+    body = "".join(f"line {n}\n" for n in range(200))
+    put(work, "a.txt", body.encode())
+    outcome = call("edit", file_path="a.txt", old_string=body.replace("line 150", "line 15O"), new_string="z")
+    assert "Nearest: lines 148-" in outcome.output
+    assert "- line 15O" in outcome.output
+    assert "+ line 150" in outcome.output
+
+
+@pytest.mark.parametrize(("text", "old"), [("aaa", "aa"), ("x\nx\nx\n", "x\nx\n"), ("ababa", "aba")])
+def test_a_text_that_overlaps_itself_is_not_guessed_at(call: Call, work: Bench, text: str, old: str) -> None:
+    file = put(work, "a.txt", text.encode())
+    outcome = call("edit", file_path="a.txt", old_string=old, new_string="z")
+    assert outcome.status == "error"
+    assert "overlapping" in outcome.output
+    assert file.read_text() == text
+    assert call("edit", file_path="a.txt", old_string=old, new_string="z", replace_all=True).status == "success"
+
+
+@given(st.binary(max_size=80), st.sampled_from([b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"]))
+def test_bytes_come_back_as_they_were_whatever_they_are(data: bytes, mark: bytes) -> None:
+    decoded = decode(mark + data)
+    if decoded is not None:
+        assert encode(decoded[0], decoded[1], "a") == mark + data
 
 
 ENCODINGS = [
