@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
+from agentcli.core.errors import AgentError
 from agentcli.ui import mention
 from agentcli.ui.draw import Item
 from agentcli.ui.fuzzy import Found, Listing
@@ -19,6 +21,8 @@ FILES = 200_000
 SHOWN = 50
 STALE = 10.0
 """Seconds after which the list of files is made anew when it is next wanted."""
+SOON = 0.01
+"""Seconds that a key waits for what may follow a command."""
 PATIENCE = 20.0
 """Seconds that git has to name them."""
 SLICE, BREATH = 2_000, 0.001
@@ -58,29 +62,36 @@ class Completion:
 
     commands: Sequence[Words]
     files: Files
+    _arguments: _Arguments | None = field(default=None, init=False)
 
     def __call__(self, before: str) -> Menu:
         """The menu for a cursor that stands after `before`."""
-        if found := _SLASH.fullmatch(before):
-            return self._command(found[1])
-        if found := _ARGUMENT.fullmatch(before):
-            return self._argument(found[1], found[2])
         if found := _AT.search(before):
             return self._file(found[1])
+        if found := _ARGUMENT.fullmatch(before):
+            return self._argument(found[1], found[2])
+        self._arguments = None
+        if found := _SLASH.fullmatch(before):
+            return self._command(found[1])
         return Menu()
 
     def _command(self, typed: str) -> Menu:
-        items = [Item("/" + words.name, words.help) for words in self.commands if words.name.startswith(typed)]
-        if [item.label for item in items] == ["/" + typed]:
-            return Menu()
-        return Menu(tuple(items), len(typed) + 1)
+        items = _holding(typed, [(words.name, Item("/" + words.name, words.help)) for words in self.commands])
+        return Menu() if [item.label for item in items] == ["/" + typed] else Menu(items, len(typed) + 1)
 
     def _argument(self, name: str, typed: str) -> Menu:
+        """Found once for a line, in the background: a key does not wait for a thousand sessions to be listed."""
         words = next((words for words in self.commands if words.name == name), None)
-        items = [item for item in (words.arguments() if words else ()) if item.label.startswith(typed)]
-        if [item.label for item in items] == [typed]:
+        if words is None:
             return Menu()
-        return Menu(tuple(items[:SHOWN]), len(typed))
+        if self._arguments is None or self._arguments.words is not words:
+            self._arguments = _Arguments(words)
+            self._arguments.start()
+            self._arguments.join(SOON)
+        if self._arguments.found is None:
+            return Menu(more=self._arguments.is_alive())
+        items = _holding(typed, [(f"{item.label} {item.detail}", item) for item in self._arguments.found])
+        return Menu() if any(item.label == typed for item in items) else Menu(items[:SHOWN], len(typed))
 
     def _file(self, typed: str) -> Menu:
         found = self.files.find(typed)
@@ -90,6 +101,27 @@ class Completion:
         items = tuple(Item(mention.of(path)) for path in found.paths if path != typed)
         # A folder is complete: Enter sends it, and what is in it can be chosen all the same.
         return Menu(items, len(typed) + 1, first=not (inside and typed in found.paths), more=not found.whole)
+
+
+class _Arguments(threading.Thread):
+    """What may follow a command, being found; None until it is, and for ever where that fails."""
+
+    def __init__(self, words: Words) -> None:
+        super().__init__(daemon=True)
+        self.words = words
+        self.found: Sequence[Item] | None = None
+
+    def run(self) -> None:
+        with contextlib.suppress(AgentError):
+            self.found = tuple(self.words.arguments())
+
+
+def _holding(typed: str, items: Sequence[tuple[str, Item]]) -> tuple[Item, ...]:
+    """The items whose words begin so, then those whose words hold it, once that says something."""
+    low = typed.lower()
+    begin = [item for words, item in items if words.lower().startswith(low)]
+    within = [item for words, item in items if low in words.lower()] if len(low) > 1 else []
+    return tuple(dict.fromkeys((*begin, *within)))
 
 
 @dataclass(slots=True)

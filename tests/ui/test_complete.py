@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -75,3 +76,31 @@ def test_in_a_folder_that_was_chosen_what_is_in_it_can_be_chosen_and_enter_sends
     menu = completion(tmp_path)("@lib/")
     assert [item.label for item in menu.items] == ["@lib/a.py"]
     assert not menu.first
+
+
+def test_an_argument_is_found_by_any_part_of_it_and_a_file_after_a_command_too(tmp_path: Path) -> None:
+    (tmp_path / "main.py").touch()
+    complete = completion(tmp_path)
+    assert labels(complete, "/mode lan") == ["plan"]
+    assert labels(complete, "/press") == ["/compress"]
+    assert labels(complete, "/compress as in @ma") == ["@main.py"]
+
+
+def test_a_key_does_not_wait_for_arguments_that_take_long_to_find(tmp_path: Path) -> None:
+    go = threading.Event()
+    asked = []
+
+    def slow() -> list[Item]:
+        asked.append(1)
+        assert go.wait(20)
+        return [Item("late")]
+
+    complete = Completion([Words("resume", "Go on", slow)], Files(tmp_path))
+    assert complete("/resume l").more
+    assert complete("/resume la").more
+    go.set()
+    ends = time.monotonic() + 20
+    while (menu := complete("/resume la")).more and time.monotonic() < ends:
+        time.sleep(0.01)
+    assert [item.label for item in menu.items] == ["late"]
+    assert len(asked) == 1
