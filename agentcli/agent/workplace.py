@@ -15,6 +15,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.tool import Question, ToolLimits
+from agentcli.sessions.outputs import output_name
 
 
 class SessionWorkplace:
@@ -58,8 +59,11 @@ class SessionWorkplace:
         self._record(Todo(tuple(items)))
 
     def find_result(self, call_id: str) -> tuple[ToolResult, str] | None:
-        """A former result of this session with its whole output, also from before a compaction."""
-        return next((found for found in self._results() if found[0].call_id == call_id), None)
+        """A former result of this session with its whole output, also from before a compaction; or large input that was kept."""
+        found = next((found for found in self._results() if found[0].call_id == call_id), None)
+        if found is None and (text := self._journal.output(output_name(call_id))):
+            return ToolResult(call_id, "input", "success", text, title="large input"), text
+        return found
 
     def search_results(self, pattern: str) -> Sequence[tuple[ToolResult, str]]:
         """Former results, newest first, whose whole output has a line that matches the regular expression."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
@@ -34,7 +35,7 @@ def reference(text: str, path: str, size: Size, settings: ContextSettings) -> st
     head, tail, left_out = _ends(text, settings.large_input_lines, settings.large_input_line)
     said = (
         f"[Large input saved to {path}: {size.lines:,} lines, {size.bytes:,} bytes, about {size.tokens:,} tokens. "
-        "Read the parts you need with the read tool.]"
+        f'Read the parts you need with the read tool, or with recall(id="{PurePath(path).stem}").]'
     )
     between = f"[… {left_out:,} more lines in {path} …]"
     return "\n".join([said, *head, *([between, *tail] if left_out else tail)])

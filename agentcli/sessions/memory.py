@@ -11,6 +11,7 @@ from agentcli.core.message import Part
 from agentcli.core.record import Body, Record, Undo
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.lasting import lasting, paid
+from agentcli.sessions.outputs import output_name
 
 
 class MemorySession:
@@ -68,15 +69,15 @@ class MemorySession:
 
     def keep_output(self, call_id: str, text: str) -> str:
         """Remember a whole tool output; the path is a name for `output` only."""
-        path = f"memory:{call_id}"
-        self._outputs[path] = text
-        return path
+        name = output_name(call_id)
+        self._outputs[name] = text
+        return f"memory/{name}"
 
     def output(self, path: str) -> str:
         """A whole output that was kept, or an empty text."""
         if path not in self._outputs and self._past is not None:
             return self._past.output(path)
-        return self._outputs.get(path, "")
+        return self._outputs.get(Path(path).name, "")
 
     def records(self, newest_first: bool = False) -> Iterator[Record]:
         """All records of this session."""
