@@ -209,7 +209,10 @@ def _aside(note: str) -> None:
 def _read(selector: str, cwd: str) -> Session:
     ground = Ground(Options(cwd=cwd))
     info = ground.store.find(selector, ground.project)
-    return ground.store.open(info.project_id, info.id, read_only=True)
+    session = ground.store.open(info.project_id, info.id, read_only=True)
+    for note in session.notes:
+        _aside(note)
+    return session
 
 
 def _told(record: Record) -> str:

@@ -315,6 +315,15 @@ def test_a_record_that_is_lost_is_named_when_a_session_is_resumed(program: Progr
     assert [path.name for path in (folder / "damaged").iterdir()] == ["000002-message.json"]
 
 
+def test_a_record_that_is_lost_is_named_by_whatever_reads_the_session(program: Program) -> None:
+    session = damaged(program)
+    for command in (["show", session, "--json"], ["export", session]):
+        ran = program.run("sessions", *command)
+        assert ran.code == 0
+        assert "note: record 2 is damaged" in ran.err
+        assert "record 2" not in ran.out
+
+
 @pytest.mark.parametrize("more", [[], ["--plain"]], ids=["terminal", "plain"])
 def test_a_person_is_told_of_lost_records_and_ignored_settings_before_anything_is_said(
     program: Program, more: list[str]
