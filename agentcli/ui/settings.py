@@ -11,6 +11,7 @@ from typing import Any
 from agentcli.core.errors import ConfigError
 from agentcli.ui import links, theme
 from agentcli.ui.look import Look
+from agentcli.ui.view import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,12 @@ class Settings:
 
 
 def from_config(setting: Callable[[str], Any], state: Path | None) -> Settings:
-    """The settings found under `ui.`; what is absent (None) keeps its default."""
+    """The settings found under `ui.`; what is absent (None) keeps its default. Raises ConfigError for a fact that does not exist."""
     names = [one.name for one in fields(Settings) if one.name != "state"]
     found = {name: value for name in names if (value := _found(setting, f"ui.{name}")) is not None}
+    unknown = sorted(set(found.get("status", "").split()) - set(Status().shown))
+    if unknown:
+        raise ConfigError(f"ui.status knows no {unknown[0]!r}. There are: {', '.join(Status().shown)}.")
     return Settings(state=state, **found)
 
 

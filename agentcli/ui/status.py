@@ -59,7 +59,7 @@ class Telling:
 
 
 async def run_script(command: str, status: Status, folder: Path) -> str:
-    """The first line that a status script prints; it reads the status as JSON. Empty when it fails or takes too long."""
+    """The first line that a status script prints; it reads the status as JSON. When it fails or takes too long, words that say so."""
     facts = {name: getattr(status, name) for name in status.__slots__ if name not in ("shown", "extra")}
     process = await asyncio.create_subprocess_exec(
         "/bin/sh", "-c", command, cwd=folder, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -69,10 +69,12 @@ async def run_script(command: str, status: Status, folder: Path) -> str:
         async with asyncio.timeout(SCRIPT_SECONDS):
             out, _ = await process.communicate(json.dumps(facts).encode())
     except TimeoutError:
-        return ""
+        return f"ui.status_command took more than {SCRIPT_SECONDS:.0f} s"
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode:
+        return f"ui.status_command: exit {process.returncode}"
     return safe_line(out.decode(errors="replace").split("\n")[0])[:200]
 
 

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.core.errors import ConfigError
+from agentcli.ui.settings import from_config
+from agentcli.ui.status import run_script
+from agentcli.ui.view import Status
+
+
+def ran(command: str, folder: Path) -> str:
+    return asyncio.run(run_script(command, Status(model="a/b", used=3), folder))
+
+
+def test_a_script_reads_the_status_and_gives_one_harmless_line(tmp_path: Path) -> None:
+    script = 'python3 -c \'import json,sys; s=json.load(sys.stdin); print(s["model"], s["used"], "\\x1b[2J"); print("more")\''
+    assert ran(script, tmp_path) == "a/b 3 \\x1b[2J"
+    assert ran("pwd", tmp_path) == str(tmp_path)
+
+
+def test_a_script_that_fails_says_so(tmp_path: Path) -> None:
+    assert ran("exit 3", tmp_path) == "ui.status_command: exit 3"
+
+
+def test_a_fact_that_does_not_exist_is_told_with_those_that_do() -> None:
+    def setting(key: str) -> Any:
+        return "model weather" if key == "ui.status" else None
+
+    with pytest.raises(ConfigError, match=r"knows no 'weather'\. There are: model, mode"):
+        from_config(setting, None)
+    assert from_config(lambda key: "cost model" if key == "ui.status" else None, None).status == "cost model"
