@@ -63,12 +63,14 @@ def models() -> Sequence[ModelSpec]:
 
 
 def _find(name: str, providers: Mapping[str, ProviderSettings]) -> ModelSpec:
-    if name.startswith("script:"):
+    if name.startswith("script:") and name != "script:":
         return _scripted(name.removeprefix("script:"))
     full = ALIASES.get(name, name)
     provider, slash, model = full.partition("/")
     if slash and provider in providers and model:
         return _of_provider(providers[provider], model)
+    if slash and provider in providers:
+        raise InputError(f"Which model of {provider}? Write {provider}/<model>, see `agentcli models`.")
     if slash:
         raise InputError(
             f"There is no provider {provider!r}{_near(provider, providers)}. `agentcli models` lists the models."

@@ -139,6 +139,14 @@ def test_only_a_server_nearby_may_do_without_a_key(url: str, needed: bool) -> No
         assert connect(found, settings, {}).spec == found
 
 
+@pytest.mark.parametrize(
+    ("name", "words"), [("anthropic/", "Which model of anthropic"), ("script:", "no model 'script:'")]
+)
+def test_a_name_without_a_model_in_it_is_told(name: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        spec(name)
+
+
 def test_without_a_key_one_is_told_what_to_set() -> None:
     with pytest.raises(CredentialsError, match=r"ANTHROPIC_API_KEY.*agentcli demo"):
         connect(spec("opus"), None, {})
