@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
-import termios
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from agentcli.agent.ports import Answer, Ask, Desk, Host
 from agentcli.core.errors import AgentError
-from agentcli.core.event import Event, ToolStarted
+from agentcli.core.event import Event
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
-from agentcli.ui import attach, commands, shell
+from agentcli.ui import attach, commands, shell, words
 from agentcli.ui.commands.offers import Trusts
 from agentcli.ui.idle import Idle
-from agentcli.ui.look import Look, duration
-from agentcli.ui.scroll import brief
+from agentcli.ui.lines import Lines
+from agentcli.ui.look import Look
+from agentcli.ui.plainask import PlainAsking
 from agentcli.ui.settings import Settings
 from agentcli.ui.theme import MUTE
-from agentcli.ui.view import Called, Choice, Note, Piece, Printed, Reply, Said, State, Thought, call_title, update
+from agentcli.ui.view import Choice, State, update
 
 if TYPE_CHECKING:
     from agentcli.ui.lobby import Open
@@ -38,9 +37,13 @@ PATIENCE = 0.75
 """Seconds that what goes on has to end when a signal ends the program, and once more when it is cancelled."""
 INTERRUPTED, HANGUP = 130, 129
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
-OUTPUT_LINES = 20
-"""Lines that are printed of what a command printed."""
-_ANSWERS = {"1": "once", "y": "once", "yes": "once", "2": "session", "3": "always"}
+_HELP = (
+    "Enter sends a line. Lines typed while it works wait for their turn.",
+    "Ctrl-C interrupts what goes on, keeping what came; twice: leave. Ctrl-D leaves.",
+    "A line that begins with / is a command: /help lists them. @path attaches a file or folder.",
+    "!command runs a shell command and shows it to the model, !!command without showing it.",
+    "Questions are answered by a number, by y or n, or by e to change what is proposed.",
+)
 
 
 def run(open_: Open, *, prompts: Sequence[str] = ()) -> int:
@@ -75,12 +78,13 @@ class PlainTerminal:
         self._broken_at = 0.0
         self._next: list[str] = []
         self._ahead: list[Part] = []
+        self._asking = PlainAsking(self.say, self._ask, self._lines.drop, lambda: self.look)
         self._idle = Idle(lambda: self._working, lambda: self.desk, self.tell)
 
     async def run(self, host: Host, desk: Desk, settings: Settings, prompts: Sequence[str] = ()) -> int:
         """Read, work and print until the person leaves; returns the exit code."""
         self.host, self.desk, self._next = host, desk, list(filter(None, prompts))
-        self.look = replace(self.look, thinking=settings.thinking)
+        self.look = replace(self.look, thinking=settings.thinking, folder=str(desk.cwd))
         self._idle.quiet = settings.idle_after
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._break)
@@ -130,51 +134,14 @@ class PlainTerminal:
             self.move_to(self.host.trust(self.desk))
 
     async def approve(self, ask: Ask) -> Answer | None:
-        """Ask whether a call may run; the whole command or diff is printed first."""
-        self.say("", f"Permission needed: {ask.title}", *ask.preview.rstrip("\n").split("\n"), ask.why)
-        always = f"3 always ({ask.always}), " if ask.always else ""
-        if ask.unsaved:
-            self.say(f"No rule can be saved for it: {ask.unsaved}.")
-        self._lines.drop()
-        several = f", 5 all {len(ask.others) + 1} of this reply" if ask.others else ""
-        while True:
-            answer = await self._ask(f"1 yes once, 2 yes for this session, {always}4 no{several}? ")
-            word = (answer if answer is not None else "n").strip().lower()
-            match _ANSWERS.get(word):
-                case "once":
-                    return Answer("once")
-                case "session":
-                    return Answer("session")
-                case "always" if ask.always:
-                    return Answer("always")
-                case _ if word in ("5", "all") and ask.others:
-                    if await self._all(ask):
-                        return Answer("all")
-                case _ if word in ("", "4", "n", "no"):
-                    words = await self._ask("What should it do instead? ") if answer else ""
-                    return Answer("no", words or "")
-                case _:
-                    self.say("Please answer with one of the numbers.")
-
-    async def _all(self, ask: Ask) -> bool:
-        """Whether the other calls of the reply are allowed too; they are printed first."""
-        for other in ask.others:
-            self.say("", other.title, *other.preview.rstrip("\n").split("\n"))
-        return await self.confirm(f"Allow all {len(ask.others) + 1}?")
+        """Ask whether a call may run."""
+        answer = await self._asking.approve(ask)
+        self.state = replace(self.state, shown=self.state.shown | {ask.call.call_id})
+        return answer
 
     async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
         """Put the model's questions; None at the end of input."""
-        answers = []
-        for question in questions:
-            self.say("", question.question)
-            self.say(*(f"{n}. {one.label}  {one.description}" for n, one in enumerate(question.choices, 1)))
-            answer = await self._ask("Answer: ")
-            if answer is None:
-                return None
-            number = int(answer) if answer.strip().isdigit() else 0
-            known = 0 < number <= len(question.choices)
-            answers.append(question.choices[number - 1].label if known else answer)
-        return answers
+        return await self._asking.ask_user(questions)
 
     def say(self, *lines: str) -> None:
         """Print lines of text."""
@@ -199,13 +166,19 @@ class PlainTerminal:
             return
         self._interrupt.clear()
         self._working = True
+        self.state = self.state.begin(doing, time.monotonic())
+        self.say(f"{doing}.")
+        took = self.state.work
         try:
             async with aclosing(work(self._interrupt)) as events:  # type: ignore[type-var]
                 async for event in events:
+                    took = self.state.work or took
                     self._hear(event)
         finally:
             self._working = False
             self._print(self.state.end())
+            if took is not None:
+                self.say("", words.ended(took, time.monotonic()))
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
         """Let the person choose by number."""
@@ -215,8 +188,7 @@ class PlainTerminal:
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
         """A yes-or-no question; no is the default."""
-        self.say(title, *body)
-        return (await self._ask("y or n? ") or "").strip().lower() in ("y", "yes")
+        return await self._asking.confirm(title, body)
 
     async def compose(self, text: str, ending: str = ".md") -> str:
         """There is no editor that reads a line at a time: a new text is typed."""
@@ -253,7 +225,9 @@ class PlainTerminal:
 
     async def _do(self, text: str) -> None:
         try:
-            if commands.is_command(text):
+            if text.strip() == "?":
+                self.say(*_HELP)
+            elif commands.is_command(text):
                 await commands.run(self, text)
             elif text.startswith("!"):
                 await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
@@ -289,13 +263,14 @@ class PlainTerminal:
             self._end(HANGUP)
 
     def _hear(self, event: Event) -> None:
-        if isinstance(event, ToolStarted):
-            self.say(f"Running: {event.title or call_title(event.call)}")
-        self._print(update(self.state, event, time.monotonic()))
+        before = self.state
+        after = update(before, event, time.monotonic())
+        self._print(after)
+        self.say(*words.began(before, after, self.look))
 
     def _print(self, state: State) -> None:
         for piece in state.finished:
-            self.say(*_plain(piece, self.look))
+            self.say(*words.told(piece, self.look))
         self.state = replace(state, finished=())
 
     def _break(self) -> None:
@@ -315,91 +290,3 @@ class PlainTerminal:
         self._interrupt.set()
         self._lines.close()
         self._ended.set()
-
-
-class Lines:
-    """Lines from a descriptor as they come; None once it has ended. `gone` says that its terminal was closed."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
-        self._rest = b""
-        self.gone = False
-
-    @contextlib.contextmanager
-    def open(self) -> Iterator[None]:
-        """Read in the background."""
-        loop = asyncio.get_running_loop()
-        loop.add_reader(self._descriptor, self._read)
-        try:
-            yield
-        finally:
-            loop.remove_reader(self._descriptor)
-
-    async def next(self) -> str | None:
-        """The next line without its end."""
-        line = await self._waiting.get()
-        if line is None:
-            self.close()  # whoever asks next gets no answer either
-        return line
-
-    def drop(self) -> None:
-        """Throw away what was typed ahead."""
-        with contextlib.suppress(termios.error):
-            termios.tcflush(self._descriptor, termios.TCIFLUSH)
-        self._rest = b""
-        ended = False
-        while not self._waiting.empty():
-            ended = self._waiting.get_nowait() is None or ended
-        if ended:
-            self.close()
-
-    def close(self) -> None:
-        """Have `next` return None."""
-        self._waiting.put_nowait(None)
-
-    def _read(self) -> None:
-        try:
-            data = os.read(self._descriptor, 65536)
-        except OSError:
-            data, self.gone = b"", True
-        if not data:
-            asyncio.get_running_loop().remove_reader(self._descriptor)
-            self._waiting.put_nowait(None)
-            return
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._waiting.put_nowait(line.decode(errors="replace"))
-
-
-def _plain(piece: Piece, look: Look) -> list[str]:
-    """A finished piece in words; what the person typed stands there already."""
-    match piece:
-        case Reply(block):
-            return [*([""] if block.gap else []), *block.source.split("\n")]
-        case Said():
-            return []
-        case Thought(text, seconds):
-            return [f"Thought for {duration(seconds)}.", *(text.strip().split("\n") if look.thinking else [])]
-        case Called():
-            return _called(piece)
-        case Note(kind, text):
-            return [{"act": "Note: ", "warn": "Warning: ", "error": "Error: "}[kind] + text]
-        case Printed(lines):
-            return list(lines)
-        case _:
-            assert_never(piece)
-
-
-def _called(piece: Called) -> list[str]:
-    result = piece.result
-    status = "Done" if result.status == "success" else result.status.capitalize()
-    lines = [f"{status}: {piece.title}" + (f", {brief(result)}" if brief(result) else "")]
-    change = result.metadata.get("diff")
-    if isinstance(change, str) and change:
-        return [*lines, *change.rstrip("\n").split("\n")]
-    if result.failed or "exit_code" in result.metadata:
-        output = result.output.rstrip("\n").split("\n")
-        cut = [f"({len(output) - OUTPUT_LINES} earlier lines left out)"] if len(output) > OUTPUT_LINES else []
-        lines += [*cut, *output[-OUTPUT_LINES:]]
-    return lines

@@ -15,7 +15,7 @@ from agentcli.ui.look import Look, Markdown, duration
 from agentcli.ui.theme import Role, Theme
 from agentcli.ui.view import Called, Note, Piece, Printed, Reply, Said, Thought
 
-_FOR_PEOPLE = ("todo", "ask_user", "exit_plan")
+FOR_PEOPLE = ("todo", "ask_user", "exit_plan")
 """Tools whose results the person wants to read again: the list, the answers, the plan."""
 SAID_LINES, SAID_CHARACTERS = 40, 8_000
 """Of what the user said with more of either, a quarter of that is shown."""
@@ -67,7 +67,7 @@ def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[s
         limit = len(rows) if whole else look.diff_lines
         return [*above, head, *_fold(["  " + row for row in rows], limit, theme)]
     rows = _output(result, width, theme, whole)
-    if result.name in _FOR_PEOPLE and not result.failed:
+    if result.name in FOR_PEOPLE and not result.failed:
         return [*above, head, *_fold(["  " + row for row in rows], len(rows) if whole else look.diff_lines, theme)]
     limit = len(rows) if whole else look.output_lines
     return [*above, head, *_fold(["  " + row for row in rows], limit, theme, end=True)]
@@ -102,7 +102,7 @@ def brief(result: ToolResult) -> str:
         facts.append(_many(data["matches"], "match", "matches"))
     elif isinstance(data.get("lines"), int):
         facts.append(_many(data["lines"], "line", "lines"))
-    elif result.output and result.name not in _FOR_PEOPLE and not result.failed and not data.get("diff"):
+    elif result.output and result.name not in FOR_PEOPLE and not result.failed and not data.get("diff"):
         facts.append(_many(len(result.output.splitlines()), "line", "lines"))
     spent = result.ended - result.started
     if spent >= 2:
@@ -112,7 +112,7 @@ def brief(result: ToolResult) -> str:
 
 def _output(result: ToolResult, width: int, theme: Theme, whole: bool) -> list[str]:
     """Only what a person wants to see at once: what commands print, and why something failed."""
-    if not (whole or result.failed or result.name in _FOR_PEOPLE or "exit_code" in result.metadata):
+    if not (whole or result.failed or result.name in FOR_PEOPLE or "exit_code" in result.metadata):
         return []
     if isinstance(plan := result.metadata.get("plan"), str) and not whole:
         return wrap(expand(safe(plan.rstrip("\n"))), width - 2)
@@ -121,7 +121,7 @@ def _output(result: ToolResult, width: int, theme: Theme, whole: bool) -> list[s
     output = result.output.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
     text = expand(safe(output))
     rows = wrap(text, width - 2) if text else []
-    plain = result.name in _FOR_PEOPLE and not result.failed
+    plain = result.name in FOR_PEOPLE and not result.failed
     return rows if plain else [theme.paint(role, row) for row in rows]
 
 

@@ -30,7 +30,7 @@ def test_an_approval_is_answered_by_a_line(tmp_path: Path) -> None:
         t.until("lists the commands")
         t.send("edit\r")
         t.until("+        prices = [item.price for item in self.items]")
-        t.until("4 no?")
+        t.until("4 no,")
         t.send("maybe\r")
         t.until("Please answer")
         t.send("n\r")
@@ -43,7 +43,7 @@ def test_lines_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> Non
     with plain(tmp_path) as t:
         t.until("lists the commands")
         t.send("run\r1\r")
-        t.until("4 no?")
+        t.until("4 no,")
         t.settle(0.3)
         assert "Running:" not in "\n".join(t.history())
 
@@ -70,7 +70,7 @@ def test_several_calls_are_allowed_by_one_line_once_all_are_printed(tmp_path: Pa
     with plain(tmp_path) as t:
         t.until("lists the commands")
         t.send("several\r")
-        t.until("5 all 3 of this reply?")
+        t.until("5 all 3 of this reply")
         t.send("5\r")
         t.until("make part2")
         t.until("y or n?")
@@ -87,3 +87,50 @@ def test_a_strange_folder_is_asked_about_before_anything_is_said(tmp_path: Path)
         t.send("tools\r")
         t.until("You said: **looked**")
         assert b"\x1b" not in t.raw
+
+
+def test_every_change_of_state_is_a_line(tmp_path: Path) -> None:
+    with plain(tmp_path) as t:
+        t.until("lists the commands")
+        t.send("think\r")
+        t.until("Finished after")
+        rows = [row for row in t.history() if row]
+        first = next(n for n, row in enumerate(rows) if row.endswith("Working."))
+        assert rows[first + 1] == "Thinking."
+        assert rows[first + 2].startswith("Thought for ")
+        assert "You said: **thought about it**" in rows
+        t.send("edit\r")
+        t.until("Writing a call: edit.")
+        t.until("Permission needed: edit shop/cart.py?")
+
+
+def test_a_change_that_was_read_out_to_be_approved_is_not_read_out_again(tmp_path: Path) -> None:
+    with plain(tmp_path) as t:
+        t.until("lists the commands")
+        t.send("edit\r")
+        t.until("4 no,")
+        t.send("1\r")
+        t.until("Done: edit shop/cart.py, +2 −1")
+        t.until("answer once")
+        assert "\n".join(t.history()).count("+        prices = [item.price") == 1
+
+
+def test_a_proposed_command_can_be_typed_anew(tmp_path: Path) -> None:
+    with plain(tmp_path) as t:
+        t.until("lists the commands")
+        t.send("run\r")
+        t.until("e edit it?")
+        t.send("e\r")
+        t.until("It is: pytest -q")
+        t.send("pytest -q -k cart\r")
+        t.until("Changed to: pytest -q -k cart")
+        t.until("1 yes once, 4 no, e edit it?")
+        t.send("1\r")
+        t.until("Running: bash pytest -q -k cart")
+
+
+def test_a_question_mark_lists_what_can_be_typed(tmp_path: Path) -> None:
+    with plain(tmp_path) as t:
+        t.until("lists the commands")
+        t.send("?\r")
+        t.until("Ctrl-C interrupts what goes on")
