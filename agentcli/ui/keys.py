@@ -54,6 +54,10 @@ _FIXED = (
     ("@", "attach a file or folder"),
     ("! and !!", "run a shell command, with and without showing it to the model"),
 )
+_TAKEN = frozenset(
+    {("c-m",), ("c-j",), ("escape",), ("escape", "c-m"), ("c-c",), ("c-d",), ("up",), ("down",), ("c-i",), ("c-z",)}
+)
+"""What `_FIXED` names, as prompt_toolkit knows it."""
 _DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "pageup", "pagedown", "home", "end")
 
 
@@ -63,17 +67,32 @@ def help_lines(keys: Mapping[Act, str]) -> list[tuple[str, str]]:
 
 
 def chosen(keys: Mapping[str, str]) -> Mapping[Act, str]:
-    """The keys with those that a person set. Raises ConfigError for a deed or a key that does not exist."""
+    """The keys with those that a person set. Raises ConfigError for a deed or a key that does not exist, and for a key with two meanings."""
     known = dict(KEYS)
     for act, key in keys.items():
         if act not in KEYS:
             raise ConfigError(f"ui.keys knows no {act}; there are {', '.join(KEYS)}.")
         try:
-            KeyBindings().add(*key.split())(lambda event: None)
+            pressed = _pressed(key)
         except ValueError as error:
             raise ConfigError(f"ui.keys.{act}: there is no key {key}. Write keys like c-r, f5 or escape o.") from error
+        if pressed in _TAKEN or (len(pressed) == 1 and len(pressed[0]) == 1):
+            raise ConfigError(f"ui.keys.{act}: {key} is needed for typing, sending or leaving. Choose another key.")
         known[act] = key  # type: ignore[index]
+    for act in keys:
+        for other in known:
+            if other != act and _pressed(known[other]) == _pressed(known[act]):  # type: ignore[index]
+                raise ConfigError(
+                    f"ui.keys.{act} and ui.keys.{other} are both {keys[act]}. Give one of them another key."
+                )
     return known
+
+
+def _pressed(key: str) -> tuple[str, ...]:
+    """A key as prompt_toolkit knows it, whichever of its names was written. Raises ValueError where there is none."""
+    bindings = KeyBindings()
+    bindings.add(*key.split())(lambda event: None)
+    return tuple(str(one.value if isinstance(one, Keys) else one) for one in bindings.bindings[0].keys)
 
 
 def bindings(editor: Editor, acts: Mapping[Act, str] = KEYS) -> KeyBindings:

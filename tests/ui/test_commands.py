@@ -140,3 +140,23 @@ def test_what_changes_nothing_under_a_running_turn_does_not_wait_for_its_end(lin
 def test_every_command_that_acts_at_once_and_every_other_name_is_a_command() -> None:
     assert set(commands.COMMANDS) >= {*commands.AT_ONCE, *commands.ALIASES.values()}
     assert commands.find("compact") is commands.find("compress")
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"search": "c-o"}, "ui.keys.search and ui.keys.output are both c-o"),
+        ({"search": "f5", "output": "f5"}, "are both f5"),
+        ({"search": "enter"}, "needed for typing"),
+        ({"search": "c-m"}, "needed for typing"),
+        ({"search": "tab"}, "needed for typing"),
+        ({"search": "x"}, "needed for typing"),
+    ],
+)
+def test_a_key_with_two_meanings_is_reported(keys: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        chosen(keys)
+
+
+def test_two_deeds_may_change_their_keys_with_each_other() -> None:
+    assert chosen({"search": "c-o", "output": "c-r"})["output"] == "c-r"
