@@ -30,6 +30,9 @@ KEYS: Mapping[Act, str] = MappingProxyType(
 )
 """Deeds whose key can be set, under `[ui.keys]`, by prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`, `s-tab`)."""
 
+LINE = 10_000
+"""Characters of a paste that the line of a dialog takes."""
+
 _DEEDS: Mapping[Act, str] = {
     "search": "search earlier prompts",
     "mode": "next mode",
@@ -43,7 +46,7 @@ _DEEDS: Mapping[Act, str] = {
 _FIXED = (
     ("Enter", "send; while it works: queue for after the turn"),
     ("Alt-Enter", "new line; while it works: steer at the next safe point"),
-    ("Ctrl-J, \\ Enter", "new line"),
+    ("Ctrl-J, \\ Enter", "new line; so is Shift-Enter where the terminal tells it"),
     ("Esc", "interrupt, keeping what came"),
     ("Ctrl-C", "interrupt, else clear; twice: leave"),
     ("Ctrl-D", "leave"),
@@ -116,7 +119,7 @@ def bindings(editor: Editor, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
         elif buffer is editor.draft:
             buffer.insert_text(mention.of_picture(event.data) or editor.pastes.fold(event.data))
         else:
-            buffer.insert_text(event.data.replace("\n", " "))
+            buffer.insert_text(event.data[:LINE].replace("\r", " ").replace("\n", " "))
 
     @keys.add("c-x", "c-e", filter=drafting)
     def as_in_a_shell(event: KeyPressEvent) -> None:

@@ -17,6 +17,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.layout import BufferControl, HSplit, Layout, Window
 from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.renderer import Renderer
@@ -144,7 +145,7 @@ class Editor:
         """A frozen copy of what is being typed."""
         if self.deeds.asking:
             return Edit(self.line.text, self.line.cursor_position)
-        mark = "! " if self.draft.text.startswith("!") else ""
+        mark = ": " if self._commanding else "! " if self.draft.text.startswith("!") else ""
         return Edit(self.draft.text, self.draft.cursor_position, self.menu.items, self.chosen, mark)
 
     def type_ahead(self, data: bytes) -> None:
@@ -189,6 +190,11 @@ class Editor:
     def vi(self) -> bool:
         """Whether vi's keys edit."""
         return self.application.editing_mode == EditingMode.VI
+
+    @property
+    def _commanding(self) -> bool:
+        """Whether letters are vi's commands now: the prompt looks different then."""
+        return self.vi and self.application.vi_state.input_mode == InputMode.NAVIGATION
 
     def edit_like(self, mode: Literal["emacs", "vi"]) -> None:
         """Which keys edit."""

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from agentcli.agent.ports import Prompt
 from agentcli.core.errors import AgentError, InputError
-from agentcli.core.message import Part
+from agentcli.core.event import ToolProgress, ToolStarted
+from agentcli.core.message import Part, ToolCall
 from agentcli.core.sanitise import safe
 from agentcli.ui import attach, commands, shell
 from agentcli.ui.console import Console
@@ -150,7 +151,13 @@ class Repl:
         console.screen.print(Said(safe(f"{'!' if shared else '!!'} {command}")))
         with console.screen.working("Running"):
             console.interrupt.clear()
-            ran = await shell.run(command, console.desk.cwd, lambda _: None, console.interrupt)
+            console.screen.hear(ToolStarted(ToolCall("!", "bash", {"command": command}), f"$ {command}"))
+            ran = await shell.run(
+                command,
+                console.desk.cwd,
+                lambda text: console.screen.hear(ToolProgress("!", text)),
+                console.interrupt,
+            )
         console.say(*(ran.output.rstrip("\n").split("\n") if ran.output.strip() else ()))
         if ran.code or ran.interrupted:
             console.screen.print(Note("warn", "interrupted" if ran.interrupted else f"exit code {ran.code}"))

@@ -462,10 +462,9 @@ def test_vi_keys_edit_where_they_are_wanted(tmp_path: Path) -> None:
         t.send("/vim\r")
         t.until("vi keys edit until you leave")
         t.send("wrong words\x1b")
-        t.settle()
+        t.until(": wrong words")
         t.send("0cegood\x1b")
-        t.until("> good words")
-        t.settle()
+        t.until(": good words")
         t.send("\r")
         t.until("You said: good words")
 
@@ -742,3 +741,12 @@ def test_what_was_being_typed_is_back_after_the_program_was_killed(tmp_path: Pat
         t.send("\x04")
         t.wait()
     assert not list((tmp_path / "drafts").iterdir())
+
+
+def test_what_a_shell_command_prints_is_seen_while_it_runs(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("!echo early-$((40 + 2)); sleep 1000\r")
+        t.until("early-42")
+        t.send("\x1b")
+        t.until("! interrupted")

@@ -77,7 +77,7 @@ async def raw(stage: Stage, _: str) -> None:
 async def vim(stage: Stage, _: str) -> None:
     """Switch between vi's keys and the usual ones: /vim
 
-    It holds until you leave; ui.vi in config keeps it.
+    The prompt is `:` while letters are commands. It holds until you leave; ui.vi in config keeps it.
     """
     stage.say(f"{'vi' if stage.toggle_vi() else 'Emacs'} keys edit until you leave; ui.vi in config keeps them.")
 
