@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from agentcli.core.errors import InputError, UsageError
@@ -85,7 +86,7 @@ async def rewind(stage: Stage, number: str) -> None:
     Without a number you choose from a list, then what goes back: the conversation, the files, or both. The prompt comes back
     into the input with the conversation.
     """
-    prompts = spoken.prompts(stage.desk.journal)
+    prompts = await asyncio.to_thread(spoken.prompts, stage.desk.journal)
     if not prompts:
         raise UsageError("There is no prompt to go back to.")
     seq = _seq(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -38,7 +39,7 @@ async def export(stage: Stage, name: str) -> None:
     form: Literal["md", "json", "html"] = _FORMS.get(file.suffix, "md")
     if file.exists() and not await stage.confirm(f"{file} exists. Replace it?"):
         return
-    text = host.export(stage.desk, form)
+    text = await asyncio.to_thread(host.export, stage.desk, form)
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

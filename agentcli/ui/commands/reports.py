@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from agentcli.core.errors import UsageError
 from agentcli.ui import diff
 from agentcli.ui.commands.offers import Watches
@@ -70,7 +72,7 @@ async def tasks(stage: Stage, _: str) -> None:
 
 async def copy(stage: Stage, _: str) -> None:
     """Put the newest answer on the clipboard: /copy"""
-    answer = newest_answer(stage.desk.journal)
+    answer = await asyncio.to_thread(newest_answer, stage.desk.journal)
     if not answer:
         raise UsageError("There is no answer to copy yet.")
     stage.copy(answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +20,7 @@ async def resume(stage: Stage, selector: str) -> None:
     By id, the beginning of an id, or name; without one you choose from this project's.
     """
     if not selector:
-        others = _others(stage)
+        others = await asyncio.to_thread(_others, stage)
         if not others:
             raise UsageError("This project has no other session.")
         chosen = await stage.pick("Go on with which session?", [Choice(_label(one), _detail(one)) for one in others])
@@ -33,7 +34,7 @@ async def resume(stage: Stage, selector: str) -> None:
 
 async def sessions(stage: Stage, _: str) -> None:
     """List this project's sessions, newest first, each with its branches below it: /sessions"""
-    found = {str(one.get("id", "")): one for one in stage.host.sessions()}
+    found = {str(one.get("id", "")): one for one in await asyncio.to_thread(stage.host.sessions)}
     tree = nested({each: str((one.get("parent") or {}).get("session", "")) for each, one in found.items()})
     here = stage.desk.journal.id
     lines = [
@@ -47,7 +48,7 @@ async def rename(stage: Stage, name: str) -> None:
     """Give this session a name to resume it by: /rename NAME"""
     if not name:
         raise UsageError("Say the name: /rename NAME")
-    if any(one.get("name") == name for one in _others(stage)):
+    if any(one.get("name") == name for one in await asyncio.to_thread(_others, stage)):
         raise UsageError(f"Another session is called {name} already. Say another name.")
     stage.tell(stage.desk.rename(name))
     stage.say(f"This session is called {name} from now on: agentcli resume {shlex.quote(name)}")
