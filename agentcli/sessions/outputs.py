@@ -17,12 +17,20 @@ class Outputs:
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._folder, self._disk = folder, disk
         self._unsaved: dict[str, bytes] = {}
+        self._names: dict[str, str] = {}
 
     def add(self, call_id: str, text: str) -> str:
-        """Remember an output; `save` writes it to the path that this returns."""
-        name = output_name(call_id)
+        """Remember an output; `save` writes it to the path that this returns. Another call's of the same id stays as it is."""
+        name = self._names.get(call_id) or self._free(output_name(call_id))
+        self._names[call_id] = name
         self._unsaved[name] = text.encode("utf-8", "backslashreplace")
         return str(self._folder / name)
+
+    def _free(self, name: str) -> str:
+        # Some servers count their calls anew from time to time.
+        stem = name.removesuffix(".txt")
+        numbered = (name if n == 1 else f"{stem}-{n}.txt" for n in range(1, 1_000_000))
+        return next(each for each in numbered if not (self._folder / each).exists())
 
     def save(self) -> None:
         """Write what is only in memory. Raises OSError."""

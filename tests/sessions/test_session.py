@@ -340,3 +340,14 @@ def test_no_undo_rewind_uncompress_or_redo_fills_a_budget_again(store: Store, tm
     assert (resumed.history.usage, round(resumed.history.cost or 0, 6)) == (spent, 0.035)
     assert resumed.info.usage == spent
     resumed.close()
+
+
+def test_an_output_is_never_overwritten_by_that_of_another_call_with_its_id(store: Store, session: Session) -> None:
+    first = session.keep_output("call_1", "what the first call gave")
+    assert session.keep_output("call_1", "and went on to give") == first
+    session.append(user("hello"))
+    session.close()
+    again = store.open(session.info.project_id, session.id)
+    second = again.keep_output("call_1", "of another call, after a restart")
+    assert (again.output(first), again.output(second)) == ("and went on to give", "of another call, after a restart")
+    again.close()
