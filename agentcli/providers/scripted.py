@@ -112,7 +112,7 @@ class Scripted:
 
     async def stream(self, request: Request) -> AsyncIterator[Step]:
         """See `Model.stream`. A request for a summary is answered with one, without using up the script."""
-        reply = self._numbered(summary(request) if wants_summary(request) else self._next(request))
+        reply = self._numbered(summary(request) if wants_summary(request) else self._next(request), request)
         await self._wait(reply.delay)
         usage = reply.usage or self._reckon(request, reply)
         yield UsageSeen(replace(usage, output=min(usage.output, 1), reasoning=0))
@@ -144,11 +144,15 @@ class Scripted:
             raise ModelError("The script is used up.", "bad_request")
         return self._script[number % len(self._script)] if self._then == "loop" else self._script[-1]
 
-    def _numbered(self, reply: Reply) -> Reply:
+    def _numbered(self, reply: Reply, request: Request) -> Reply:
+        """With ids for the calls that have none, unlike those of the conversation so far."""
+        taken = {part.call_id for turn in request.turns for part in turn.parts if isinstance(part, ToolCall)}
         parts: list[Part] = []
         for part in reply.parts:
             if isinstance(part, ToolCall) and not part.call_id:
                 self._calls += 1
+                while f"call_{self._calls:04}" in taken:
+                    self._calls += 1
                 part = replace(part, call_id=f"call_{self._calls:04}")
             parts.append(part)
         return replace(reply, parts=tuple(parts))
