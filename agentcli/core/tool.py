@@ -63,6 +63,8 @@ class ToolLimits:
     bash_idle: float = 300.0
     output_file: int = 20_000_000
     matches: int = 100
+    pattern_seconds: float = 5.0
+    """What a regular expression may take on what former calls gave."""
     entries: int = 1_000
     file_bytes: int = 10_000_000
     fetch_bytes: int = 10_000_000

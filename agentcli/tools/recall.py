@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from agentcli.core.errors import ToolError
 from agentcli.core.message import ToolResult
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.tools._patience import patience
 from agentcli.tools._text import clip, plural
 from agentcli.tools.read import number
 
@@ -25,22 +26,27 @@ async def recall(
     limit: int = 0,
 ) -> Outcome:
     regex = _compiled(pattern)
-    if not id:
+    with patience(work.limits.pattern_seconds):
+        if id:
+            return _one(work, id, regex, offset, limit)
         if not pattern:
             raise ToolError("Give an id to see one result, or a pattern to search all of them.")
         return _overview(work.search_results(pattern), regex, work.limits)
-    found = work.find_result(id)
-    if found is None:
-        raise ToolError(f"No call {id} in this session. Search with a pattern instead.")
-    result, whole = found
-    lines = [(n, line) for n, line in enumerate(whole.split("\n"), 1) if not pattern or regex.search(line)]
-    return _page(result, [line for line in lines if line[0] >= offset], limit, work.limits)
 
 
 def title(given: Mapping[str, Any]) -> str:
     """`Recall call_7 "Error"`."""
     pattern = f' "{given["pattern"]}"' if given.get("pattern") else ""
     return f"Recall {given.get('id') or 'results'}{pattern}"
+
+
+def _one(work: Workplace, call_id: str, regex: re.Pattern[str], offset: int, limit: int) -> Outcome:
+    found = work.find_result(call_id)
+    if found is None:
+        raise ToolError(f"No call {call_id} in this session. Search with a pattern instead.")
+    result, whole = found
+    lines = [(n, line) for n, line in enumerate(whole.split("\n"), 1) if n >= offset and regex.search(line)]
+    return _page(result, lines, limit, work.limits)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

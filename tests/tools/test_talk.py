@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.core.tool import Choice, Outcome, Question, ToolLimits
@@ -57,6 +59,17 @@ def test_a_recalled_result_is_limited_in_bytes(call: Call, work: Bench) -> None:
     outcome = call("recall", id="c")
     assert outcome.truncated
     assert len(outcome.output) < 1_200
+
+
+def test_a_pattern_that_would_never_end_is_given_up(call: Call, work: Bench) -> None:
+    work.limits = ToolLimits(pattern_seconds=0.2)
+    former(work, "c", "a" * 60 + "!")
+    begun = time.monotonic()
+    for given in ({"id": "c"}, {}):
+        outcome = call("recall", pattern="(a+)+$", **given)
+        assert "takes longer than 0.2 s" in outcome.output
+    assert time.monotonic() - begun < 30
+    assert "aaa" in call("recall", id="c", pattern="a+").output
 
 
 def test_all_former_results_are_searched_by_pattern(call: Call, work: Bench) -> None:
