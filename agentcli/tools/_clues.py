@@ -9,12 +9,14 @@ import re
 
 _QUOTED = r"""(?s)'[^']*'|"(?:[^"\\]|\\.)*\""""
 _NEEDS_TERMINAL = (
-    r"(?:^|[;&|]\s*)(?:sudo\s+)?(vim?|nvim|nano|pico|emacs(?!\s+--?batch)|top(?!\s+-\S*b)|"
-    r"watch|htop|btop|tmux|screen|mc|ranger|lazygit|tig)(?=\s|$)"
+    r"(?:^|[;&|({`\n]\s*)(?:(?:\w+=\S*|sudo|env|time|nohup|command|exec|nice|timeout\s+\S+)\s+)*(?:/(?:[\w.]+/)+)?"
+    r"(vim?(?!\s+-[eE]s)|nvim(?!\s+(?:-[eE]s|--headless))|nano|pico|emacs(?!\s+--?batch)|top(?!\s+-\S*b)|"
+    r"watch|htop|btop|tmux(?!\s+\w)|screen(?!\s+-(?:ls|d))|mc|ranger|lazygit|tig)(?=[\s;&|)}`]|$)(?!\s+(?:--version|--help|-V))"
 )
 _WANTED_TERMINAL = (
     r"(?i)not a (?:tty|terminal)|no tty present|inappropriate ioctl|cannot open /dev/tty|/dev/tty: no such device|failed tty get|"
-    r"error opening terminal|terminal (?:unknown|is not fully functional)|EOF when reading a line|a terminal is required"
+    r"error opening terminal|terminal (?:unknown|is not fully functional)|EOF when reading a line|a terminal is required|"
+    r"press \^C at any time to quit|new password:|output is not to a terminal|\[y/n\][)?: ]*$"
 )
 _HELD_BACK = (
     r"(?i)[^\n]*(?:read-only file system|permission denied|operation not permitted|network is unreachable|could not resolve|"

@@ -74,8 +74,10 @@ def test_standard_input_is_empty_and_there_is_no_terminal(call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["vim a.py", "cd x && nano y", "sudo vi /etc/hosts", "htop", "top", "watch ls", "tmux"]
-)
+    "command",
+    ["vim a.py", "cd x && nano y", "sudo vi /etc/hosts", "htop", "top", "watch ls", "tmux", "/usr/bin/vim a", "A=1 B= vim a", "env vim a",
+     "time vim a", "nohup vim a &", "timeout 3 vim a", "( vim a )", "echo $(vim a)", "echo `vim`", "true\nvim a", "command exec vi"],
+)  # fmt: skip
 def test_programs_that_need_a_terminal_fail_at_once_with_a_hint(call: Call, command: str) -> None:
     outcome = call("bash", command=command)
     assert outcome.status == "error"
@@ -88,6 +90,22 @@ def test_a_program_with_such_a_name_that_needs_no_terminal_runs(call: Call) -> N
         == "success"
     )
     assert "load average" in call("bash", command="top -bn1 | head -1").output
+    for command in (
+        "vim --version",
+        "vim -es -c q",
+        "tmux ls",
+        "./top",
+        "bin/watch",
+        "ls vim",
+        "nvim --headless",
+        "TOP=1 true",
+    ):
+        assert "needs a terminal" not in call("bash", command=command).output
+
+
+@pytest.mark.parametrize("words", ["Press ^C at any time to quit.", "New password: ", "Proceed ([y]/n)? [y/n] "])
+def test_a_program_that_asked_and_got_no_answer_is_explained(call: Call, words: str) -> None:
+    assert "options such as -y" in call("bash", command=f"printf %s '{words}'; exit 1").output
 
 
 def test_secrets_are_not_in_the_environment_of_commands() -> None:
