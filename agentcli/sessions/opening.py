@@ -75,9 +75,11 @@ def repair_on_open(session: Session) -> None:
 
 def open_calls(history: History) -> Sequence[ToolCall]:
     """The calls of the newest message that have no result yet."""
-    answered = {entry.body.call_id for entry in history.entries if isinstance(entry.body, ToolResult)}
+    answered: set[str] = set()  # only what came after it: a server may give the ids of former calls anew
     for entry in reversed(history.entries):
-        if isinstance(entry.body, Message):
+        if isinstance(entry.body, ToolResult):
+            answered.add(entry.body.call_id)
+        elif isinstance(entry.body, Message):
             return [call for call in entry.body.calls if call.call_id not in answered]
     return ()
 

@@ -351,3 +351,15 @@ def test_an_output_is_never_overwritten_by_that_of_another_call_with_its_id(stor
     second = again.keep_output("call_1", "of another call, after a restart")
     assert (again.output(first), again.output(second)) == ("and went on to give", "of another call, after a restart")
     again.close()
+
+
+def test_an_open_call_is_answered_though_a_former_one_had_its_id(store: Store, session: Session) -> None:
+    session.append(reply("first", "call_1"))
+    session.append(result("call_1"))
+    session.append(reply("second", "call_1"))
+    session.close()
+    opened = store.open(session.info.project_id, session.id)
+    newest = opened.history.entries[-1].body
+    assert isinstance(newest, ToolResult)
+    assert newest.status == "interrupted"
+    opened.close()
