@@ -13,7 +13,7 @@ from agentcli.context.limits import Limits, limits_of
 from agentcli.context.plan import Plan
 from agentcli.context.policies import POLICIES, plan, policy_named
 from agentcli.context.policies.gemini import split_point, under_pressure, weight
-from agentcli.context.policies.regions import EXHAUSTED, by_worth, regions
+from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
 from agentcli.context.policies.sliding import resolve
 from agentcli.context.settings import POLICIES as NAMES
 from agentcli.context.settings import ContextSettings, GeminiSettings, OpencodeSettings, RegionSettings, SlidingSettings
@@ -23,7 +23,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.history import fold
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import ModelSpec, Prices
-from agentcli.core.record import Pin, Prune
+from agentcli.core.record import Compaction, Pin, Prune
 from tests.context.story import Story
 
 MODEL = ModelSpec("demo", "main", window=20_000, max_output=4_000)
@@ -239,6 +239,25 @@ def test_regions_leave_words_calls_pins_and_the_recent_part() -> None:
     assert set(gone) <= {f"call_{n}" for n in range(3, 10)}
     results = {record.seq for record in story.records if record.kind == "tool_result"}
     assert set(made.summarised) <= results
+
+
+def test_regions_speak_of_summaries_only_where_there_are_some() -> None:
+    fresh = planned("regions", talk(10, 10), model=replace(MODEL, window=200_000))
+    assert (fresh.trigger, fresh.reasons) == ("manual", (NOTHING_OLD,))
+    done = Story()
+    done.user("Read it.")
+    done.reads("f.py", "x" * 4_000)
+    done.says("Read.")
+    done.add(
+        Compaction("auto", "compressed", "regions", (3, 3), 1, replaced={"call_1": "[compacted summary of turns 1-1]"})
+    )
+    assert planned("regions", done, model=replace(MODEL, window=200_000)).reasons == (EXHAUSTED,)
+
+
+def test_opencode_says_how_it_counts() -> None:
+    story = talk(10)
+    story.says("Yes.", usage=Usage(1_000, 50, 0, 200, 9_000))
+    assert "comes to 1,250 tokens of 16,000 usable ones" in planned("opencode", story, forced=False).reasons[0]
 
 
 def test_regions_stop_at_the_aim() -> None:

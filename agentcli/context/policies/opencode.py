@@ -21,9 +21,7 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
     )
     used = overflow_count(_last_usage(view))
     if not forced and (not settings.autocompact or not overflows(used, limits.window, usable)):
-        return nothing(
-            POLICY, view, before, f"The last reply left {used:,} tokens in the window, {usable:,} are usable."
-        )
+        return nothing(POLICY, view, before, _counted(used, usable))
     messages = stretch(view)
     at = len(messages) - _waiting(messages)
     if at == 0:
@@ -38,8 +36,14 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
         before,
         at,
         settings.opencode.summary_tokens,
-        f"The last reply left {used:,} tokens in the window, {usable:,} are usable.",
+        _counted(used, usable),
         "Will summarise the whole conversation.",
+    )
+
+
+def _counted(used: int, usable: int) -> str:
+    return (
+        f"The last reply comes to {used:,} tokens of {usable:,} usable ones, as opencode counts: without cache writes."
     )
 
 

@@ -45,7 +45,9 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
         aim = min(limits.usable, int(limits.window * rules.hard)) - rules.buffer
     chosen, after = _enough(by_worth(regions(view, counts, rules), rules), before, aim, rules)
     if not chosen:
-        return nothing(POLICY, view, before, EXHAUSTED, trigger=trigger)
+        fresh = trigger == "manual" and not any(map(_is_summary, view.blocks))
+        why = NOTHING_OLD if fresh else EXHAUSTED
+        return nothing(POLICY, view, before, why, trigger=trigger)
     made = nothing(
         POLICY,
         view,
@@ -67,6 +69,7 @@ def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, 
     )
 
 
+NOTHING_OLD = "There is no old tool output to summarise yet; what was said, and what is recent, stays."
 EXHAUSTED = (
     "Nothing is left to compact: a summary is never summarised again. Start a new session (/new); it can begin from this one's "
     "snapshot."
@@ -119,6 +122,10 @@ def _recent(messages: Sequence[ViewMessage], counts: Counts, rules: RegionSettin
 
 def _compactable(block: Block) -> bool:
     return isinstance(block.part, ToolResult) and block.compactable and not (block.pinned or block.cleared)
+
+
+def _is_summary(block: Block) -> bool:
+    return isinstance(block.part, ToolResult) and block.source == "compactor"
 
 
 def _region(blocks: Sequence[Block], counts: Counts) -> Region:
