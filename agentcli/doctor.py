@@ -41,7 +41,7 @@ def _keys(program: Program) -> Iterator[Finding]:
     for provider, names in KEY_VARIABLES.items():
         found = [name for name in names if program.env.get(name)]
         yield Finding(f"key for {provider}", bool(found), found[0] if found else f"set {' or '.join(names)} to use it")
-    for settings in program.providers.values():
+    for settings in program.models.providers.values():
         names = key_variables(settings)
         missing = [name for name in names if not program.env.get(name)]
         yield Finding(f"key for {settings.name}", not missing, f"{missing[0]} is not set" if missing else "set")
@@ -64,7 +64,7 @@ def _helpers(program: Program) -> Iterator[Finding]:
     for name, use in (("git", "branch, diffs"), ("rg", "fast search; without it a slower one of our own")):
         where = shutil.which(name)
         yield Finding(name, where is not None, where or f"not on PATH ({use})")
-    yield Finding("sandbox", program.sandbox.working, program.sandbox.report)
+    yield Finding("sandbox", program.bounds.sandbox.working, program.bounds.sandbox.report)
     yield _counting(program)
 
 

@@ -95,7 +95,10 @@ class TerminalHost:
         return program.desk(journal)
 
     def _rules(self, desk: Desk) -> Sequence[str]:
-        rules = desk.rules if isinstance(desk, OpenDesk) else self._program.rules()
+        rules = desk.rules if isinstance(desk, OpenDesk) else self._program.bounds.rules()
         kinds = {"deny": rules.deny, "ask": rules.ask, "allow": rules.allow}
         lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, each in kinds.items() for rule in each]
-        return [f"mode {desk.mode}; {self._program.sandbox.report}", *(lines or ["No rules: the mode alone decides."])]
+        return [
+            f"mode {desk.mode}; {self._program.bounds.sandbox.report}",
+            *(lines or ["No rules: the mode alone decides."]),
+        ]

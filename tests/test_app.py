@@ -17,8 +17,8 @@ def program(tmp_path: Path, *settings: str) -> Program:
 
 
 def test_a_model_knows_what_its_summaries_cost(tmp_path: Path) -> None:
-    opus = program(tmp_path).spec("anthropic/claude-opus-4-5")
-    cheap = program(tmp_path).spec(opus.summary_model)
+    opus = program(tmp_path).models.spec("anthropic/claude-opus-4-5")
+    cheap = program(tmp_path).models.spec(opus.summary_model)
     assert opus.prices
     assert cheap.prices
     assert opus.summary_prices == cheap.prices
@@ -27,8 +27,8 @@ def test_a_model_knows_what_its_summaries_cost(tmp_path: Path) -> None:
 
 def test_the_model_that_is_configured_for_summaries_counts_instead(tmp_path: Path) -> None:
     given = program(tmp_path, "context.compression_model.default=anthropic/claude-opus-4-5")
-    haiku = given.spec("anthropic/claude-haiku-4-5")
+    haiku = given.models.spec("anthropic/claude-haiku-4-5")
     assert haiku.summary_model == "anthropic/claude-opus-4-5"
-    assert haiku.summary_prices == given.spec("anthropic/claude-opus-4-5").prices
+    assert haiku.summary_prices == given.models.spec("anthropic/claude-opus-4-5").prices
     with pytest.raises(InputError, match="There is no provider 'nobody'"):
-        program(tmp_path, "context.compression_model.default=nobody/nothing").spec("anthropic/claude-haiku-4-5")
+        program(tmp_path, "context.compression_model.default=nobody/nothing").models.spec("anthropic/claude-haiku-4-5")

@@ -21,6 +21,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import Tool, ToolLimits, Workplace
+from agentcli.integrations.instructions import Instructions
 from agentcli.tools.jobs import Jobs
 
 
@@ -59,6 +60,18 @@ class Outfit:
     today: Callable[[], date] = date.today
     notes: Sequence[str] = ()
     """What the person should know of the settings."""
+
+
+def system_blocks(
+    base: str, cwd: Path, roots: Sequence[Path], files: Sequence[Instructions], more: str
+) -> tuple[str, ...]:
+    """The system prompt: `base`, where the model works, the standing instructions of these files, and what the run adds."""
+    blocks = [base, environment(cwd, roots)]
+    if files:
+        texts = (f"## {file.path}\n{file.text}" for file in files)
+        head = "# Instructions of the user and the project\nThe later ones go before the earlier ones."
+        blocks.append("\n\n".join((head, *texts)))
+    return tuple(block for block in (*blocks, more) if block)
 
 
 def environment(cwd: Path, roots: Sequence[Path]) -> str:

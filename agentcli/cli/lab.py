@@ -30,6 +30,7 @@ from agentcli.core.history import History
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Record
 from agentcli.options import LAST, Options
+from agentcli.presets import with_preset
 
 ALL_POLICIES = ",".join(POLICIES)
 
@@ -50,7 +51,7 @@ def show(session: Session = "", json: Json = False, model: Model = "", settings:
     """What fills a session's window, and its messages with tokens, trust and fate."""
     program = _program(cwd, model, settings)
     history = program.history(session or LAST)
-    counts, context = program.counts_for(history), program.context
+    counts, context = program.counts_for(history), with_preset(program.config)
     limits = limits_of(program.spec_for(history), context)
     tools = counts.overhead((), program.tools_of(history))
     seen = shown(view(history), counts, limits, _plan(program, history, "", False), tools=tools)
@@ -104,7 +105,7 @@ def compare(
     program = _program(cwd, model, settings)
     recorded = {name: _records(program, name) for name in sessions}
     spec = program.spec_for(program.history(sessions[0]))
-    context = program.context
+    context = with_preset(program.config)
     setup = Setup(spec, context)
     if summariser:
         setup = replace(setup, summarise=_written_by(program, summariser, spec))
@@ -127,7 +128,7 @@ def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
 
 
 def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
-    context = program.context
+    context = with_preset(program.config)
     limits = limits_of(program.spec_for(history), context)
     name = policy or program.policy_of(history)
     counts = program.counts_for(history, name)
@@ -142,14 +143,14 @@ def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task,
     from agentcli.agent.summaries.brief import Brief
     from agentcli.agent.summaries.secretary import Secretary
 
-    context = program.context
+    context = with_preset(program.config)
     usable = limits_of(main, context).usable
 
     def write(task: Task, counts: Counts, _: SnapshotSettings) -> Summary:
         brief = Brief(context, counts, usable, main)
         form = context.snapshot
         secretary = Secretary(
-            program.connect(name), context.max_summary_calls, longest=form.reply_tokens, margin=form.margin
+            program.models.connect(name), context.max_summary_calls, longest=form.reply_tokens, margin=form.margin
         )
         return asyncio.run(summarise(task, brief, secretary)).summary
 

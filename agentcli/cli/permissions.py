@@ -25,7 +25,7 @@ Deny = Annotated[list[str] | None, typer.Option(help="as if this rule were given
 def show(json: Annotated[bool, typer.Option("--json")] = False) -> None:
     """The mode and the rules in force, with where each came from."""
     program = Program(Options())
-    rules = program.rules()
+    rules = program.bounds.rules()
     rows = [[kind, str(rule), rule.origin] for kind in ("deny", "ask", "allow") for rule in getattr(rules, kind)]
     if json:
         listed = [{"decision": kind, "rule": rule, "origin": origin} for kind, rule, origin in rows]
@@ -48,7 +48,7 @@ def explain(
 ) -> None:
     """Say allow, ask or deny, by which rule, and why."""
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
-    rules, chosen, place = program.rules(), program.mode(), program.place()
+    rules, chosen, place = program.bounds.rules(), program.mode(), program.bounds.place()
     if json:
         lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer) if command == "-" else [command]
         for line in explain_lines(lines, rules, chosen, place):

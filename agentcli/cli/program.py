@@ -39,7 +39,7 @@ def models(json: Json = False) -> None:
     program = Program(Options())
     listed = catalog.models()
     configured = (name for name in program.config.models if not any(name in (m.name, m.id) for m in listed))
-    known = [program.spec(name) for name in (*(m.name for m in listed), *configured)]
+    known = [program.models.spec(name) for name in (*(m.name for m in listed), *configured)]
     if json:
         say_json([_model(spec) for spec in known])
         return

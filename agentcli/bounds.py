@@ -1,0 +1,85 @@
+"""What a run may touch: the folders of its workspace, the rules, and the sandbox that holds its commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.permissions import Place, Rules
+from agentcli.agent.permissions.rules import parse_rules
+from agentcli.agent.ports import Approve, Ask
+from agentcli.agent.sandbox import Sandbox, choose
+from agentcli.core.errors import ConfigError
+from agentcli.core.message import ToolCall
+from agentcli.core.record import Mode
+from agentcli.ground import Ground, folder_named
+
+
+class Bounds:
+    """The bounds of a run on its ground; `approve` is asked before a command leaves the sandbox."""
+
+    def __init__(self, ground: Ground, approve: Approve) -> None:
+        self._ground, self._approve = ground, approve
+
+    @cached_property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders that belong to the workspace, the current one first. Raises UsageError for one that is not there."""
+        ground = self._ground
+        return (ground.cwd, *map(folder_named, (*ground.config.general.add_dirs, *ground.options.add_dirs)))
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """What holds commands on this machine. Raises AgentError where one is required and none works."""
+        return choose(self._ground.config.general.sandbox)
+
+    def place(self) -> Place:
+        """What permission decisions need to know of where we are."""
+        ground = self._ground
+        own = (ground.places.config, ground.places.data, ground.places.state)
+        home = Path(ground.env.get("HOME") or Path.home())
+        return Place(ground.cwd, self.roots, home, own, sandboxed=self.sandbox.working)
+
+    def rules(self) -> Rules:
+        """The permission rules of configuration and flags."""
+        given, options = self._ground.config.permissions, self._ground.options
+        configured = parse_rules(given.allow, given.ask, given.deny, "config")
+        return configured + parse_rules(options.allow, (), options.deny, "flag")
+
+    def tool_options(self, mode: Mode) -> Mapping[str, Any]:
+        """Settings of single tools. What a person or a rule allowed runs as it was allowed; the box holds what nobody was asked about."""
+        config = self._ground.config
+        fetch = {"web_fetch": {"allow_addresses": _networks(config.tools.fetch_addresses)}}
+        if not self.sandbox.working or (mode != "auto" and config.general.sandbox != "require"):
+            return {"bash": {}, **fetch}
+        place = self.place()
+
+        def wrap(argv: Sequence[str]) -> Sequence[str]:
+            return self.sandbox.wrap(argv, place, network=config.general.sandbox_network)
+
+        return {"bash": {"wrap": wrap, "escalate": self._escalate}, **fetch}
+
+    def save_rule(self, rule: str) -> None:
+        """Add an allow rule to the user's own configuration, for good."""
+        from agentcli.config_file import add_to_list
+
+        add_to_list(self._ground.places.config_file, "permissions", "allow", rule)
+
+    async def _escalate(self, command: str, reason: str) -> bool:
+        call = ToolCall("escalate", "bash", {"command": command})
+        answer = await self._approve(Ask(call, "Run it again outside the sandbox?", reason, command, "command"))
+        return answer is not None and answer.choice != "no"
+
+
+def _networks(given: Sequence[str]) -> Sequence[str]:
+    """Addresses and networks as they were given. Raises ConfigError for what is neither."""
+    if given:
+        import ipaddress
+
+        for network in given:
+            try:
+                ipaddress.ip_network(network, strict=False)
+            except ValueError as error:
+                raise ConfigError(f"tools.fetch_addresses: {error}. Write 127.0.0.1 or 10.0.0.0/8.") from error
+    return given
