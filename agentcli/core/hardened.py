@@ -43,15 +43,23 @@ SCRUBBED_VARIABLES: tuple[str, ...] = (
     "LESSOPEN",
     "TAR_OPTIONS",
     "POSIXLY_CORRECT",
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_ASKPASS",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "BASH_XTRACEFD",
+    "BASH_LOADABLES_PATH",
+    "EXECIGNORE",
+    "PS4",
+    "AWKPATH",
+    "AWKLIBPATH",
 )
 """Variables to unset for the bash tool: each can change what an approved command does."""
+
+
+_GIT_KEPT = (
+    *("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSL_", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+    *("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
+)
+"""What git may still be told by environment; the rest names repositories, programs and files that it writes (`GIT_TRACE`)."""
 
 
 def hardened(environment: Mapping[str, str]) -> dict[str, str]:
@@ -67,4 +75,4 @@ def hardened(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _is_setting(name: str) -> bool:
     """Functions that bash would import, and git's settings by environment."""
-    return name.startswith(("BASH_FUNC_", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
+    return name.startswith("BASH_FUNC_") or (name.startswith("GIT_") and not name.startswith(_GIT_KEPT))

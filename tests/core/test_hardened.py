@@ -9,10 +9,23 @@ from agentcli.core.hardened import GIT_HARDENED_CONFIG, SCRUBBED_VARIABLES, hard
 
 
 def test_what_could_change_a_command_is_gone_and_the_rest_stays() -> None:
-    hostile = dict.fromkeys((*SCRUBBED_VARIABLES, "BASH_FUNC_ls%%", "GIT_CONFIG_KEY_99", "GIT_CONFIG_VALUE_99"), "x")
+    named = (
+        "DIR",
+        "WORK_TREE",
+        "INDEX_FILE",
+        "EXTERNAL_DIFF",
+        "TRACE",
+        "TRACE2_EVENT",
+        "EXEC_PATH",
+        "SSH_COMMAND",
+        "ATTR_SOURCE",
+    )
+    more = ("BASH_FUNC_ls%%", "GIT_CONFIG_KEY_99", "GIT_CONFIG_VALUE_99", *(f"GIT_{name}" for name in named))
+    hostile = dict.fromkeys((*SCRUBBED_VARIABLES, *more), "x")
     clean = hardened({**hostile, "PATH": "/bin", "LANG": "C"})
     assert clean["PATH"] == "/bin"
     assert clean["LANG"] == "C"
+    assert hardened({"GIT_AUTHOR_NAME": "me", "GIT_CONFIG_GLOBAL": "x"}).items() >= {"GIT_AUTHOR_NAME": "me"}.items()
     assert set(hostile) & set(clean) == set()
 
 
@@ -25,10 +38,13 @@ def test_a_function_of_the_environment_replaces_no_command(tmp_path: Path) -> No
     }
     (tmp_path / "rc").write_text("echo pwned")
     (tmp_path / "usr").mkdir()
+    hostile |= {"SHELLOPTS": "xtrace", "PS4": "$(echo pwned > traced)"}
     script = ["bash", "--noprofile", "--norc", "-c", "ls; cd usr && pwd"]
     before = subprocess.run(
         script, env=hostile, cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
     ).stdout
+    (tmp_path / "traced").unlink()
+    (tmp_path / "usr/traced").unlink(missing_ok=True)
     after = subprocess.run(
         script, env=hardened(hostile), cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
     ).stdout
