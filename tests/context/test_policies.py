@@ -675,3 +675,24 @@ def test_what_a_summary_costs_besides_itself_decides_whether_an_early_compaction
     story, settings = long_talk(), with_settings({"auto.scratchpad": 1_000_000})
     assert early(story).does_something
     assert not early(story, settings).does_something
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [("a🔥", 3), ("a\ud83d 漢", 9), ("\ud83d\udd25", 2), ("\x01\x7f\u2028", 8), ('"\\/', 5), ("\n\t\x1f", 10)],
+)
+def test_a_message_weighs_what_javascript_makes_of_it(text: str, length: int) -> None:
+    """As `JSON.stringify` of Node 20 has it: half a pair is escaped, a whole one is two units, most other signs are one."""
+    story = Story()
+    story.user(text)
+    assert weight(seen(story).messages[0]) == len('{"role":"user","parts":[{"text":""}]}') + length
+
+
+def test_whole_numbers_weigh_what_javascript_makes_of_them() -> None:
+    sizes = []
+    for number in (1.0, 1, 1.5):
+        story = Story()
+        story.user("Go.")
+        story.says("", story.call("wait", seconds=[number, {"n": True}]))
+        sizes.append(weight(seen(story).messages[1]))
+    assert sizes[0] == sizes[1] == sizes[2] - 2

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentcli.context.estimators import utf16_length
 from agentcli.context.limits import Limits
 from agentcli.context.plan import Plan, PlanTrigger
 from agentcli.context.policies.stretch import divided, nothing, opens_turn, stretch, without_current
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, ViewMessage
-from agentcli.core.codec import dumps
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 
 POLICY = "gemini"
@@ -84,8 +86,25 @@ def weight(message: ViewMessage) -> int:
     """The length of a message's compact JSON in UTF-16 units, which is what JavaScript calls the length of a string."""
     role = "user" if message.role == "user" else "model"
     parts = [part for part in (_json(block.part) for block in message.blocks) if part]
-    text = dumps({"role": role, "parts": parts})
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+    text = json.dumps({"role": role, "parts": parts}, ensure_ascii=False, separators=(",", ":"))
+    # JavaScript writes half a surrogate pair as an escape of six characters.
+    return utf16_length(text) + (0 if text.isascii() else 5 * len(_HALF_PAIR.findall(text)))
+
+
+_HALF_PAIR = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
+
+
+def _as_numbers(value: Any) -> Any:
+    """The value with whole numbers written as JavaScript writes them: 1.0 is 1."""
+    match value:
+        case float() if value.is_integer() and abs(value) < 1e21:
+            return int(value)
+        case Mapping():
+            return {key: _as_numbers(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_as_numbers(inner) for inner in value]
+        case _:
+            return value
 
 
 def _json(part: Part | ToolResult) -> Mapping[str, Any] | None:
@@ -97,7 +116,7 @@ def _json(part: Part | ToolResult) -> Mapping[str, Any] | None:
         case Image(mime, data):
             return {"inlineData": {"mimeType": mime, "data": data}}
         case ToolCall(call_id, name, given):
-            return {"functionCall": {"id": call_id, "name": name, "args": dict(given)}}
+            return {"functionCall": {"id": call_id, "name": name, "args": _as_numbers(given)}}
         case ToolResult(call_id, name, _, output):
             return {"functionResponse": {"id": call_id, "name": name, "response": {"output": output}}}
         case Thinking():
