@@ -43,7 +43,7 @@ def test_a_function_of_the_environment_replaces_no_command(tmp_path: Path) -> No
     before = subprocess.run(
         script, env=hostile, cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
     ).stdout
-    (tmp_path / "traced").unlink()
+    (tmp_path / "traced").unlink(missing_ok=True)  # root takes no PS4 from its environment
     (tmp_path / "usr/traced").unlink(missing_ok=True)
     after = subprocess.run(
         script, env=hardened(hostile), cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
