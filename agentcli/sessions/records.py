@@ -66,12 +66,12 @@ class Shelf:
     def read(self, seq: int) -> bytes | None:
         """The bytes of a record's file, or None when there is none. Raises OSError when it cannot be read."""
         for kind in _KINDS:
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 return read_file(self.folder / file_name(seq, kind))
         name = self._listed().get(seq)
         if name is None:
             return None
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return read_file(self.folder / name)
         return None
 
@@ -111,7 +111,7 @@ class Shelf:
         if self._listing is None:
             try:
                 names = os.listdir(self.folder)
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 names = []
             self._listing = {seq: name for name in sorted(names) if (seq := number_in(name)) is not None}
         return self._listing

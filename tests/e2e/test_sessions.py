@@ -354,3 +354,13 @@ def test_the_doctor_reads_the_newest_sessions_and_says_how_many(program: Program
     assert "2 in this project, 1 damaged: run" in program.run("doctor").out
     program.more = {"AGENTCLI_SESSIONS__DOCTOR": "1"}
     assert "2 in this project, the newest 1 read, 0 damaged" in program.run("doctor").out
+
+
+def test_where_sessions_cannot_be_kept_at_all_the_conversation_goes_on(program: Program) -> None:
+    program.more = {"XDG_DATA_HOME": "/dev/null"}
+    ran = program.run("-p", "hello", "-m", "script:echo")
+    assert (ran.code, ran.out) == (0, "hello\n")
+    assert "not being saved: Not a directory" in ran.err
+    assert "Traceback" not in ran.err
+    for command in (["list"], ["search", "x"], ["check"]):
+        assert program.run("sessions", *command).code == 0
