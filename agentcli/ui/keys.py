@@ -47,7 +47,7 @@ _FIXED = (
     ("Enter", "send; while it works: queue for after the turn"),
     ("Alt-Enter", "new line; while it works: steer at the next safe point"),
     ("Ctrl-J, \\ Enter", "new line; so is Shift-Enter where the terminal tells it"),
-    ("Esc", "interrupt, keeping what came"),
+    ("Esc", "interrupt, keeping what came; twice on an empty line: go back to an earlier prompt"),
     ("Ctrl-C", "interrupt, else clear; twice: leave"),
     ("Ctrl-D", "leave"),
     ("Up, Down", "take back a queued message; earlier prompts"),
@@ -190,10 +190,12 @@ def _moving(keys: KeyBindings, editor: Editor, drafting: Filter, menu: Filter) -
         else:
             editor.draft.auto_up()
 
+    @keys.add("c-p", filter=menu)
     @keys.add("up", filter=menu)
     def menu_up(event: KeyPressEvent) -> None:
         editor.move(-1)
 
+    @keys.add("c-n", filter=menu)
     @keys.add("down", filter=menu)
     def menu_down(event: KeyPressEvent) -> None:
         editor.move(1)
@@ -212,6 +214,9 @@ def _dialogs(keys: KeyBindings, editor: Editor) -> None:
     choosing = Condition(lambda: editor.deeds.asking == "choice")
     for name in _DIALOG_KEYS:
         keys.add(name, filter=asking)(_presses(editor, name))
+
+    for name, meant in {"c-n": "down", "c-p": "up", "c-r": "down"}.items():
+        keys.add(name, filter=asking)(_presses(editor, meant))
 
     @keys.add("c-g", filter=asking)
     def edit(event: KeyPressEvent) -> None:

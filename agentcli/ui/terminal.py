@@ -8,20 +8,18 @@ import signal
 import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.ports import Desk, Host
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.ui import clipboard, history
 from agentcli.ui.approving import Approving
 from agentcli.ui.asking import Asking
 from agentcli.ui.cells import wrap
 from agentcli.ui.commands.offers import Backgrounds, Trusts
 from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
-from agentcli.ui.drafts import Drafts
+from agentcli.ui.drafting import Drafting
 from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
 from agentcli.ui.keyboard import ASK_BACKGROUND
 from agentcli.ui.keys import KEYS, chosen, help_lines
@@ -33,7 +31,6 @@ from agentcli.ui.scroll import called
 from agentcli.ui.settings import Settings
 from agentcli.ui.status import SCRIPT_EVERY, run_script
 from agentcli.ui.theme import PLAIN, background
-from agentcli.ui.view import Choice
 
 if TYPE_CHECKING:
     from agentcli.core.record import Mode
@@ -41,7 +38,7 @@ if TYPE_CHECKING:
 CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
 """The modes that Shift-Tab goes through; the others are only set by name."""
 TWICE = 1.5
-"""Seconds within which a second Ctrl-C leaves."""
+"""Seconds within which a second Ctrl-C leaves, and a second Esc goes back."""
 INTERRUPTED = 130
 WATCH_EVERY = 1.0
 """Seconds between two looks at the background jobs, while there are any, and at what is being typed."""
@@ -66,11 +63,11 @@ class Terminal:
         )
         self.approve, self.ask_user = approving.approve, self._asking.ask_user
         self.settings = settings
-        self._past: list[history.Typed] = []
-        self._drafts: Drafts | None = None
+        self._drafting = Drafting(self.console, None, settings.history)
         self._keys = KEYS
         self._tasks: list[asyncio.Task[None]] = []
         self._broken_at, self._broke_off = 0.0, False
+        self._escaped_at = 0.0
         self._opened = 0
 
     async def run(self, host: Host, desk: Desk, prompts: Sequence[str] = ()) -> int:
@@ -90,8 +87,7 @@ class Terminal:
         self.settings = settings
         self.screen.look = settings.look
         self.repl.idle.quiet = settings.idle_after
-        self._past = history.load(self._history, settings.history) if self._history else []
-        self.editor.remember([one.text for one in self._past])
+        self._drafting = Drafting(self.console, settings.state, settings.history)
         self.editor.edit_like("vi" if settings.vi else "emacs")
         self._keys = chosen(settings.keys)
         self.editor.bind(self._keys)
@@ -99,8 +95,7 @@ class Terminal:
         self.console.host = host
         self.console.sit_down(desk, settings.replay, settings.status)
         self.editor.deeds = self
-        self._drafts = Drafts(settings.state / "drafts") if settings.state else None
-        self._bring_back_drafts()
+        self._drafting.bring_back()
         # The lexers would otherwise stop the keys when the first code block comes.
         warming = asyncio.to_thread(_warm, self.screen)
         self._tasks = [
@@ -141,12 +136,12 @@ class Terminal:
     def submit(self, text: str) -> None:
         """Enter."""
         self._see_background()
-        self._remember(text)
+        self._drafting.memory.remember(text)
         self.repl.submit(text)
 
     def steer(self, text: str) -> None:
         """Alt-Enter while something goes on."""
-        self._remember(text)
+        self._drafting.memory.remember(text)
         try:
             self.repl.steer(text)
         except AgentError as error:
@@ -167,7 +162,7 @@ class Terminal:
     def _act(self, act: Act) -> None:
         match act:
             case "interrupt":
-                self.repl.interrupt()
+                self._interrupt()
             case "break":
                 self._break()
             case "signal":
@@ -185,11 +180,11 @@ class Terminal:
                 wide = max(len(key) for key, _ in listed) + 2
                 self.console.say("", *(key.ljust(wide) + does for key, does in listed))
             case "search":
-                self._meanwhile(self._search())
+                self._meanwhile(self._drafting.search())
             case "editor":
-                self._meanwhile(self._edit_draft())
+                self._meanwhile(self._drafting.edit())
             case "picture":
-                self._meanwhile(self._attach_picture())
+                self._meanwhile(self._drafting.attach())
             case "background":
                 self._send_to_background()
             case "redraw":
@@ -252,6 +247,20 @@ class Terminal:
         for prompt in prompts:
             self.submit(prompt)
 
+    def _interrupt(self) -> None:
+        """Esc: interrupt; twice where nothing goes on and nothing is typed, go back to an earlier prompt."""
+        now = time.monotonic()
+        twice, self._escaped_at = now - self._escaped_at < TWICE, now
+        if self.working:
+            self.repl.interrupt()
+            self._escaped_at = 0.0
+        elif self.editor.draft.text or not self.console.desk.history.turn:
+            return
+        elif twice:
+            self.repl.submit("/rewind")
+        else:
+            self.console.notice("Esc again goes back to one of your prompts.")
+
     def _break(self, leaving: int = 0) -> None:
         """Ctrl-C: interrupt, else clear, else leave when it comes twice; `leaving` is the exit code where nothing was broken off."""
         now = time.monotonic()
@@ -262,7 +271,7 @@ class Terminal:
         elif self.working:
             self.repl.interrupt()
         elif self.editor.draft.text:
-            self._remember(self.editor.take())
+            self._drafting.memory.remember(self.editor.take())
         else:
             self.console.notice("Ctrl-C again leaves.")
 
@@ -296,27 +305,6 @@ class Terminal:
             result = replace(result, output=console.desk.journal.output(result.output_file) or result.output)
         console.show("", *called(replace(one, result=result), console.columns, console.look, whole=True))
 
-    async def _search(self) -> None:
-        """Earlier prompts of all sessions and projects, newest first."""
-        folders = {one.text: one.folder for one in self._past}
-        seen = list(dict.fromkeys(one.text for one in reversed(self._past)))
-        choices = [Choice(safe(text).replace("\n", " ⏎ "), safe(folders[text])) for text in seen]
-        chosen = await self._asking.pick("Earlier prompts", choices)
-        if chosen is not None:
-            self.console.draft(seen[chosen])
-
-    async def _edit_draft(self) -> None:
-        self.console.draft(await self.console.compose(self.editor.pastes.unfold(self.editor.draft.text)))
-
-    async def _attach_picture(self) -> None:
-        """Attach the picture that is on the clipboard."""
-        if self.settings.state is None:
-            return
-        try:
-            self.editor.attach(await clipboard.save_picture(self.settings.state / "pictures"))
-        except AgentError as error:
-            self.console.notice(str(error))
-
     async def _run_script(self) -> None:
         """Have the person's own script fill the status line's extra place, as long as there is one."""
         while self.settings.status_command:
@@ -325,28 +313,11 @@ class Terminal:
             self.screen.refresh()
             await asyncio.sleep(SCRIPT_EVERY)
 
-    def _bring_back_drafts(self) -> None:
-        """What was typed in a program that broke off comes back into its session, else behind the Up key."""
-        for lost in self._drafts.lost() if self._drafts is not None else ():
-            if lost.session == self.console.desk.journal.id and not self.editor.draft.text:
-                self.console.draft(lost.typed.text)
-                self.console.notice("This is what you were typing when the session broke off.")
-            elif self._history is not None:
-                history.append(self._history, lost.typed, self.settings.history)
-                self._past.append(lost.typed)
-                self.editor.remember([one.text for one in self._past])
-                self.console.notice("What was typed in a session that broke off is behind Up.")
-
-    def _keep_draft(self) -> None:
-        if self._drafts is not None:
-            text = self.editor.pastes.unfold(self.editor.draft.text)
-            self._drafts.keep(text if text.strip() else "", self.console.desk.journal.id)
-
     async def _watch(self) -> None:
         """A background job may end while nothing else happens; what is being typed is kept."""
         while True:
             await asyncio.sleep(WATCH_EVERY)
-            self._keep_draft()
+            self._drafting.keep()
             if self.screen.state.status.jobs:
                 self.screen.refresh()
 
@@ -365,24 +336,11 @@ class Terminal:
         words, bell = f"\x1b]9;{safe_line(text)[:200]}\a", "\a"
         self.screen.painter.raw({"auto": words + bell, "osc9": words, "bell": bell}.get(self.settings.notify, ""))
 
-    @property
-    def _history(self) -> Path | None:
-        return self.settings.state / "history.jsonl" if self.settings.state else None
-
-    def _remember(self, text: str) -> None:
-        typed = history.Typed(text, str(Path.cwd()))
-        self._past.append(typed)
-        if self._history is not None:
-            history.append(self._history, typed, self.settings.history)
-
     def _meanwhile(self, work: Coroutine[Any, Any, None]) -> None:
         self.editor.application.create_background_task(work)
 
     def _say_goodbye(self) -> None:
-        if self.editor.draft.text.strip():
-            self._remember(self.editor.take())
-        if self._drafts is not None:
-            self._drafts.close()
+        self._drafting.leave()
         journal = self.console.desk.journal
         # A terminal that is gone takes no farewell.
         with contextlib.suppress(OSError):

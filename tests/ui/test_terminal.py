@@ -750,3 +750,15 @@ def test_what_a_shell_command_prints_is_seen_while_it_runs(tmp_path: Path) -> No
         t.until("early-42")
         t.send("\x1b")
         t.until("! interrupted")
+
+
+def test_escape_twice_goes_back_to_an_earlier_prompt(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("the first words\r")
+        t.until("You said: the first words")
+        t.settle()
+        t.send("\x1b")
+        t.until("Esc again goes back")
+        t.send("\x1b")
+        t.until("Go back to before which prompt?")
