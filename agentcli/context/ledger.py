@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from agentcli.context.effects import effects
 from agentcli.context.outcomes import is_test_run, outcome, read_tests
@@ -15,6 +15,7 @@ from agentcli.core.message import Message, Status, ToolCall, ToolResult
 from agentcli.core.record import Record, Todo, TodoItem, Words
 
 _KEEP = LedgerSettings()
+Fact = TypeVar("Fact")
 FileState = Literal["READ", "MODIFIED", "CREATED", "DELETED"]
 
 
@@ -128,11 +129,11 @@ def fold_ledger(
                 pass
     return replace(
         ledger,
-        files=tuple(files.values())[-keep.files :],
-        commands=tuple(commands.values())[-keep.commands :],
+        files=newest([*files.values()], keep.files),
+        commands=newest([*commands.values()], keep.commands),
         todo=ledger.todo if todo is None else todo,
         rules=standing_rules(new, start.rules, keep),
-        reports=(*start.reports, *_reports(new, keep.report_characters))[-keep.reports :],
+        reports=newest([*start.reports, *_reports(new, keep.report_characters)], keep.reports),
         through=max((record.seq for record in new), default=start.through),
     )
 
@@ -160,6 +161,11 @@ def from_json(raw: Mapping[str, Any]) -> Ledger:
         cwd=str(raw.get("cwd") or ""),
         through=int(raw.get("through") or 0),
     )
+
+
+def newest(values: Sequence[Fact], count: int) -> tuple[Fact, ...]:
+    """The last so many of the values, in their order."""
+    return tuple(values[max(0, len(values) - count) :])
 
 
 def same_file(path: str, other: str) -> bool:

@@ -37,7 +37,7 @@ def material(
         told = [recite(message, clip, _WHOLE) for message in messages]
         if sum(map(counts.text, told)) <= room:
             return Material(("\n\n".join(told),), _clipped(messages, clip))
-    for clip in (*form.clips[-1:], *form.hard_clips):
+    for clip in (*form.clips[-1:], *form.hard_clips) or (_WHOLE,):
         told = [recite(message, clip, 5 * clip if clip in form.hard_clips else _WHOLE) for message in messages]
         chunks = _divided(told, counts, room)
         if len(chunks) <= calls:

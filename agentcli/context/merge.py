@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from agentcli.context.ledger import CommandFact, FileFact, Ledger
+from agentcli.context.ledger import CommandFact, FileFact, Ledger, newest
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot import WITHOUT_MODEL, Snapshot
 from agentcli.context.verify import Evidence, claims, unsupported
@@ -91,9 +91,9 @@ _RECOGNISABLE = 20
 
 def _files(ledger: Ledger, whys: dict[str, str], settings: SnapshotSettings) -> tuple[str, ...]:
     lines = [f"CWD: `{ledger.cwd}`"] if ledger.cwd else []
-    newest = ledger.files[::-1]
-    changed = [fact for fact in newest if fact.state != "READ"][: settings.files_changed]
-    only_read = [fact for fact in newest if fact.state == "READ"][: settings.files_read]
+    newest_first = ledger.files[::-1]
+    changed = [fact for fact in newest_first if fact.state != "READ"][: settings.files_changed]
+    only_read = [fact for fact in newest_first if fact.state == "READ"][: settings.files_read]
     lines += [_file_line(fact, whys.get(fact.path, "")) for fact in (*changed, *only_read)]
     left_out = len(ledger.files) - len(changed) - len(only_read)
     return (*lines, f"({left_out} older items left out; recall reaches them)") if left_out else tuple(lines)
@@ -126,9 +126,9 @@ _FILE_LINE = re.compile(
 
 
 def _actions(said: Sequence[str], ledger: Ledger, settings: SnapshotSettings) -> tuple[str, ...]:
-    newest = ledger.commands[-settings.commands :]
-    lines = [item for item in said if not _contradicts(item, ledger) and not _retold(item, newest)]
-    lines += [_command_line(command) for command in newest]
+    shown = newest(ledger.commands, settings.commands)
+    lines = [item for item in said if not _contradicts(item, ledger) and not _retold(item, shown)]
+    lines += [_command_line(command) for command in shown]
     tests = list(_test_lines(ledger))
     return tuple(dict.fromkeys((*(line for line in lines if not line.startswith(_TESTS)), *tests)))
 

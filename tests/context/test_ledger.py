@@ -4,8 +4,10 @@ import pytest
 
 from agentcli.context.effects import Effect, effects
 from agentcli.context.ledger import Ledger, fold_ledger, from_json, same_file, to_json
+from agentcli.context.merge import merged
 from agentcli.context.outcomes import is_test_run, outcome, read_tests
-from agentcli.context.settings import LedgerSettings
+from agentcli.context.settings import LedgerSettings, SnapshotSettings
+from agentcli.context.snapshot import Snapshot
 from agentcli.core.record import Todo, TodoItem
 from tests.context.story import Story
 
@@ -189,6 +191,19 @@ def test_the_outcome_of_a_failure_is_its_error() -> None:
 def test_files_are_compared_by_whole_components() -> None:
     assert same_file("src/a.py", "/w/src/a.py")
     assert not same_file("rc/a.py", "/w/src/a.py")
+
+
+def test_none_at_all_may_be_remembered() -> None:
+    none = LedgerSettings(files=0, commands=0, reports=0, rules=0)
+    story = busy()
+    story.says("Done. Never again.")
+    ledger = fold_ledger(Ledger(), story.records, keep=none)
+    assert (ledger.files, ledger.commands, ledger.reports, ledger.rules) == ((), (), (), ())
+    whole = fold_ledger(Ledger(), story.records)
+    assert whole.commands
+    left = merged(Snapshot("g"), None, whole, SnapshotSettings(commands=0, files_read=0, files_changed=0))
+    assert not [line for line in left.actions if " → " in line]
+    assert len(left.files) == 1, "a line that says how many are left out"
 
 
 def test_how_much_is_remembered_is_set() -> None:

@@ -81,6 +81,11 @@ def test_two_ends_are_never_longer_than_the_whole_and_a_notice(text: str, longes
     assert not longest // 2 or cut.endswith(text[-(longest // 2) :])
 
 
+def test_outputs_that_may_not_be_cut_are_divided_all_the_same() -> None:
+    made = material(told(steps(60, 2_000)), COUNTS, 16_000, 3, SnapshotSettings(clips=(), hard_clips=()))
+    assert 1 < len(made.chunks) <= 3
+
+
 def test_where_outputs_are_cut_is_set() -> None:
     form = SnapshotSettings(clips=(500,), hard_clips=(50,))
     soft = material(told(steps(10, 30_000)), COUNTS, 20_000, 3, form)
