@@ -84,9 +84,11 @@ class Console:
         self.screen.change(replace(self.state, notice=text))
 
     def tell(self, events: Sequence[Event]) -> None:
-        """Show what happened."""
+        """Show what happened because the person asked for it: `/why` lists what was done unasked."""
+        unasked = self.state.acts
         for event in events:
             self.screen.hear(event)
+        self.screen.change(replace(self.state, acts=unasked))
         self.screen.refresh()
 
     async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:

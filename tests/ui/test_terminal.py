@@ -762,3 +762,14 @@ def test_escape_twice_goes_back_to_an_earlier_prompt(tmp_path: Path) -> None:
         t.until("Esc again goes back")
         t.send("\x1b")
         t.until("Go back to before which prompt?")
+
+
+def test_what_a_command_did_is_none_of_what_was_done_unasked(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("/undo\r")
+        t.until("Put shop/cart.py back.")
+        t.send("/why\r")
+        t.until("Pruned 3 old outputs.")
+        t.settle()
+        assert "\n".join(t.history()).count("Put shop/cart.py back.") == 1
