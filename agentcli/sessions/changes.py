@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Protocol
 
 from agentcli.core.errors import InputError
-from agentcli.core.record import Body, Record
+from agentcli.core.history import History
+from agentcli.core.message import Message
+from agentcli.core.record import Body, Checkpoint, Record
 from agentcli.sessions.checkpoints import Checkpoints, Pending, Restored
 from agentcli.sessions.rewinding import Batch, Taking, batches, to_redo, to_rewind, to_undo
 
@@ -16,6 +18,8 @@ from agentcli.sessions.rewinding import Batch, Taking, batches, to_redo, to_rewi
 class Noted(Protocol):
     """The part of a session that changes are noted in: `Session` and `MemorySession` both have it."""
 
+    @property
+    def history(self) -> History: ...
     def append(self, body: Body) -> Record: ...
     def records_of(self, kind: str) -> Iterator[Record]: ...
 
@@ -83,7 +87,12 @@ class Changes:
         finally:
             checkpoint = self._checkpoints.after(pending)
             if checkpoint:
-                self._append(checkpoint)
+                self._append(Checkpoint({**checkpoint.data, "reply": self._reply()}))
+
+    def _reply(self) -> int:
+        """The number of the newest message: a tool that runs was asked for by it."""
+        entries = reversed(self._session.history.entries)
+        return next((entry.seq for entry in entries if isinstance(entry.body, Message)), 0)
 
     def _take_back(self, taking: Taking, nothing: str, force: bool) -> Restored:
         if not taking.targets:

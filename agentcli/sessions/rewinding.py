@@ -17,6 +17,7 @@ class Batch:
     """One batch of edits, one command, or one restoring, with what it changed.
 
     `undoes` are the ids that a restoring took back. `uncovered` says which files it may have changed without a way back.
+    `reply` is the number of the message that asked for it, 0 where that is not known.
     """
 
     id: str
@@ -27,6 +28,7 @@ class Batch:
     after: Mapping[Path, State | None]
     undoes: tuple[str, ...] = ()
     uncovered: Mapping[str, str] = field(default_factory=dict)
+    reply: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,12 @@ def batches(records: Iterable[Record]) -> list[Batch]:
 
 
 def to_undo(all_batches: Sequence[Batch]) -> Taking:
-    """The newest batch that changed files and still stands."""
-    standing = _standing(all_batches)
-    newest = next((batch for batch in reversed(standing) if batch.before), None)
-    return _taking([newest] if newest else [])
+    """The newest batch that changed files and still stands; edits that one reply asked for in a row go together."""
+    standing = [batch for batch in _standing(all_batches) if batch.before]
+    chosen = standing[-1:]
+    while chosen and len(chosen) < len(standing) and _together(standing[-len(chosen) - 1], chosen[0]):
+        chosen = standing[-len(chosen) - 1 :]
+    return _taking(chosen)
 
 
 def to_rewind(all_batches: Sequence[Batch], seq: int) -> Taking:
@@ -62,6 +66,10 @@ def to_redo(all_batches: Sequence[Batch]) -> Taking:
         changing.pop()
     newest = changing[-1] if changing else None
     return _taking([newest] if newest and newest.cause == "restore" else [])
+
+
+def _together(batch: Batch, following: Batch) -> bool:
+    return batch.cause == following.cause == "edits" and batch.reply == following.reply != 0
 
 
 def _standing(all_batches: Sequence[Batch]) -> list[Batch]:
@@ -111,4 +119,5 @@ def _batch(seq: int, data: Mapping[str, Any]) -> Batch:
         states_from_json(data.get("after")),
         tuple(map(str, data.get("undoes") or ())),
         dict(data.get("uncovered") or {}),
+        int(data.get("reply") or 0),
     )

@@ -168,3 +168,31 @@ def test_what_a_background_command_changes_later_is_said_to_be_without_a_way_bac
     told = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
     assert [message for message in told if "background commands" in message] == told[:1]
     desk.close()
+
+
+def test_the_edits_of_one_reply_are_undone_together_and_made_again_together(tmp_path: Path) -> None:
+    work, desk = desk_on_disk(
+        tmp_path,
+        [
+            say("", call("write", file_path="a.txt", content="one\n")),
+            say(
+                "",
+                call("write", file_path="b.txt", content="two\n"),
+                call("edit", file_path="a.txt", old_string="one", new_string="three"),
+                call("write", file_path="c.txt", content="four\n"),
+            ),
+            say("Done."),
+        ],
+    )
+    say_to(desk, "go")
+    names = ["a.txt", "b.txt", "c.txt"]
+    assert sorted(path.name for path in work.iterdir()) == names
+    desk.undo()
+    assert [path.name for path in work.iterdir()] == ["a.txt"]
+    assert (work / "a.txt").read_text() == "one\n"
+    desk.redo()
+    assert sorted(path.name for path in work.iterdir()) == names
+    assert (work / "a.txt").read_text() == "three\n"
+    desk.undo()
+    desk.undo()
+    assert list(work.iterdir()) == []
