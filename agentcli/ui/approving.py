@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from agentcli.agent.ports import Answer, Ask
-from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.sanitise import safe_line
 from agentcli.ui import proposal
 from agentcli.ui.asking import Asking
-from agentcli.ui.cells import clip, wrap
+from agentcli.ui.cells import clip
 from agentcli.ui.dialogs import Cancelled, Edited, Picked
 from agentcli.ui.prompt import Editor
 from agentcli.ui.screen import Screen
@@ -18,8 +18,6 @@ from agentcli.ui.view import Choice, Dialog, Printed
 
 Compose = Callable[[str, str], Awaitable[str]]
 """Let the person change a text in their own editor; the second is the file name's ending."""
-AROUND = 11
-"""Rows that the question needs besides what it is about."""
 Changed = dict[str, Any] | None
 """The input as the person changed it."""
 
@@ -72,44 +70,21 @@ class Approving:
                     notice = answer
 
     def _dialog(self, ask: Ask, changed: Changed) -> Dialog:
-        columns, theme = self._screen.size.columns - 2, self._screen.look.theme
-        rows = proposal.preview(ask, changed, columns, self._screen.look)
-        body = self._fitting(rows, (ask.call.call_id, changed))
-        if ask.why:
-            body += [theme.paint("dim", row) for row in wrap(safe(ask.why), columns)]
-        title = proposal.title(ask, changed, self._screen.look)
-        if ask.kind == "plan":
-            return Dialog(title, tuple(body), _PLAN, 0, hint="e edits the plan · Esc goes on planning", editable=True)
-        rule = safe_line(ask.always) if changed is None else ""
-        unsaved = safe_line(ask.unsaved) or "no rule would cover just this"
-        none = "" if rule else " (not here)" if changed is None else " (not for what you changed)"
-        choices: tuple[Choice, ...] = (
-            Choice("Yes, once", keys="y"),
-            Choice(f"Yes, for this session{none}"),
-            Choice(
-                f"Always: {rule}"
-                if rule
-                else f"Always{none}"
-                if changed is not None
-                else f"Always (not here: {unsaved})"
-            ),
-            Choice("No, and tell it what to do instead", keys="n"),
-        )
-        if ask.others:
-            label = f"Yes, and to all {len(ask.others) + 1} of this reply (shows the others first)"
-            choices += (Choice(label, keys="a"),)
-        hint = f"1-{len(choices)}, y, n · e edits it first · Esc says no"
-        return Dialog(title, tuple(body), choices, 3, hint=hint, editable=True)
+        columns, look = self._screen.size.columns - 2, self._screen.look
+        question = proposal.question(ask, changed, columns, look)
+        rows = proposal.preview(ask, changed, columns, look)
+        return self._with(question, rows, (ask.call.call_id, changed))
 
-    def _fitting(self, body: list[str], what: object) -> list[str]:
-        """A body for a dialog. What does not fit goes to the scrollback, whole and once: nothing is approved that was not shown."""
-        if len(body) <= max(self._screen.size.rows - AROUND, 3):
-            return body
+    def _with(self, question: Dialog, body: list[str], what: object) -> Dialog:
+        """A question with its body. What does not fit goes to the scrollback, whole and once: nothing is approved that was not shown."""
+        theme = self._screen.look.theme
+        if proposal.fits(question, body, self._screen.size, theme):
+            return replace(question, body=(*body, *question.body))
         if what not in self._printed:
             self._printed.append(what)
             self._screen.print(Printed(("", *body)))
             self._screen.flush()
-        return [self._screen.look.theme.paint("dim", f"  ({len(body)} lines, shown above)")]
+        return replace(question, body=(theme.paint("dim", f"  ({len(body)} lines, shown above)"), *question.body))
 
     async def _answer(self, ask: Ask, changed: Changed, index: int) -> Answer | str:
         """What a choice means; or why it means nothing, to be asked again."""
@@ -144,7 +119,7 @@ class Approving:
                 )
                 body += [heading, *proposal.preview(other, None, columns, look)]
             choices = (Choice(f"Yes, to all {len(ask.others) + 1}", keys="ya"), Choice("One after another", keys="n"))
-            return Dialog("The rest of this reply", tuple(self._fitting(body, "others")), choices, chosen=1)
+            return self._with(Dialog("The rest of this reply", (), choices, chosen=1), body, "others")
 
         return Answer("all") if await self._asking.show(dialog(), drop=True, again=dialog) == Picked(0) else ""
 
@@ -173,10 +148,3 @@ class Approving:
         except ValueError as error:
             return changed, f"Not valid JSON, so nothing is changed: {error}"
         return (changed, "") if now == (ask.call.input if changed is None else changed) else (now, "")
-
-
-_PLAN = (
-    Choice("Yes, and let it edit without asking (auto-edit)", keys="y"),
-    Choice("Yes, and ask before each change"),
-    Choice("No, and tell it what to change", keys="n"),
-)

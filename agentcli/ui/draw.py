@@ -21,7 +21,7 @@ RUNNING_ROWS = 5
 THOUGHT, THOUGHT_ROWS = 2000, 3
 """Characters of a thought that are looked at while it goes on, and rows that are shown of them."""
 ROOMY = 20
-"""Rows from which on there is a blank one above the progress line."""
+"""Rows from which on there is a blank one above the progress line, or above the status line while nothing goes on."""
 TODO_ROWS = 8
 MARKS_FROM = 100
 """Columns from which on the status line names the marks of the window in words, and not by a letter each."""
@@ -89,11 +89,12 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
     """The live part; `unfinished` is what `tail` last gave."""
     room = max(size.rows - 1, 2)
     if state.dialog is not None:
-        low, cursor = _dialog(state.dialog, edit, size, look.theme)
+        low, cursor = dialog_lines(state.dialog, edit, size, look.theme)
         low += [look.theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n") if row]
         low, cursor = _lowest(low, cursor, room)
     else:
-        above = _around(state, size, look.theme)
+        apart = state.printed is not None and state.work is None and size.rows >= ROOMY
+        above = [*([""] if apart else []), *_around(state, size, look.theme)]
         low, (row, column) = input_lines(edit, size, look.theme)
         low, cursor = _lowest([*above, *low], (len(above) + row, column), room)
     high = [*unfinished, *_busy(state, size, look, now)][-max(room - len(low), 0) :] if room > len(low) else []
@@ -292,7 +293,8 @@ def _whole_option(label: str, chosen: bool, columns: int, theme: Theme) -> list[
     return [theme.paint("accent", row) for row in shown] if chosen else shown
 
 
-def _dialog(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
+def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
+    """A dialog under its line, and where the cursor stands in it."""
     columns = size.columns - 1
     lines = [theme.paint("dim", "─" * columns), *(theme.paint("strong", row) for row in wrap(dialog.title, columns))]
     lines += [clip(row, columns) for row in dialog.body]

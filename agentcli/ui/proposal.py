@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import PurePath
@@ -14,7 +14,10 @@ from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import diff
 from agentcli.ui.blocks import Block
 from agentcli.ui.cells import expand, wrap
+from agentcli.ui.draw import Edit, Size, dialog_lines
 from agentcli.ui.look import Look
+from agentcli.ui.theme import Theme
+from agentcli.ui.view import Choice, Dialog
 
 _TEXTS = ("command", "content", "new_string", "plan")
 """Inputs that are a text of their own, to be changed as such; of any other call the whole input is."""
@@ -58,6 +61,34 @@ def preview(ask: Ask, changed: Mapping[str, Any] | None, columns: int, look: Loo
     return ["  " + row for row in wrap(expand(safe(text)), columns - 2)]
 
 
+def question(ask: Ask, changed: Mapping[str, Any] | None, columns: int, look: Look) -> Dialog:
+    """What a person is asked, without the preview: why it is asked, and what may be answered; the default is no."""
+    why = tuple(look.theme.paint("dim", row) for row in wrap(safe(ask.why), columns)) if ask.why else ()
+    asked = title(ask, changed, look)
+    if ask.kind == "plan":
+        return Dialog(asked, why, _PLAN, hint="e edits the plan · Esc goes on planning", editable=True)
+    rule = safe_line(ask.always) if changed is None else ""
+    reason = "not for what you changed" if changed is not None else "not here"
+    unsaved = safe_line(ask.unsaved) or "no rule would cover just this"
+    none = f"Always ({reason})" if changed is not None else f"Always ({reason}: {unsaved})"
+    choices: tuple[Choice, ...] = (
+        Choice("Yes, once", keys="y"),
+        Choice("Yes, for this session" if rule else f"Yes, for this session ({reason})"),
+        Choice(f"Always: {rule}" if rule else none),
+        Choice("No, and tell it what to do instead", keys="n"),
+    )
+    if ask.others:
+        choices += (Choice(f"Yes, and to all {len(ask.others) + 1} of this reply (shows the others first)", keys="a"),)
+    hint = f"1-{len(choices)}, y, n · e edits it first · Esc says no"
+    return Dialog(asked, why, choices, 3, hint=hint, editable=True)
+
+
+def fits(question: Dialog, body: Sequence[str], size: Size, theme: Theme) -> bool:
+    """Whether the whole question and all of its body stand on the screen at once."""
+    around, _ = dialog_lines(question, Edit(), size, theme)
+    return len(around) + len(body) < size.rows
+
+
 def editable(ask: Ask, changed: Mapping[str, Any] | None) -> Text:
     """What the person changes: the command, the new text of a file, or the whole input."""
     now = ask.call.input if changed is None else changed
@@ -94,3 +125,10 @@ def _change(given: Mapping[str, Any]) -> str:
         return ""
     lines = unified_diff(old.splitlines(), new.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
     return "\n".join(lines)
+
+
+_PLAN = (
+    Choice("Yes, and let it edit without asking (auto-edit)", keys="y"),
+    Choice("Yes, and ask before each change"),
+    Choice("No, and tell it what to change", keys="n"),
+)

@@ -148,7 +148,7 @@ class Status:
 class State:
     """Everything on the screen but what is being typed. `finished` waits to be printed once; the rest is live.
 
-    `shown` are calls that stand in the scrollback already, whole, because they were asked about; `printed` is the kind of the last piece,
+    `shown` are calls that stand in the scrollback already, whole, because they were asked about; `printed` is the kind of the last piece, if any,
     `considered` the last thought that ended.
     """
 
@@ -170,7 +170,7 @@ class State:
     acts: tuple[str, ...] = ()
     outputs: tuple[Called, ...] = ()
     shown: frozenset[str] = frozenset()
-    printed: type[Piece] = Said
+    printed: type[Piece] | None = None
     considered: Thought | None = None
     status: Status = field(default_factory=Status)
 
