@@ -130,6 +130,8 @@ class Program(Ground):
         """
         if name := self.models.default:
             return name
+        if self.options.session == "" and (newest := self.store.newest(self.project)):
+            return newest.model  # one of the past sessions will be chosen, and each has its own
         if self.folder_says.general.model:
             raise TrustError(
                 "No key is set. The settings of this folder name a model, but the folder is not trusted. "
@@ -192,6 +194,7 @@ class Program(Ground):
             tool_options=bounds.tool_options,
             changes=self._changes,
             policy=self.policy_asked,
+            restated=self.options.restates_system,
             sandbox=bounds.sandbox.state,
             approve=self.approve,
             ask=self.ask,

@@ -39,6 +39,11 @@ class Options:
     demo: bool = False
 
     @property
+    def restates_system(self) -> bool:
+        """Whether this run asks for a system prompt of its own, also where a session goes on that has one."""
+        return self.system_prompt is not None or bool(self.append_system_prompt or self.add_dirs)
+
+    @property
     def overrides(self) -> Mapping[str, Any]:
         """Settings that flags stand for, by their key in the configuration."""
         given = {"model": self.model, "mode": self.mode}

@@ -233,8 +233,10 @@ class OpenDesk(Account):
             )
         else:
             tools = tuple(ToolSchema(t["name"], t["description"], t["parameters"]) for t in history.tools)
-            if outfit.policy and outfit.policy != history.policy:
-                self._hands.record(Settings(policy=outfit.policy))
+            policy = outfit.policy if outfit.policy != history.policy else ""
+            system = self._restated(history.system)
+            if policy or system:
+                self._hands.record(Settings(policy=policy, system=system))
         manner = Manner(
             system=self.journal.history.system,
             tools=tools,
@@ -260,6 +262,12 @@ class OpenDesk(Account):
             self._hands.news,
             standby,
         )
+
+    def _restated(self, recorded: tuple[str, ...]) -> tuple[str, ...]:
+        """The system prompt in place of the recorded one: where this run asks for it, or works in another folder."""
+        outfit = self._outfit
+        here = any(block.startswith("# Where") and f"\nFolder: {self.cwd}\n" in block for block in recorded)
+        return outfit.system if (outfit.restated or not here) and outfit.system != recorded else ()
 
     def _small_enough(self, prompt: Prompt) -> Prompt:
         """The prompt; what is too large for the window is kept in a file, and a reference to it stands in its place."""

@@ -53,6 +53,8 @@ class Outfit:
     strict: bool = False
     policy: str = ""
     """The policy that this run asks for, whatever the session had before."""
+    restated: bool = False
+    """Whether this run asks for its own system prompt, whatever the session had before."""
     changes: Callable[[Journal], Makes | None] = lambda _: None
     sandbox: str = ""
     """What holds commands, in a word for the status line."""

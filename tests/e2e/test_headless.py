@@ -367,6 +367,27 @@ def test_the_switches_keep_auto_compaction_and_pruning_away(program: Program) ->
     assert "auto-compaction is switched off" in bound.result["error"]
 
 
+def test_a_resumed_session_takes_the_system_prompt_and_the_folder_of_its_run(program: Program) -> None:
+    def system(*arguments: str) -> str:
+        assert program.ask(*arguments, "-p", "hi").code == 0
+        return "\n".join(block["text"] for block in server.requests[-1].json["system"])
+
+    with Loopback(lambda _: say("I see.")) as server:
+        program.more = server.env
+        first = system("-m", CLAUDE)
+        assert system("resume", "--last") == first
+        assert system("resume", "--last", "--append-system-prompt", "Be brief.") == f"{first}\nBe brief."
+        assert system("resume", "--last") == f"{first}\nBe brief."
+        more = program.base / "more"
+        more.mkdir()
+        assert f"Also in the workspace: {more}" in system("resume", "--last", "--add-dir", str(more))
+        assert system("resume", "--last", "--system-prompt", "You sing.").startswith("You sing.\n")
+        session = next(program.sessions.glob("*/*/session.json")).parent.name
+        elsewhere = system("resume", session, "-C", str(more))
+        assert f"Folder: {more}\n" in elsewhere
+        assert system("resume", session, "-C", str(more)) == elsewhere
+
+
 def test_a_policy_asked_for_once_stays_with_the_session(program: Program) -> None:
     assert program.ask("-p", "one", "-m", "script:echo").code == 0
     assert program.ask("resume", "--last", "-p", "two", "--set", "context.policy=sliding").code == 0

@@ -169,3 +169,12 @@ def test_a_kill_in_the_middle_of_a_tool_leaves_a_session_that_resumes_and_runs_n
     [result] = [r for r in program.records() if r["kind"] == "tool_result"]
     assert result["status"] == "interrupted"
     assert "may or may not" in result["output"]
+
+
+def test_past_sessions_can_be_chosen_from_without_a_key(program: Program) -> None:
+    assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
+    with terminal(program, "resume") as t:
+        t.until("the mango session")
+        t.send("\r")
+        t.until("script/echo · ask")
+        leave(t)
