@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -88,7 +87,8 @@ class Listing:
 
     def _narrow(self, query: str, enough: int, until: float) -> bool:
         """Look for paths with these letters until there are enough, or the time is over; false in the latter case."""
-        same = len(os.path.commonprefix((query, self._query)))
+        pairs = enumerate(zip(query, self._query, strict=False))
+        same = next((n for n, (new, old) in pairs if new != old), min(len(query), len(self._query)))
         self._levels[same + 1 :] = (_Level() for _ in query[same:])
         self._query = query
         last = self._levels[-1]
