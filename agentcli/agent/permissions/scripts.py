@@ -11,7 +11,7 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_CLASS = r"\[\^?\]?[^\]/|,#\\\n]*\]"
+_CLASS = r"\[\^?\]?(?:[^\]/|,#\\\n]|\\[a-z])*\]"
 _REGEX = rf"/(?:[^/\\\n\[]|\\[^\n]|{_CLASS})*/"
 _ADDRESS = rf"(?:\d+|\$|{_REGEX})"
 _SED_COMMAND = re.compile(

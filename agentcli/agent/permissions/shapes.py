@@ -40,7 +40,7 @@ _KINDS: dict[str, Kind] = {
     "name": _like(r"[a-z0-9][a-z0-9_.+-]*"),
     "range": _like(r".+:[^:]+"),
     "number": _like(r"[+-]?\d+"),
-    "size": _like(r"[+-]?\d+[a-z]{0,3}"),
+    "size": _like(r"[+-]?(?:\d+[a-z]{0,3}|[kmgtpezy]i?b?)"),
     "word": _like(r"[a-z0-9_,.:+/@%-]*"),
     "format": _like(r"(?!.*(?-i:%[-+ ]?G))(?!.*signature).*"),
     "key": _like(r"(?!url\.)(?!.*(token|secret|password|header|credential))[a-z][a-z0-9-]*\.[a-z0-9.-]*"),
@@ -171,9 +171,9 @@ def _long(table: _Options, word: str, waiting: list[str], found: Found) -> str:
 
 
 def _short(table: _Options, word: str, waiting: list[str], found: Found) -> str:
-    if table.numbered and word[1:].isdigit():
-        return ""
     for place, letter in enumerate(word[1:], 2):
+        if table.numbered and word[place - 1 :].isdigit():
+            return ""
         if letter in table.valued:
             rest = word[place:]
             if not rest and not waiting:

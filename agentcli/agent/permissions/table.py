@@ -155,6 +155,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "unexpand": (Shape("-a -t:text --all --tabs=text", "path*"),),
     "rev": (Shape("", "path*"),),
     "diff": (Shape(_DIFF, "path path"),),
+    "diffstat": (Shape("-lqs -p:number -w:number", "path*"),),
     "cmp": (Shape("-bls -n:size -i:text --print-bytes --quiet --silent --verbose --bytes=size", "path path number?"),),
     "sed": (Shape(_SED, "sed path*"), Shape(_SED_2, "path*", needs="-e --expression")),
     **dict.fromkeys(("awk", "gawk", "mawk"), (Shape("-F:text -v:assignment", "awk path*", manner="first"),)),
