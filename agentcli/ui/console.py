@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -18,13 +19,15 @@ from agentcli.ui import commands
 from agentcli.ui.asking import Asking
 from agentcli.ui.cells import hanging
 from agentcli.ui.complete import Completion, Files, Menu, Words
+from agentcli.ui.dialogs import Choice
 from agentcli.ui.draw import Item
 from agentcli.ui.look import Look
+from agentcli.ui.pieces import Note, Printed
 from agentcli.ui.prompt import Editor
 from agentcli.ui.screen import Screen
 from agentcli.ui.spoken import newest
 from agentcli.ui.status import Telling
-from agentcli.ui.view import Choice, Note, Printed, State
+from agentcli.ui.view import State
 
 LIST_AFTER = 1.0
 """Seconds after which the files of a project are listed for completion."""
@@ -108,7 +111,7 @@ class Console:
         return await self.asking.confirm(title, body)
 
     async def compose(self, text: str, ending: str = ".md") -> str:
-        """The text after the person changed it in $VISUAL or $EDITOR; as it was when the editor failed."""
+        """The text after the person changed it in $VISUAL or $EDITOR; as it was, which is told, when the editor failed."""
         from prompt_toolkit.application import in_terminal
 
         command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
@@ -119,7 +122,12 @@ class Console:
                 with self.screen.elsewhere():
                     process = await asyncio.create_subprocess_exec("sh", "-c", f'{command} "$1"', "sh", str(file))
                     code = await process.wait()
-            return file.read_text(encoding="utf-8").rstrip("\n") if code == 0 else text
+            with contextlib.suppress(OSError):
+                if code == 0:
+                    return file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+        why = f"ended with exit code {code}" if code else "left no text behind"
+        self.warn(f"{command} {why}, so nothing is changed. Set VISUAL or EDITOR to an editor that works.")
+        return text
 
     def move_to(self, desk: Desk) -> None:
         """Go on with another session, and close the one that was open; or with the same one, opened in another way."""

@@ -773,3 +773,13 @@ def test_what_a_command_did_is_none_of_what_was_done_unasked(tmp_path: Path) -> 
         t.until("Pruned 3 old outputs.")
         t.settle()
         assert "\n".join(t.history()).count("Put shop/cart.py back.") == 1
+
+
+@pytest.mark.parametrize(("editor", "told"), [("no-such-editor", "exit code 127"), ("rm", "left no text behind")])
+def test_an_editor_that_fails_changes_nothing_and_is_told(tmp_path: Path, editor: str, told: str) -> None:
+    with preview(tmp_path, 140, EDITOR=editor, VISUAL="") as t:
+        ready(t)
+        t.send("my words\x07")
+        t.until(told)
+        t.until("Set VISUAL or EDITOR")
+        t.until("> my words")
