@@ -242,7 +242,7 @@ def test_a_rewind_of_both_goes_back_and_forth_and_leaves_git_alone(program: Prog
             assert t.wait() == 0
     assert tree(work / ".git") == before
     [one] = listed(program)
-    assert one["summary"] == {"additions": 1, "deletions": 0, "files": 1}
+    assert one["summary"] == {"additions": 1, "deletions": 0, "files": 2}
 
 
 def tree(folder: Path) -> dict[str, bytes]:
