@@ -11,10 +11,10 @@ from agentcli.core.sanitise import safe_line
 from agentcli.ui import proposal
 from agentcli.ui.asking import Asking
 from agentcli.ui.cells import clip
-from agentcli.ui.dialogs import Cancelled, Edited, Picked
+from agentcli.ui.dialogs import Cancelled, Choice, Dialog, Edited, Picked
+from agentcli.ui.pieces import Printed
 from agentcli.ui.prompt import Editor
 from agentcli.ui.screen import Screen
-from agentcli.ui.view import Choice, Dialog, Printed
 
 Compose = Callable[[str, str], Awaitable[str]]
 """Let the person change a text in their own editor; the second is the file name's ending."""

@@ -9,10 +9,9 @@ from dataclasses import replace
 
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
-from agentcli.ui.dialogs import Cancelled, Outcome, Picked, matching, press
+from agentcli.ui.dialogs import Cancelled, Choice, Dialog, Outcome, Picked, matching, press
 from agentcli.ui.prompt import Editor
 from agentcli.ui.screen import Screen
-from agentcli.ui.view import Choice, Dialog
 
 PAUSE = 0.5
 """Seconds without a key after which a person who was typing is taken to have seen the question."""

@@ -1,11 +1,36 @@
-"""How a dialog answers to keys: pure, so that every way through it can be tried."""
+"""Dialogs, and how they answer to keys: pure, so that every way through them can be tried."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agentcli.ui.view import Choice, Dialog
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One line of a dialog that can be chosen; any of the characters in `keys` chooses it at once."""
+
+    label: str
+    detail: str = ""
+    keys: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialog:
+    """A question in place of the input. With an `entry` label there is a line to type in; `numbered` choices answer to digits,
+    several of them if `multiple`. What an `editable` one proposes can be changed first.
+    """
+
+    title: str
+    body: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    chosen: int = 0
+    entry: str | None = None
+    hint: str = ""
+    numbered: bool = True
+    multiple: bool = False
+    editable: bool = False
+    marked: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe
 from agentcli.ui import clipboard
 from agentcli.ui.console import Console
+from agentcli.ui.dialogs import Choice
 from agentcli.ui.memory import Memory
-from agentcli.ui.view import Choice
 
 SEARCHED = 1_000
 """Characters of an earlier prompt that are searched and shown."""

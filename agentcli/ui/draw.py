@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from agentcli.core.sanitise import safe
 from agentcli.ui.cells import clip, expand, width, wrap
 from agentcli.ui.look import Look, Markdown, duration
+from agentcli.ui.pieces import Called
 from agentcli.ui.theme import Theme
-from agentcli.ui.view import Called
 
 if TYPE_CHECKING:
     from agentcli.core.record import TodoItem
-    from agentcli.ui.view import Dialog, State, Status, Work
+    from agentcli.ui.dialogs import Dialog
+    from agentcli.ui.view import State, Status, Work
 
 MENU_ROWS = 8
 RUNNING_ROWS = 5

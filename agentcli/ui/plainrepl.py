@@ -20,13 +20,14 @@ from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
 from agentcli.ui import attach, commands, shell, words
 from agentcli.ui.commands.offers import Trusts
+from agentcli.ui.dialogs import Choice
 from agentcli.ui.idle import Idle
 from agentcli.ui.lines import Lines
 from agentcli.ui.look import Look
 from agentcli.ui.plainask import PlainAsking
 from agentcli.ui.settings import Settings
 from agentcli.ui.theme import MUTE
-from agentcli.ui.view import Choice, State, update
+from agentcli.ui.view import State, update
 
 if TYPE_CHECKING:
     from agentcli.ui.lobby import Open

@@ -14,10 +14,10 @@ from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import diff
 from agentcli.ui.blocks import Block
 from agentcli.ui.cells import expand, wrap
+from agentcli.ui.dialogs import Choice, Dialog
 from agentcli.ui.draw import Edit, Size, dialog_lines
 from agentcli.ui.look import Look
 from agentcli.ui.theme import Theme
-from agentcli.ui.view import Choice, Dialog
 
 _TEXTS = ("command", "content", "new_string", "plan")
 """Inputs that are a text of their own, to be changed as such; of any other call the whole input is."""

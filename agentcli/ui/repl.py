@@ -15,7 +15,7 @@ from agentcli.core.sanitise import safe
 from agentcli.ui import attach, commands, shell
 from agentcli.ui.console import Console
 from agentcli.ui.idle import Idle
-from agentcli.ui.view import Note, Said
+from agentcli.ui.pieces import Note, Said
 
 PATIENCE = 1.0
 """Seconds that what goes on has to end when the program is left."""

@@ -14,8 +14,9 @@ from agentcli.ui.draw import Edit, Live, Size, draw, tail
 from agentcli.ui.early import PLAIN_PASTE
 from agentcli.ui.look import Look, Markdown
 from agentcli.ui.paint import Painter, folds
+from agentcli.ui.pieces import Piece
 from agentcli.ui.scroll import as_it_is, render
-from agentcli.ui.view import Piece, State, Status, update
+from agentcli.ui.view import State, Status, update
 
 FRAME = 0.033
 """Seconds between two ticks at least; rendering may take a fifth of the time."""

@@ -12,8 +12,8 @@ from agentcli.ui.blocks import Block
 from agentcli.ui.cells import clip, expand, wrap
 from agentcli.ui.cells import width as _width
 from agentcli.ui.look import Look, Markdown, duration
+from agentcli.ui.pieces import Called, Note, Piece, Printed, Reply, Said, Thought
 from agentcli.ui.theme import Role, Theme
-from agentcli.ui.view import Called, Note, Piece, Printed, Reply, Said, Thought
 
 FOR_PEOPLE = ("todo", "ask_user", "exit_plan")
 """Tools whose results the person wants to read again: the list, the answers, the plan."""

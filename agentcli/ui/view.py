@@ -4,68 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, assert_never
+from typing import assert_never
 
 from agentcli.core import event as happened
 from agentcli.core.event import Event
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe
-from agentcli.ui.blocks import Block, Blocks
+from agentcli.ui.blocks import Blocks
+from agentcli.ui.dialogs import Dialog
+from agentcli.ui.pieces import Called, Note, Piece, Reply, Said, Thought
 
 OUTPUTS_KEPT = 50
 ACTS_KEPT = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What the user said."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A finished block of the model's answer."""
-
-    block: Block
-
-
-@dataclass(frozen=True, slots=True)
-class Thought:
-    """Reasoning that is over; it took `seconds`."""
-
-    text: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """A tool call that has its result. `gap` says whether a blank line goes before it, `shown` whether all that it does stands above."""
-
-    title: str
-    result: ToolResult
-    gap: bool = False
-    shown: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A line from the program: an automatic act, a warning, an error. `gap` says whether a blank line goes before it."""
-
-    kind: Literal["act", "warn", "error"]
-    text: str
-    gap: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """Lines that a command prints; they are coloured already and hold no text from outside unescaped."""
-
-    lines: tuple[str, ...]
-
-
-Piece = Said | Reply | Thought | Called | Note | Printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,33 +38,6 @@ class Work:
     sent: int = 0
     received: int = 0
     characters: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One line of a dialog that can be chosen; any of the characters in `keys` chooses it at once."""
-
-    label: str
-    detail: str = ""
-    keys: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Dialog:
-    """A question in place of the input. With an `entry` label there is a line to type in; `numbered` choices answer to digits,
-    several of them if `multiple`. What an `editable` one proposes can be changed first.
-    """
-
-    title: str
-    body: tuple[str, ...] = ()
-    choices: tuple[Choice, ...] = ()
-    chosen: int = 0
-    entry: str | None = None
-    hint: str = ""
-    numbered: bool = True
-    multiple: bool = False
-    editable: bool = False
-    marked: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

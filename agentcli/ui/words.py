@@ -6,8 +6,9 @@ from typing import assert_never
 
 from agentcli.ui.cells import clip
 from agentcli.ui.look import Look, duration
+from agentcli.ui.pieces import Called, Note, Piece, Printed, Reply, Said, Thought
 from agentcli.ui.scroll import FOR_PEOPLE, brief
-from agentcli.ui.view import Called, Note, Piece, Printed, Reply, Said, State, Thought, Work
+from agentcli.ui.view import State, Work
 
 OUTPUT_LINES = 20
 """Lines that are printed of what a command printed."""

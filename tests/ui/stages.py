@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from agentcli.core.event import Event
+from agentcli.ui.dialogs import Choice
 from agentcli.ui.look import Look
 from agentcli.ui.theme import PLAIN
-from agentcli.ui.view import Choice, State, update
+from agentcli.ui.view import State, update
 from tests.ui.preview import ScriptedDesk, ScriptedHost
 
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.ui.dialogs import Cancelled, Edited, Outcome, Picked, matching, press
-from agentcli.ui.view import Choice, Dialog
+from agentcli.ui.dialogs import Cancelled, Choice, Dialog, Edited, Outcome, Picked, matching, press
 
 CHOICES = (Choice("Yes", keys="y"), Choice("Always"), Choice("No", keys="n"))
 

@@ -9,13 +9,15 @@ from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.ui.blocks import Block, Blocks
 from agentcli.ui.cells import clip, fit, width, wrap
+from agentcli.ui.dialogs import Choice, Dialog
 from agentcli.ui.diff import lines as diff_lines
 from agentcli.ui.draw import Edit, Item, Size, draw, input_lines, recent, rows_of, status_line, tail
 from agentcli.ui.look import Look
 from agentcli.ui.markdown import lines as markdown
+from agentcli.ui.pieces import Called, Note, Printed, Reply, Said, Thought
 from agentcli.ui.scroll import render
 from agentcli.ui.theme import DARK, MUTE, PLAIN
-from agentcli.ui.view import Called, Choice, Dialog, Note, Printed, Reply, Running, Said, State, Status, Thought, Work
+from agentcli.ui.view import Running, State, Status, Work
 
 ODD = st.text(alphabet="ab 日本語😀한\u05d0\u0627é\t-*`|#>\n", max_size=120)
 SIZES = st.builds(Size, st.integers(20, 100), st.integers(6, 40))

@@ -7,9 +7,10 @@ from agentcli.core.message import ToolResult
 from agentcli.core.record import Record
 from agentcli.ui.look import Look
 from agentcli.ui.markdown import lines as markdown
+from agentcli.ui.pieces import Called, Said
 from agentcli.ui.scroll import as_it_is, render
 from agentcli.ui.theme import MUTE, PLAIN
-from agentcli.ui.view import Called, Said, State, update
+from agentcli.ui.view import State, update
 
 
 def recorded(result: ToolResult) -> Record:

@@ -18,7 +18,8 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Prune, Record, Todo, TodoItem
-from agentcli.ui.view import Called, Note, Reply, Said, State, Thought, update
+from agentcli.ui.pieces import Called, Note, Reply, Said, Thought
+from agentcli.ui.view import State, update
 
 CALL = ToolCall("c1", "bash", {"command": "make"})
 

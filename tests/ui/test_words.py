@@ -6,7 +6,8 @@ from agentcli.core.event import CallDelta, CompactionStarted, ThinkingDelta, Too
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.ui.blocks import TABLE_ROWS, Blocks
 from agentcli.ui.look import Look
-from agentcli.ui.view import Called, Reply, State, Work, update
+from agentcli.ui.pieces import Called, Reply
+from agentcli.ui.view import State, Work, update
 from agentcli.ui.words import TITLE, began, ended, told
 
 LOOK = Look(folder="/home/me")
@@ -43,5 +44,6 @@ def test_a_long_title_is_cut_and_nothing_else_is() -> None:
     assert lines[1] == "(10 earlier lines left out)"
     assert lines[-1] == "29"
     assert (
-        told(replace(Called("$ x", result), result=replace(result, status="success")), LOOK)[0] == "Done: $ x, exit 1, 30 lines"
+        told(replace(Called("$ x", result), result=replace(result, status="success")), LOOK)[0]
+        == "Done: $ x, exit 1, 30 lines"
     )

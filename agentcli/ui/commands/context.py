@@ -12,8 +12,8 @@ from agentcli.core.record import Pin
 from agentcli.ui import spoken
 from agentcli.ui.commands.offers import Rewinds
 from agentcli.ui.commands.stage import Stage
+from agentcli.ui.dialogs import Choice
 from agentcli.ui.draw import Item
-from agentcli.ui.view import Choice
 
 WIDEST = 120
 """Characters of the window's drawing: a longer bar tells no more."""

@@ -8,8 +8,9 @@ from typing import Protocol
 
 from agentcli.agent.ports import Desk, Host
 from agentcli.core.event import Event
+from agentcli.ui.dialogs import Choice
 from agentcli.ui.look import Look
-from agentcli.ui.view import Choice, State
+from agentcli.ui.view import State
 
 
 class Stage(Protocol):
