@@ -47,7 +47,7 @@ class Telling:
             jobs=glance.jobs,
             sandbox=safe_line(glance.sandbox),
             session=safe_line(now.name or now.title or self.desk.journal.id)[:40],
-            branch=safe_line(_branch(self.desk.cwd)),
+            branch=safe_line(branch(self.desk.cwd)),
             extra=self.extra,
         )
         if not self.shown.split():
@@ -78,10 +78,16 @@ async def run_script(command: str, status: Status, folder: Path) -> str:
     return safe_line(out.decode(errors="replace").split("\n")[0])[:200]
 
 
-def _branch(folder: Path) -> str:
-    """The branch that is checked out, read without starting git."""
+def branch(folder: Path) -> str:
+    """The branch that is checked out, or the beginning of the commit, read without starting git; empty where that cannot be."""
     for parent in (folder, *folder.parents):
-        head = parent / ".git" / "HEAD"
-        if head.is_file():
-            return head.read_text(errors="replace").strip().removeprefix("ref: refs/heads/")[:30]
+        git = parent / ".git"
+        try:
+            if git.is_file():  # of a worktree or a submodule
+                git = parent / git.read_text(errors="replace").removeprefix("gitdir:").strip()
+            if (git / "HEAD").is_file():
+                head = (git / "HEAD").read_text(errors="replace").strip()
+                return head.removeprefix("ref: refs/heads/")[:30] if head.startswith("ref:") else head[:7]
+        except (OSError, ValueError):
+            return ""
     return ""
