@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -115,7 +116,12 @@ def _stdin(wait: float | None) -> str:
     if wait is not None and not select.select([sys.stdin], [], [], wait)[0]:
         print("agentcli: nothing came on stdin, going on without it.", file=sys.stderr)
         return ""
-    return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    try:
+        return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise InputError(f"stdin cannot be read: {error.strerror}.") from error
+        return ""  # open for writing only, as nohup leaves it
 
 
 @contextlib.contextmanager

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import signal
-import sys
-import termios
-import time
 from pathlib import Path
 from typing import Any
 
@@ -237,66 +232,6 @@ def test_sigint_and_sigterm_end_the_turn_in_good_order(program: Program) -> None
         assert process.returncode == code, err
         assert json.loads(out.strip().split("\n")[-1])["exit_code"] == code
     assert program.run("resume", "--last", "-p", "still there?", "-m", "script:echo").code == 0
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_run_that_waits_for_its_prompt_ends_by_a_signal_with_a_result(
-    program: Program, number: int, code: int
-) -> None:
-    reading, writing = os.pipe()
-    process = program.start("-p", "-", "-m", "script:echo", "-o", "json", stdin=reading)
-    os.write(writing, b"half of a prompt")
-    while unread(reading):
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=20)
-    os.close(reading)
-    os.close(writing)
-    assert process.returncode == code, err
-    assert json.loads(out)["exit_code"] == code
-    assert "Traceback" not in err
-
-
-def unread(pipe: int) -> int:
-    """Bytes in a pipe that nobody has read yet."""
-    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4), sys.byteorder)
-
-
-def test_a_signal_that_is_ignored_stays_ignored(program: Program) -> None:
-    process = program.start(
-        "-p", "go", "-m", "script:long-reply:20@4000", "-o", "stream-json",
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
-    )  # fmt: skip
-    assert process.stdout is not None
-    while '"delta": true' not in process.stdout.readline():
-        pass
-    process.send_signal(signal.SIGHUP)
-    process.communicate(timeout=30)
-    assert process.returncode == 0
-
-
-@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
-def test_warnings_and_errors_are_on_stderr_in_every_format(program: Program, form: str) -> None:
-    ran = program.run("-p", "hi", "-m", "script:echo", "--set", "contxt.soft=1", "-o", form)
-    assert "context.soft" in ran.err
-    assert ran.err.count("\n") == 1
-    assert "no session 'gone'" in program.run("resume", "gone", "-p", "hi", "-o", form).err
-
-
-def test_what_programs_read_is_utf8_whatever_the_locale(program: Program) -> None:
-    program.more = {"PYTHONIOENCODING": "ascii"}
-    assert program.run("-p", "über ✓ 😀", "-m", "script:echo").out == "über ✓ 😀\n"
-    assert json.loads(program.run("sessions", "list", "--json").out)[0]["title"] == "über ✓ 😀"
-
-
-def test_numbers_that_json_has_not_are_text(program: Program) -> None:
-    script = program.base / "script.json"
-    script.write_text('{"replies": [{"calls": [{"name": "read", "input": {"offset": NaN}}]}, {"text": "Done."}]}')
-    ran = program.ask("-p", "go", "-m", f"script:{script}")
-    assert ran.code == 0, ran.err
-    assert "NaN" not in ran.out
-    assert ran.of("tool_call")[0]["input"] == {"offset": "nan"}
 
 
 def test_a_hook_is_told_of_a_compaction_and_cannot_break_it(program: Program) -> None:
