@@ -105,6 +105,10 @@ class RegionSettings:
     large_output: int = 10_000
     small_output: int = 1_000
 
+    def summary_of(self, tokens: int) -> int:
+        """Tokens that a region of so many is summarised to; all of them where `ratio` is no ratio."""
+        return tokens // max(1, self.ratio)
+
 
 @dataclass(frozen=True, slots=True)
 class SlidingSettings:

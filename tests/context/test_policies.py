@@ -254,6 +254,13 @@ def test_regions_speak_of_summaries_only_where_there_are_some() -> None:
     assert planned("regions", done, model=replace(MODEL, window=200_000)).reasons == (EXHAUSTED,)
 
 
+def test_regions_that_are_not_to_become_smaller_are_left_alone() -> None:
+    for ratio in (0, 1):
+        rules = with_settings({"regions.ratio": ratio, "regions.keep_recent_tokens": 100})
+        made = planned("regions", steps(10, 4_000), rules)
+        assert (made.summarised, made.tokens_after_estimate) == ((), made.tokens_before)
+
+
 def test_opencode_says_how_it_counts() -> None:
     story = talk(10)
     story.says("Yes.", usage=Usage(1_000, 50, 0, 200, 9_000))

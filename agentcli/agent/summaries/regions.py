@@ -50,7 +50,7 @@ def _batches(wanted: Mapping[int, Sequence[ViewMessage]], brief: Brief, room: in
         tokens = sum(map(brief.counts.message, messages))
         told = "\n".join(recite(message, 1_000_000, 1_000_000) for message in messages)
         text = ends(told, int(len(told) * min(1.0, room / max(1, 2 * tokens))))
-        target = tokens // brief.settings.regions.ratio
+        target = brief.settings.regions.summary_of(tokens)
         segment = wrap("conversation_segment", text, n=number, target_tokens=target)
         size = brief.counts.text(segment)
         if size > left and batches[-1]:
@@ -78,7 +78,7 @@ def replaced(
         struck += gone
         turns = [message.turn for message in messages]
         longest = 4 * (
-            sum(map(brief.counts.message, messages)) // brief.settings.regions.ratio + brief.settings.regions.slack
+            brief.settings.regions.summary_of(sum(map(brief.counts.message, messages))) + brief.settings.regions.slack
         )
         first, *others = calls
         texts[first] = f"{heading(min(turns), max(turns))}\n{ends(redact(text), longest) or TRUNCATED}"

@@ -148,7 +148,7 @@ def _enough(ranked: Sequence[Region], before: int, aim: int, rules: RegionSettin
     for region in ranked:
         if after <= aim:
             break
-        saved = region.tokens - region.tokens // rules.ratio
+        saved = region.tokens - rules.summary_of(region.tokens)
         if saved > 0:
             chosen.append(region)
             after -= saved
