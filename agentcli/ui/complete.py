@@ -22,7 +22,10 @@ SHOWN = 50
 STALE = 10.0
 """Seconds after which the list of files is made anew when it is next wanted."""
 SOON = 0.01
-"""Seconds that a key waits for what may follow a command."""
+"""Seconds that a key waits for what is found in the background."""
+ENTRIES = 5_000
+"""Of a folder outside of the project so many entries are looked at."""
+OUTSIDE = ("/", "~/", "./", "../")
 PATIENCE = 20.0
 """Seconds that git has to name them."""
 SLICE, BREATH = 2_000, 0.001
@@ -62,15 +65,15 @@ class Completion:
 
     commands: Sequence[Words]
     files: Files
-    _arguments: _Arguments | None = field(default=None, init=False)
+    _lookup: _Lookup | None = field(default=None, init=False)
 
     def __call__(self, before: str) -> Menu:
         """The menu for a cursor that stands after `before`."""
         if found := _AT.search(before):
-            return self._file(found[1])
+            return self._outside(found[1]) if found[1].startswith(OUTSIDE) else self._file(found[1])
         if found := _ARGUMENT.fullmatch(before):
             return self._argument(found[1], found[2])
-        self._arguments = None
+        self._lookup = None
         if found := _SLASH.fullmatch(before):
             return self._command(found[1])
         return Menu()
@@ -80,18 +83,31 @@ class Completion:
         return Menu() if [item.label for item in items] == ["/" + typed] else Menu(items, len(typed) + 1)
 
     def _argument(self, name: str, typed: str) -> Menu:
-        """Found once for a line, in the background: a key does not wait for a thousand sessions to be listed."""
         words = next((words for words in self.commands if words.name == name), None)
         if words is None:
             return Menu()
-        if self._arguments is None or self._arguments.words is not words:
-            self._arguments = _Arguments(words)
-            self._arguments.start()
-            self._arguments.join(SOON)
-        if self._arguments.found is None:
-            return Menu(more=self._arguments.is_alive())
-        items = _holding(typed, [(f"{item.label} {item.detail}", item) for item in self._arguments.found])
-        return Menu() if any(item.label == typed for item in items) else Menu(items[:SHOWN], len(typed))
+        known, more = self._look_up(name, words.arguments)
+        items = _holding(typed, [(f"{item.label} {item.detail}", item) for item in known])
+        return Menu() if any(item.label == typed for item in items) else Menu(items[:SHOWN], len(typed), more=more)
+
+    def _outside(self, typed: str) -> Menu:
+        """What lies in the folder that is named, anywhere on the disk."""
+        folder, _, name = typed.rpartition("/")
+        known, more = self._look_up(f"@{folder}/", lambda: _entries(self.files.root, folder + "/"))
+        low = f"{folder}/{name}".lower()
+        items = [item for item in known if item.label.lower().lstrip('@"').startswith(low)]
+        shown = [item for item in items if name.startswith(".") or not _is_hidden(item.label)]
+        if any(item.label == mention.of(typed) for item in shown):
+            return Menu()
+        return Menu(tuple(shown[:SHOWN]), len(typed) + 1, first=bool(name), more=more)
+
+    def _look_up(self, key: str, wanted: Callable[[], Sequence[Item]]) -> tuple[Sequence[Item], bool]:
+        """What is wanted, found once for a line and in the background, and whether more may come: a key waits for no disk."""
+        if self._lookup is None or self._lookup.key != key:
+            self._lookup = _Lookup(key, wanted)
+            self._lookup.start()
+            self._lookup.join(SOON)
+        return self._lookup.found, self._lookup.is_alive()
 
     def _file(self, typed: str) -> Menu:
         found = self.files.find(typed)
@@ -103,17 +119,28 @@ class Completion:
         return Menu(items, len(typed) + 1, first=not (inside and typed in found.paths), more=not found.whole)
 
 
-class _Arguments(threading.Thread):
-    """What may follow a command, being found; None until it is, and for ever where that fails."""
+class _Lookup(threading.Thread):
+    """What may stand somewhere, being found; nothing until it is, and for ever where that fails."""
 
-    def __init__(self, words: Words) -> None:
+    def __init__(self, key: str, wanted: Callable[[], Sequence[Item]]) -> None:
         super().__init__(daemon=True)
-        self.words = words
-        self.found: Sequence[Item] | None = None
+        self.key, self._wanted = key, wanted
+        self.found: Sequence[Item] = ()
 
     def run(self) -> None:
-        with contextlib.suppress(AgentError):
-            self.found = tuple(self.words.arguments())
+        with contextlib.suppress(AgentError, OSError):
+            self.found = tuple(self._wanted())
+
+
+def _entries(root: Path, folder: str) -> Sequence[Item]:
+    """What lies in a folder, folders first."""
+    with os.scandir(root / Path(folder).expanduser()) as entries:
+        found = sorted((not entry.is_dir(), entry.name) for entry in islice(entries, ENTRIES))
+    return [Item(mention.of(f"{folder}{name}{'' if file else '/'}")) for file, name in found]
+
+
+def _is_hidden(label: str) -> bool:
+    return label.rstrip('/"').rpartition("/")[2].startswith(".")
 
 
 def _holding(typed: str, items: Sequence[tuple[str, Item]]) -> tuple[Item, ...]:

@@ -104,3 +104,22 @@ def test_a_key_does_not_wait_for_arguments_that_take_long_to_find(tmp_path: Path
         time.sleep(0.01)
     assert [item.label for item in menu.items] == ["late"]
     assert len(asked) == 1
+
+
+def test_files_outside_of_the_project_are_completed_folder_by_folder(tmp_path: Path) -> None:
+    for name in ("work/in.py", "other/out.py", "other/out of/x", "other/.hidden"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    complete = completion(tmp_path / "work")
+
+    def settled(before: str) -> list[str]:
+        ends = time.monotonic() + 20
+        while complete(before).more and time.monotonic() < ends:
+            time.sleep(0.01)
+        return labels(complete, before)
+
+    assert settled("see @../o") == ["@../other/"]
+    assert settled("see @../other/") == ['@"../other/out of/"', "@../other/out.py"]
+    assert settled("see @../other/.") == ["@../other/.hidden"]
+    assert settled(f"see @{tmp_path}/other/OUT.") == [f"@{tmp_path}/other/out.py"]
+    assert settled("see @/no/such/folder/x") == []
