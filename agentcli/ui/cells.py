@@ -91,7 +91,11 @@ def breaks(line: str, columns: int) -> list[tuple[int, int]]:
         if used and used + bare > columns:
             rows.append((start, at))
             start, used = at, 0
-        if bare > columns:
+        if bare > columns and word.isascii():
+            ends = range(at + columns, at + bare, columns)
+            rows += zip([start, *ends[:-1]], ends, strict=False)
+            start, used = ends[-1], at + len(word) - ends[-1]
+        elif bare > columns:
             for n, size in _clusters(word):
                 if used + size > columns and at + n > start and line[at + n] not in " \t":
                     rows.append((start, at + n))

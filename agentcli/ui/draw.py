@@ -71,7 +71,7 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
     """The end of the block that is still being written; the one costly part of a frame, so it is renewed by the tick only."""
     block = state.reply.tail
     if block is not None:
-        block = replace(block, source=_end(block.source, look.tail_rows, size.columns))
+        block = replace(block, source=_end(block.source, _HEADS.get(state.reply.kind, 0), look.tail_rows, size.columns))
         rows = markdown(block, size.columns, look)
         more = [look.theme.paint("dim", "⋮")] if len(rows) > look.tail_rows else []
         return [*more, *rows[-look.tail_rows + len(more) :]]
@@ -102,12 +102,15 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
     return Live((*high, *low), (len(high) + cursor[0], cursor[1]))
 
 
-def _end(source: str, rows: int, columns: int) -> str:
-    """Enough of a block's end to fill these rows, and a table's head: a long block must not cost more with each of its lines."""
+_HEADS = {"table": 2, "list": 1}
+"""Lines at the beginning of a block without which its end would look otherwise."""
+
+
+def _end(source: str, head: int, rows: int, columns: int) -> str:
+    """Enough of a block's end to fill these rows, and its head: a long block must not cost more with each of its lines."""
     lines = source.split("\n")
     if len(lines) > 3 * rows:
-        head = lines[:2] if lines[0].lstrip().startswith("|") else []
-        source = "\n".join((*head, *lines[-2 * rows :]))
+        source = "\n".join((*lines[:head], *lines[-2 * rows :]))
     return recent(source, 4 * rows * columns)
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DEEPEST = 60
 """Levels of the tree (a list has two) that are told apart; what goes deeper is shown as it is written."""
+LONGEST = 16_000
+"""Characters of a block that is still parsed: what is longer is shown as it is written, for the parser may need their square."""
 _NARROWEST = 12
 """Cells of a line that are not given up for what it lies in."""
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
@@ -204,9 +206,11 @@ def _stripped(row: Row) -> Row:
 
 
 def _tree(source: str) -> Sequence[Node] | None:
-    """The source, parsed; None where it goes so deep that the parser would leave something out."""
+    """The source, parsed; None where it is too long, or goes so deep that the parser would leave something out."""
     from markdown_it.tree import SyntaxTreeNode
 
+    if len(source) > LONGEST:
+        return None
     tokens = _parser().parse(expand(source))
     return SyntaxTreeNode(tokens).children if all(token.level < DEEPEST - 2 for token in tokens) else None
 

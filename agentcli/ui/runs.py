@@ -50,8 +50,8 @@ def lines(runs: Iterable[Run]) -> list[Row]:
     found: list[Row] = [[]]
     for run in runs:
         first, *more = run.text.split("\n")
-        found[-1].append(replace(run, text=first))
-        found += [[replace(run, text=text)] for text in more]
+        found[-1].append(Run(first, run.sgr, run.link))
+        found += [[Run(text, run.sgr, run.link)] for text in more]
     return found
 
 
@@ -65,7 +65,7 @@ def _slice(line: Row, start: int, end: int) -> Row:
     for run in line:
         text = run.text[max(start - at, 0) : max(end - at, 0)]
         if text:
-            found.append(replace(run, text=text))
+            found.append(Run(text, run.sgr, run.link))
         at += len(run.text)
     return found
 

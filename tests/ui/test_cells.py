@@ -61,3 +61,15 @@ def test_a_line_of_a_list_goes_on_below_its_second_column() -> None:
     assert [row.rstrip() for row in hanging("  a word and another", 12)] == ["  a word and", "  another"]
     assert hanging("no gap in this line at all", 12) == wrap("no gap in this line at all", 12)
     assert hanging("short  line", 40) == ["short  line"]
+
+
+@given(st.text(alphabet="ab ", max_size=60), st.integers(3, 12))
+def test_a_long_word_fills_its_rows(text: str, columns: int) -> None:
+    rows = [text[start:end] for start, end in breaks(text, columns)]
+    assert all(len(row) <= columns for row in rows)
+    assert "".join(rows).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_word_longer_than_the_row_begins_a_row() -> None:
+    assert wrap("x" * 10, 5) == ["xxxxx", "xxxxx"]
+    assert wrap("ab " + "x" * 7, 5) == ["ab ", "xxxxx", "xx"]

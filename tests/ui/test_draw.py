@@ -180,3 +180,10 @@ def test_the_rule_that_always_would_save_is_shown_to_its_last_letter() -> None:
     dialog = Dialog("Run this command?", choices=(Choice("Yes, once"), Choice(rule)))
     live = draw(State(dialog=dialog), Edit(), Size(40, 15), Look(MUTE), [], 0.0)
     assert "".join(live.lines).replace(" ", "").endswith(rule.replace(" ", ""))
+
+
+def test_the_end_of_a_long_list_stays_where_it_stands() -> None:
+    nested = "\n".join(f"  - item {n}" for n in range(100))
+    reply, _ = Blocks().feed(f"- top\n{nested}")
+    rows = tail(State(reply=reply), Size(80, 24), Look(MUTE, tail_rows=4), markdown)
+    assert rows == ["⋮", "  ◦ item 97", "  ◦ item 98", "  ◦ item 99"]

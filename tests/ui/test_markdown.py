@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agentcli.ui.blocks import TABLE_ROWS, Block, Blocks
 from agentcli.ui.cells import ESCAPE, width
 from agentcli.ui.look import Look
-from agentcli.ui.markdown import lines
+from agentcli.ui.markdown import LONGEST, lines
 from agentcli.ui.theme import DARK, LIGHT, MUTE, PLAIN
 
 LINKED = Look(DARK, links=True)
@@ -164,3 +164,8 @@ def test_what_lies_deep_keeps_room_for_its_words(columns: int) -> None:
     rows = shown("\n".join("  " * n + f"- level {n}" for n in range(12)), columns)
     assert all(width(row) <= columns for row in rows)
     assert all(f"level {n}" in "\n".join(rows) for n in range(12))
+
+
+def test_what_is_too_long_to_be_parsed_is_shown_as_it_is_written() -> None:
+    source = "[" * (LONGEST + 1)
+    assert "".join(shown(source)) == source
