@@ -188,7 +188,10 @@ def _cache_folders() -> list[Path]:
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return [Path(os.environ[variable])] if os.environ[variable] else []
-    return [Path(tempfile.gettempdir()) / "data-gym-cache"]
+    try:
+        return [Path(tempfile.gettempdir()) / "data-gym-cache"]
+    except FileNotFoundError:
+        return []  # no folder for temporary files can be written
 
 
 def _load(folder: Path, encoding: str) -> Any:

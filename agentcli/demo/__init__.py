@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentcli.core.errors import InputError
 from agentcli.demo.project import build
 from agentcli.demo.script import CHECK, COMPRESS, TASK
 from agentcli.options import Options
@@ -30,7 +31,7 @@ def play(options: Options, early: EarlyTerminal | None = None) -> int:
     """
     from agentcli.run import has_terminal, run_options
 
-    folder = Path(tempfile.mkdtemp(prefix="agentcli-demo-"))
+    folder = _throw_away()
     try:
         build(folder)
         alone = options.print or not has_terminal()
@@ -40,3 +41,12 @@ def play(options: Options, early: EarlyTerminal | None = None) -> int:
         return run_options(replace(asked, cwd=str(folder), settings=settings), early)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _throw_away() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="agentcli-demo-"))
+    except OSError as error:
+        raise InputError(
+            f"The demo needs a folder for temporary files: {error.strerror}. Name one in TMPDIR."
+        ) from error

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agentcli.agent.sandbox.choose import detect
 from tests.e2e.program import Program
 from tests.terminal import Terminal
 
@@ -160,3 +161,21 @@ def test_ten_megabytes_are_pasted_sent_and_answered(program: Program) -> None:
         t.send("\x04")
         assert t.wait(30) == 0
         assert b"Traceback" not in t.raw
+
+
+@pytest.mark.skipif(detect().kind != "bubblewrap", reason="needs bubblewrap to make everything read-only")
+def test_where_nothing_at_all_can_be_written_one_is_told_and_answered(program: Program) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        box = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--chdir", str(program.work)]
+        command = [*box, sys.executable, "-m", "agentcli", *arguments]
+        return subprocess.run(
+            command, env=program.env, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
+        )
+
+    answered = run("-p", "hi", "-m", "script:echo")
+    assert (answered.returncode, answered.stdout) == (0, "hi\n")
+    assert "not being saved" in answered.stderr
+    assert "data folder" in run("doctor").stdout
+    demo = run("demo")
+    assert demo.returncode == 42
+    assert "TMPDIR" in demo.stderr
