@@ -783,3 +783,19 @@ def test_an_editor_that_fails_changes_nothing_and_is_told(tmp_path: Path, editor
         t.until(told)
         t.until("Set VISUAL or EDITOR")
         t.until("> my words")
+
+
+@pytest.mark.parametrize(
+    ("environment", "linked"),
+    [({"TERM": "xterm-kitty"}, True), ({"TERM": "xterm-kitty", "NO_COLOR": "1"}, False), ({}, False)],
+)
+def test_addresses_are_links_where_the_terminal_is_known_to_follow_them(
+    tmp_path: Path, environment: dict[str, str], linked: bool
+) -> None:
+    with preview(tmp_path, **environment) as t:
+        ready(t)
+        t.send("see [here](https://example.org/x)\r")
+        t.until("You said: see here" if linked else "here (https://example.org/x)")
+        t.settle()
+        assert (b"\x1b]8;id=" in t.raw) is linked
+        assert last(t.history()) == ">"
