@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Approve, Ask
-from agentcli.agent.sandbox import Sandbox, choose
+from agentcli.agent.sandbox import Sandbox, box_for, choose, protected_since
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
@@ -58,7 +58,11 @@ class Bounds:
         def wrap(argv: Sequence[str]) -> Sequence[str]:
             return self.sandbox.wrap(argv, place, network=config.general.sandbox_network)
 
-        return {"bash": {"wrap": wrap, "escalate": self._escalate}, **fetch}
+        def watch() -> Callable[[], Sequence[str]]:
+            before = box_for(place).readonly
+            return lambda: protected_since(place, before)
+
+        return {"bash": {"wrap": wrap, "escalate": self._escalate, "watch": watch}, **fetch}
 
     def save_rule(self, rule: str) -> None:
         """Add an allow rule to the user's own configuration, for good."""

@@ -26,6 +26,9 @@ Wrap = Callable[[Sequence[str]], Sequence[str]]
 Escalate = Callable[[str, str], Awaitable[bool]]
 """Asks whether a command may run again outside the sandbox: (command, reason); `work.options["bash"]["escalate"]`."""
 
+Watch = Callable[[], Callable[[], Sequence[str]]]
+"""Called before a command in the sandbox, gives what tells afterwards which protected files it made: `work.options["bash"]["watch"]`."""
+
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 _QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
@@ -65,7 +68,9 @@ async def bash(
     prepared = _prepared(work, command, wrap)
     if run_in_background:
         return _in_background(work, call_id, command, prepared)
-    outcome = await _run(work, call_id, command, prepared, timeout)
+    watch: Watch | None = work.options.get("bash", {}).get("watch")
+    made = watch() if watch is not None else tuple
+    outcome = _told(await _run(work, call_id, command, prepared, timeout), made())
     reason = _held_back(outcome) if wrap is not None else ""
     escalate: Escalate | None = work.options.get("bash", {}).get("escalate")
     if not reason or escalate is None or not await escalate(command, reason):
@@ -147,6 +152,15 @@ def _git() -> dict[str, str]:
         for part, text in zip(("KEY", "VALUE"), pair, strict=True)
     }
     return {"GIT_CONFIG_COUNT": str(len(_GIT)), **named}
+
+
+def _told(outcome: Outcome, made: Sequence[str]) -> Outcome:
+    """What a command made although nobody was asked about it: no sandbox can forbid a name that does not exist yet."""
+    if not made:
+        return outcome
+    note = f"[it made protected files: {', '.join(made)}. They may start programs or hold secrets: tell the user]"
+    output = "\n".join([outcome.output.rstrip("\n"), note])
+    return replace(outcome, output=output, metadata={**outcome.metadata, "protected": list(made)})
 
 
 def _held_back(outcome: Outcome) -> str:

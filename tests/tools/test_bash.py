@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -281,6 +282,18 @@ def test_what_cannot_be_started_is_told(call: Call, work: Bench) -> None:
     assert "could not be started" in outcome.output
     assert "NUL" in call("bash", command="echo \0").output
     assert call("bash", command="x" * 300_000).status == "error"
+
+
+def test_protected_files_that_a_command_made_are_told(call: Call, work: Bench) -> None:
+    def watch() -> Callable[[], list[str]]:
+        before = set(os.listdir(work.cwd))
+        return lambda: sorted(set(os.listdir(work.cwd)) - before)
+
+    work.options["bash"] = {"wrap": lambda argv: argv, "watch": watch}
+    outcome = call("bash", command="echo x > .envrc; echo done")
+    assert outcome.output.startswith("done\n[it made protected files: .envrc.")
+    assert outcome.metadata["protected"] == [".envrc"]
+    assert call("bash", command="echo done").output.strip() == "done"
 
 
 def test_commands_run_at_the_same_time_keep_their_outputs_apart(work: Bench) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,7 @@ class Box:
     """A command may write below `writable` but for `readonly`, sees nothing of `hidden`, and has the network if `network`.
 
     `scratch` is a folder for temporary files and caches. No mechanism here can forbid a protected name that does not exist
-    yet: compare `readonly` before and after a command to see what it made.
+    yet: `protected_since` tells which ones a command made.
     """
 
     cwd: Path
@@ -67,6 +67,12 @@ def box_for(place: Place, network: bool = False, writable: tuple[Path, ...] = ()
     hidden = tuple(path for path in dict.fromkeys(map(resolved, private)) if path.exists() and not _holds(path, roots))
     readonly = tuple(path for root in roots for path in _protected(root, limit))
     return Box(resolved(place.cwd), roots, readonly, hidden, network)
+
+
+def protected_since(place: Place, before: Collection[Path], limit: int = 2_000) -> list[str]:
+    """The protected files of a place that were not among those `before`, by their names from its current folder."""
+    new = [path for root in place.workspace for path in _protected(root, limit) if path not in before]
+    return [str(path.relative_to(here) if (here := resolved(place.cwd)) in path.parents else path) for path in new]
 
 
 def _holds(path: Path, roots: tuple[Path, ...]) -> bool:
