@@ -31,14 +31,22 @@ _CUT_SHORT: tuple[Stop, ...] = ("max_tokens", "context_exceeded")
 _KEPT_WITH_CALL = ("caller", "toolset_name")
 
 
+_TWICE = Text("")
+"""Stands where a call came a second time."""
+
+
 @dataclass(slots=True)
 class _Block:
-    """A block that is being streamed: as it began, what has come since, and its place among the parts that are held back."""
+    """A block that is being streamed: as it began, what has come since, and its place among the parts that are held back.
+
+    `given` is the id that the server gave a call.
+    """
 
     begun: Json
     pieces: list[str] = field(default_factory=list)
     signature: str = ""
     place: int | None = None
+    given: Any = None
 
     @property
     def kind(self) -> str:
@@ -97,7 +105,7 @@ class Reply:
         stop = STOPS.get(self._stop, "error")
         if stop in _CUT_SHORT and self._held and (self._held[-1] is None or isinstance(self._held[-1], ToolCall)):
             self._held.pop()
-        yield from (PartDone(part) for part in self._held if part is not None)
+        yield from (PartDone(part) for part in self._held if part is not None and part is not _TWICE)
         if None in self._held or (stop == "tool_use" and not self._calls):
             yield Stopped("malformed_call", "the input of a tool call was not a JSON object")
         elif stop == "error":
@@ -117,6 +125,7 @@ class Reply:
         block = self._open[index] = _Block(begun, signature=_text(begun.get("signature") or ""))
         match block.kind:
             case "tool_use":
+                block.given = begun.get("id")
                 block.begun = begun | {"id": self._ids.fresh(begun.get("id"))}
                 self._calls = True
                 yield CallDelta(block.begun["id"], str(begun["name"]), "")
@@ -146,6 +155,8 @@ class Reply:
 
     def _finish(self, block: _Block) -> Iterator[Step]:
         part = _part(block)
+        if isinstance(part, ToolCall) and self._ids.again(block.given, part.name, part.input):
+            part = _TWICE
         if block.place is not None:
             self._held[block.place] = part
         elif part is not None:

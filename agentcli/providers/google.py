@@ -75,7 +75,6 @@ class GoogleModel:
     def _translated(self, reply: Reply) -> Iterator[None]:
         """Foreign errors become ModelErrors; one that strikes after the reply's finish reason is of no interest."""
         import httpx2
-        import pydantic
         from google.genai import errors
 
         try:
@@ -85,7 +84,8 @@ class GoogleModel:
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             if not reply.stopped:
                 raise connection_error(error, self._settings, self._host) from None
-        except (errors.UnknownApiResponseError, UnicodeDecodeError, pydantic.ValidationError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+            # The SDK takes what it reads for well-formed, and so do we: its own errors and pydantic's are ValueErrors.
             if not reply.stopped:
                 raise ModelError(
                     f"The reply does not follow the wire format ({type(error).__name__}).", "bad_reply"

@@ -49,7 +49,7 @@ def from_api_error(error: Any, key: str | None) -> ModelError:
 
 
 def _cause(code: int, status: str, words: str, details: list[Mapping[str, Any]]) -> Cause:
-    reasons = {detail.get("reason") for detail in details}
+    reasons = [detail.get("reason") for detail in details]
     if "API_KEY_INVALID" in reasons or "API_KEY_SERVICE_BLOCKED" in reasons:
         return "auth"
     if code == 400 or status in ("INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE"):
@@ -60,6 +60,8 @@ def _cause(code: int, status: str, words: str, details: list[Mapping[str, Any]])
         return "not_found"
     if code in _BY_CODE:
         return _BY_CODE[code]
+    if 400 <= code < 500 and status == "UNKNOWN":
+        return "bad_request"
     return _BY_STATUS.get(status, "server" if code >= 500 else "bad_request")
 
 

@@ -106,6 +106,8 @@ class Reply:
         self._calls = True
         arguments = {} if call.args is None else call.args
         whole = can_run(call.name, arguments) and not call.will_continue and not call.partial_args
+        if self._ids.again(call.id, call.name, arguments):
+            return
         call_id = self._ids.fresh(call.id)
         self._held.append(ToolCall(call_id, call.name, arguments, meta) if whole else None)
         yield CallDelta(call_id, call.name or "", "")

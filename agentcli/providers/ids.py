@@ -17,6 +17,15 @@ class Ids:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
+        self._calls: list[tuple[Any, Any, Any]] = []
+
+    def again(self, given: Any, name: Any, arguments: Any) -> bool:
+        """Whether this very call, id and all, has come in this reply before: its event was sent twice."""
+        call = (given, name, arguments)
+        if not given or call in self._calls:
+            return bool(given)
+        self._calls.append(call)
+        return False
 
     def fresh(self, given: Any) -> str:
         """The given id if it is one and new, else another; taken from now on."""

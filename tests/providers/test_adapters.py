@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -353,10 +354,10 @@ def test_gemini_calls_without_id_get_one() -> None:
 
 
 def test_ids_that_were_used_before_are_replaced() -> None:
-    block = {"type": "tool_use", "id": "call_0", "name": "read", "input": {"file_path": "a"}}
+    block = {"type": "tool_use", "id": "call_0", "name": "read"}
     events = [
         *(
-            {"type": kind, "index": n, "content_block": block}
+            {"type": kind, "index": n, "content_block": {**block, "input": {"file_path": f"{n}"}}}
             for n in range(2)
             for kind in ("content_block_start", "content_block_stop")
         ),
@@ -369,9 +370,23 @@ def test_ids_that_were_used_before_are_replaced() -> None:
     assert {step.call_id for step in heard.steps if isinstance(step, CallDelta)} == {
         made.call_id for made in heard.calls
     }
-    parts = [{"functionCall": {"id": "call_0", "name": "read", "args": {}}}] * 2
+    parts = [{"functionCall": {"id": "call_0", "name": "read", "args": {"file_path": f"{n}"}}} for n in range(2)]
     heard, _ = ask("flash", [Raw([{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])], *turns)
     assert len({made.call_id for made in heard.calls} | {"call_0"}) == 3
+
+
+def test_a_call_that_comes_twice_with_its_id_and_input_is_one_call() -> None:
+    block = {"type": "tool_use", "id": "call_0", "name": "read", "input": {"file_path": "a"}}
+    kinds = ("content_block_start", "content_block_stop")
+    events: list[dict[str, Any]] = [
+        {"type": kind, "index": n, "content_block": block} for n in range(2) for kind in kinds
+    ]
+    heard, _ = ask("haiku", [Raw([*events, {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}])])
+    assert [made.input for made in heard.calls] == [{"file_path": "a"}]
+    assert heard.stop == Stopped("tool_use")
+    parts = [{"functionCall": {"id": "call_0", "name": "read", "args": {}}}] * 2
+    heard, _ = ask("flash", [Raw([{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])])
+    assert len(heard.calls) == 1
 
 
 def test_two_replies_at_once_do_not_disturb_each_other() -> None:

@@ -322,6 +322,23 @@ def test_an_answer_that_is_no_stream_is_told_by_what_it_says(body: bytes, kind: 
     assert heard.error.cause == cause
 
 
+@pytest.mark.parametrize(
+    "body", [b"data: 7\n\n", b"data: [1]\n\n", b'data: {"candidates": 5}\n\n', b"data: " + b'{"a":' * 99_999 + b"\n\n"]
+)
+@both
+def test_what_an_sdk_trips_over_is_a_bad_reply(name: str, body: bytes) -> None:
+    heard, _ = ask(name, [Bytes(body)])
+    assert heard.error is not None
+    assert heard.error.cause in ("bad_reply", "network")
+
+
+def test_details_of_a_refusal_may_be_anything() -> None:
+    for details in ("text", [None, 5], [{"reason": []}], [{"violations": 5}], [{"retryDelay": {"seconds": 1}}]):
+        heard, _ = ask("flash", [Refuse(429, details=details)])
+        assert heard.error is not None
+        assert heard.error.cause == "rate_limit"
+
+
 @both
 def test_an_empty_body_is_a_reply_that_broke_off(name: str) -> None:
     heard, _ = ask(name, [Raw([])])
