@@ -100,7 +100,7 @@ def _entered(dialog: Dialog) -> Dialog | Outcome:
 def _letter(dialog: Dialog, key: str) -> Dialog | Outcome:
     if dialog.multiple and key == " ":
         return replace(dialog, marked=dialog.marked ^ {dialog.chosen})
-    if dialog.numbered and key.isdigit() and 0 < int(key) <= len(dialog.choices):
+    if dialog.numbered and key.isdecimal() and 0 < int(key) <= len(dialog.choices):
         if dialog.multiple:
             return replace(dialog, chosen=int(key) - 1, marked=dialog.marked ^ {int(key) - 1})
         return Picked(int(key) - 1)

@@ -76,7 +76,7 @@ class PlainAsking:
             answer = await self._ask("Answer: ")
             if answer is None:
                 return None
-            number = int(answer) if answer.strip().isdigit() else 0
+            number = int(answer) if answer.strip().isdecimal() else 0
             known = 0 < number <= len(question.choices)
             answers.append(question.choices[number - 1].label if known else answer)
         return answers

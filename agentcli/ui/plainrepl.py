@@ -185,7 +185,7 @@ class PlainTerminal:
         """Let the person choose by number."""
         self.say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
         answer = await self._ask("Number, or nothing to leave it: ") or ""
-        return int(answer) - 1 if answer.strip().isdigit() and 0 < int(answer) <= len(choices) else None
+        return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
         """A yes-or-no question; no is the default."""

@@ -53,3 +53,8 @@ def test_a_search_finds_what_holds_every_word() -> None:
 def test_nothing_is_picked_when_nothing_matches() -> None:
     empty = Dialog("search", entry="> ", numbered=False)
     assert press(empty, "down") == empty
+
+
+def test_a_raised_digit_chooses_nothing() -> None:
+    dialog = Dialog("Which?", choices=(Choice("a"), Choice("b")))
+    assert press(dialog, "²") == dialog

@@ -67,7 +67,8 @@ def test_what_is_pinned_is_told_with_its_words_and_unpinned_without_a_number(tmp
     assert [item.label for item in commands.ARGUMENTS["unpin"](stage)] == [str(second), str(first)]
     assert type_(stage, "/unpin") == [f"#{second} is a message like any other again: the second"]
     assert type_(stage, f"/unpin {second}") == [f"#{second} is not pinned. Pinned are #{first}."]
-    assert "not the number of a message" in type_(stage, "/pin two")[0]
+    for odd in ("two", "-1", "²", "1.5", "#", "9" * 5_000):
+        assert "not the number of a message" in type_(stage, f"/pin {odd}")[0]
 
 
 def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_path: Path) -> None:
@@ -132,3 +133,7 @@ def test_the_window_is_drawn_as_wide_as_the_terminal_with_the_marks_of_the_polic
     assert ruler.count("^") == 3
     assert marks.startswith(" ^ prunes from ")
     assert "compacts at 70%" in marks
+
+
+def test_an_option_that_compress_does_not_have_is_no_focus(tmp_path: Path) -> None:
+    assert "There is no option --previw" in type_(talked(tmp_path, "hello"), "/compress --previw")[0]

@@ -17,6 +17,8 @@ from agentcli.ui.draw import Item
 
 WIDEST = 120
 """Characters of the window's drawing: a longer bar tells no more."""
+LONGEST = 10
+"""Characters of the number of a message."""
 
 
 async def compress(stage: Stage, focus: str) -> None:
@@ -24,6 +26,8 @@ async def compress(stage: Stage, focus: str) -> None:
 
     FOCUS says what the summary must keep in detail. With --preview nothing is done, and no model is called.
     """
+    if focus.startswith("--") and focus.split()[0] != "--preview":
+        raise UsageError(f"There is no option {focus.split()[0]}. Use /compress [--preview] [FOCUS].")
     if focus.split()[:1] in (["--preview"], ["preview"]):
         stage.say(*stage.desk.preview(focus.partition(" ")[2].strip()))
         return
@@ -159,6 +163,6 @@ def _line(words: str) -> str:
 def _seq(number: str) -> int | None:
     if not number:
         return None
-    if not number.lstrip("#").isdigit():
+    if not number.lstrip("#").isdecimal() or len(number) > LONGEST:
         raise UsageError(f"{number} is not the number of a message; /context lists them.")
     return int(number.lstrip("#"))
