@@ -30,9 +30,15 @@ def parse_value(text: str) -> Any:
         return text
 
 
+_SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+"""What people write for true and false where all is text."""
+
+
 def coerce(key: str, hint: Any, raw: Any, layer: Layer) -> Any:
     """The value as a setting of this type holds it. Raises ConfigError, naming the layer, where it is of another type."""
     value = raw if layer.typed else (raw if _accepts(hint, raw) and hint is str else parse_value(raw))
+    if not layer.typed and hint is bool and isinstance(raw, str):
+        value = _SAID.get(raw.strip().lower(), value)
     if not layer.typed and _is_list(hint) and isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
     if not _accepts(hint, value):

@@ -111,6 +111,15 @@ def test_the_switches_switch_off(tmp_path: Path) -> None:
     assert load(None, None, {"AGENTCLI_DISABLE_PRUNE": "0"}).context.prune.enabled
 
 
+@pytest.mark.parametrize(
+    ("text", "value"), [("0", False), ("False", False), ("off", False), ("1", True), ("yes", True)]
+)
+def test_the_environment_says_yes_and_no_in_any_usual_way(text: str, value: bool) -> None:
+    assert load(None, None, {"AGENTCLI_CONTEXT__AUTOCOMPACT": text}).context.autocompact is value
+    with pytest.raises(ConfigError, match="true or false"):
+        load(None, None, {"AGENTCLI_CONTEXT__AUTOCOMPACT": "2"})
+
+
 def test_lists_and_tables_come_from_text_too() -> None:
     config = load(None, None, {"AGENTCLI_PERMISSIONS__DENY": "bash(a), bash(b)"}, ['permissions.allow=["read"]'])
     assert config.permissions.deny == ("bash(a)", "bash(b)")
