@@ -179,3 +179,37 @@ def test_where_nothing_at_all_can_be_written_one_is_told_and_answered(program: P
     demo = run("demo")
     assert demo.returncode == 42
     assert "TMPDIR" in demo.stderr
+
+
+COMMANDS = [
+    "", "--plain", "hello", "-p hi -o text", "-p hi -o json", "-p hi -o stream-json", "-p -", "-p hi -m nonsense -o json",
+    "resume", "resume --last -p hi", "-c", "sessions list", "sessions list --json", "sessions show", "sessions search words",
+    "sessions check", "sessions export", "models", "tools --json", "doctor", "config show --origin", "permissions show",
+    "permissions explain ls", "permissions explain --json -", "context show", "stats", "--help", "--version", "demo -p x -o json",
+    "nonsense --flag",
+]  # fmt: skip
+ENDS = [
+    "<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-", "</dev/null", "</dev/null >/dev/full", "</dev/null 2>/dev/full",
+    "</dev/null | head -c 0", "</dev/null | head -n 1", r"< <(printf 'a\0b\n\xed\xa0\x80\xff')",
+]  # fmt: skip
+SAMPLE = {
+    *(("-p hi -o json", end) for end in ("2>&-", "<&- >&- 2>&-", "</dev/null 2>/dev/full")),
+    *(("sessions list", end) for end in (">&-", "</dev/null | head -n 1", "</dev/null >/dev/full")),
+    *(("--plain", end) for end in ("<&-", "</dev/null | head -c 0")),
+    ("models", ">&-"),
+    ("permissions explain --json -", ENDS[-1]),
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        pytest.param(command, end, marks=[] if (command, end) in SAMPLE else [pytest.mark.slow])
+        for command in COMMANDS
+        for end in ENDS
+    ],
+)
+def test_no_command_waits_or_breaks_at_any_kind_of_end(program: Program, command: str, end: str) -> None:
+    program.more = {"AGENTCLI_MODEL": "script:echo"}
+    ran = shell(program, f"$agent {command} {end}; exit ${{PIPESTATUS[0]}}", stdin=subprocess.DEVNULL)
+    assert 0 <= ran.returncode < 128, ran.stderr.decode()
