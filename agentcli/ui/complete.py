@@ -128,14 +128,17 @@ class _Lookup(threading.Thread):
         self.found: Sequence[Item] = ()
 
     def run(self) -> None:
-        with contextlib.suppress(AgentError, OSError):
+        with contextlib.suppress(AgentError):
             self.found = tuple(self._wanted())
 
 
 def _entries(root: Path, folder: str) -> Sequence[Item]:
-    """What lies in a folder, folders first."""
-    with os.scandir(root / Path(folder).expanduser()) as entries:
-        found = sorted((not entry.is_dir(), entry.name) for entry in islice(entries, ENTRIES))
+    """What lies in a folder, folders first; nothing where it cannot be read."""
+    try:
+        with os.scandir(root / Path(folder).expanduser()) as entries:
+            found = sorted((not entry.is_dir(), entry.name) for entry in islice(entries, ENTRIES))
+    except (OSError, RuntimeError, ValueError):
+        return ()
     return [Item(mention.of(f"{folder}{name}{'' if file else '/'}")) for file, name in found]
 
 

@@ -25,5 +25,5 @@ def of_picture(pasted: str) -> str:
         return ""
     try:
         return f"{of(path)} " if Path(path).expanduser().is_file() else ""
-    except (OSError, ValueError):
+    except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte
         return ""

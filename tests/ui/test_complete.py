@@ -122,4 +122,5 @@ def test_files_outside_of_the_project_are_completed_folder_by_folder(tmp_path: P
     assert settled("see @../other/") == ['@"../other/out of/"', "@../other/out.py"]
     assert settled("see @../other/.") == ["@../other/.hidden"]
     assert settled(f"see @{tmp_path}/other/OUT.") == [f"@{tmp_path}/other/out.py"]
-    assert settled("see @/no/such/folder/x") == []
+    for odd in ("/no/such/folder/x", "~no-such-user/x", "/a\0b/x", "/" + "x" * 5_000 + "/y"):
+        assert settled(f"see @{odd}") == []

@@ -102,3 +102,5 @@ def test_a_dropped_picture_becomes_a_mention(tmp_path: Path) -> None:
         assert of_picture(typed) == f'@"{spaced}" '
     assert of_picture(f"{tmp_path}/none.png") == ""
     assert of_picture("a.png is what I mean") == ""
+    for odd in ("~no-such-user/a.png", "a\0.png", "x" * 4_000 + ".png"):
+        assert of_picture(odd) == ""

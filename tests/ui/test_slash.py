@@ -137,3 +137,8 @@ def test_the_window_is_drawn_as_wide_as_the_terminal_with_the_marks_of_the_polic
 
 def test_an_option_that_compress_does_not_have_is_no_focus(tmp_path: Path) -> None:
     assert "There is no option --previw" in type_(talked(tmp_path, "hello"), "/compress --previw")[0]
+
+
+@pytest.mark.parametrize("name", ["~no-such-user/x.md", "a\0b.md", "no/such/folder.md", "x" * 5_000])
+def test_an_export_to_nowhere_is_told(tmp_path: Path, name: str) -> None:
+    assert "Say another: /export FILE" in type_(ScriptedStage(desk=open_desk(tmp_path, [])), f"/export {name}")[0]

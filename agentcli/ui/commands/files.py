@@ -33,17 +33,21 @@ async def export(stage: Stage, name: str) -> None:
     host = stage.host
     if not isinstance(host, Exports):
         raise UsageError("Sessions cannot be exported from here; use `agentcli sessions export`.")
-    file = stage.desk.cwd / Path(name or ".").expanduser()
-    if file.is_dir():
-        file /= f"{stage.desk.journal.id}.md"
+    try:
+        file = stage.desk.cwd / Path(name or ".").expanduser()
+        if file.is_dir():
+            file /= f"{stage.desk.journal.id}.md"
+    except (OSError, RuntimeError) as error:  # too long a name, no such user
+        raise InputError(f"{name:.60} cannot be found. Say another: /export FILE") from error
     form: Literal["md", "json", "html"] = _FORMS.get(file.suffix, "md")
     if file.exists() and not await stage.confirm(f"{file} exists. Replace it?"):
         return
     text = await asyncio.to_thread(host.export, stage.desk, form)
     try:
         file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{file} cannot be written: {error.strerror}. Say another: /export FILE") from error
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{file} cannot be written: {why}. Say another: /export FILE") from error
     stage.say(f"Wrote {file}, {len(text):,} characters, secrets redacted.")
 
 
