@@ -12,6 +12,8 @@ from prompt_toolkit.keys import Keys
 
 from agentcli.core.errors import ConfigError
 from agentcli.ui import mention
+from agentcli.ui.cells import wrap
+from agentcli.ui.theme import Theme
 
 if TYPE_CHECKING:
     from agentcli.ui.prompt import Act, Editor
@@ -67,6 +69,17 @@ _DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "
 def help_lines(keys: Mapping[Act, str]) -> list[tuple[str, str]]:
     """Every key as a person would name it, and what it does."""
     return [*_FIXED, *((_spoken(keys[act]), does) for act, does in _DEEDS.items())]
+
+
+def help_rows(keys: Mapping[Act, str], columns: int, theme: Theme) -> list[str]:
+    """The list as rows of at most `columns` cells, what a key does hanging beside it."""
+    listed = help_lines(keys)
+    wide = max(len(key) for key, _ in listed) + 2
+    return [
+        (theme.paint("accent", key) + " " * (wide - len(key)) if n == 0 else " " * wide) + row
+        for key, does in listed
+        for n, row in enumerate(wrap(does, max(columns - wide, 12)))
+    ]
 
 
 def chosen(keys: Mapping[str, str]) -> Mapping[Act, str]:

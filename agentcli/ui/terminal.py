@@ -22,7 +22,7 @@ from agentcli.ui.console import Console
 from agentcli.ui.drafting import Drafting
 from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
 from agentcli.ui.keyboard import ASK_BACKGROUND
-from agentcli.ui.keys import KEYS, chosen, help_lines
+from agentcli.ui.keys import KEYS, chosen, help_rows
 from agentcli.ui.lobby import HANGUP, Lobby
 from agentcli.ui.prompt import Act
 from agentcli.ui.repl import Repl
@@ -176,9 +176,8 @@ class Terminal:
             case "thinking":
                 self._fold_thinking()
             case "keys":
-                listed = help_lines(self._keys)
-                wide = max(len(key) for key, _ in listed) + 2
-                self.console.say("", *(key.ljust(wide) + does for key, does in listed))
+                console = self.console
+                console.show("", *help_rows(self._keys, console.columns - 1, console.look.theme))
             case "search":
                 self._meanwhile(self._drafting.search())
             case "editor":

@@ -8,7 +8,8 @@ import pytest
 
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.ui import commands
-from agentcli.ui.keys import KEYS, chosen, help_lines
+from agentcli.ui.keys import KEYS, chosen, help_lines, help_rows
+from agentcli.ui.theme import MUTE
 
 PROMISED = [
     "help",
@@ -160,3 +161,10 @@ def test_a_key_with_two_meanings_is_reported(keys: dict[str, str], told: str) ->
 
 def test_two_deeds_may_change_their_keys_with_each_other() -> None:
     assert chosen({"search": "c-o", "output": "c-r"})["output"] == "c-r"
+
+
+def test_what_a_key_does_hangs_beside_it_on_a_narrow_screen() -> None:
+    rows = help_rows(chosen({}), 39, MUTE)
+    assert all(len(row) <= 39 for row in rows)
+    at = rows.index("Alt-Enter        new line; while it ")
+    assert rows[at + 1] == " " * 17 + "works: steer at the "
