@@ -115,6 +115,9 @@ def _git(arguments: list[str], folders: tuple[Path, ...], place: Place) -> Readi
     for folder in places:
         if danger := place.git(folder).danger:
             return Reading(danger)
+    compared = [value for kind, value in fitting[1] if kind == "rev"]
+    if rest[0] == "diff" and len(compared) > 1 and not all(_present((".git",), (folder,)) for folder in places):
+        return Reading("git diff compares whole folders where there is no repository")
     return _values(fitting[1], places, place)
 
 

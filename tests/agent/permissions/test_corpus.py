@@ -141,3 +141,8 @@ def test_safe_commands_may_be_joined_freely(place: Place) -> None:
 
 def test_a_folder_that_is_no_repository_reads_the_same(tmp_path: Path) -> None:
     assert decided("git status && git log --oneline | head", Place(tmp_path)) == "allow"
+
+
+def test_without_a_repository_git_compares_no_folders_unasked(place: Place, tmp_path: Path) -> None:
+    assert decided("git diff src src/pkg", Place(tmp_path)) == "ask"
+    assert decided("git diff src src/pkg", place) == "allow"
