@@ -57,7 +57,7 @@ class Cover:
                 self._warn_of_background()
 
     def undo(self) -> Sequence[Event]:
-        """Files as they were before the newest change. Raises InputError when there is none."""
+        """Files as they were before the newest edits of one reply, or the newest command. Raises InputError when there is none."""
         return self._tell(self._changes.undo(), "Put back")
 
     @property

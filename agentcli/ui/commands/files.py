@@ -16,7 +16,7 @@ _FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html
 
 
 async def undo(stage: Stage, _: str) -> None:
-    """Put files back as they were before the newest change: /undo"""
+    """Put files back as they were before the newest edits of one reply, or before the newest command: /undo"""
     stage.tell(_restores(stage).undo())
 
 
