@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from agentcli.agent.desk import OpenDesk
 from agentcli.app import Program
-from agentcli.core.errors import InputError, LimitReached
+from agentcli.core.errors import AgentError, InputError, LimitReached
 from agentcli.core.event import CompactionEnded, TurnEnded
 from agentcli.options import Options
 from agentcli.ui.attach import prompt as with_attachments
@@ -30,7 +30,16 @@ def print_mode(program: Program, options: Options) -> int:
     """One prompt without a REPL. Whatever happens, the result is printed last."""
     # Read before the loop runs: a signal must get through while stdin is waited for.
     text = read_prompt(options.prompt)
-    return asyncio.run(_print(program, options, text, Headless(options.output_format)))
+    front = Headless(options.output_format)
+    try:
+        return asyncio.run(_print(program, options, text, front))
+    except (AgentError, BrokenPipeError):
+        raise
+    except Exception as error:
+        # What nobody foresaw keeps its traceback; whoever reads the output gets the result that comes last all the same.
+        with contextlib.suppress(OSError):
+            front.finish(error=error)
+        raise
 
 
 async def _print(program: Program, options: Options, text: str, front: Headless) -> int:
