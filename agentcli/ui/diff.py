@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agentcli.core.sanitise import safe
 from agentcli.ui.cells import chop, clip, expand
+from agentcli.ui.runs import Run, written
 from agentcli.ui.theme import Role, Theme
 
 MARGIN = 7
 """Cells before a line's text: its number and its sign."""
 
+_Line = tuple[int, str]
+"""A line and its number."""
+_HEADERS = ("diff --git", "--- a/", "+++ b/")
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -27,32 +31,73 @@ def lines(diff: str, width: int, theme: Theme, named: str = "") -> list[str]:
 def _numbered(diff: str, columns: int, theme: Theme, named: str) -> Iterator[str]:
     old = new = old_left = new_left = 0
     inside = False
+    removed: list[_Line] = []
+    added: list[_Line] = []
     for line in diff.split("\n"):
         # As long as a hunk has lines to come, a line such as `--- a/x` is one of them: a removed `-- a/x`.
         due = old_left > 0 or new_left > 0
-        if not due and (mark := _HUNK.match(line)):
+        here = inside and not (not due and (_HUNK.match(line) or line.startswith(_HEADERS)))
+        if here and line.startswith("-") and not added:
+            removed.append((old, expand(line[1:])))
+            old, old_left = old + 1, old_left - 1
+            continue
+        if here and line.startswith("+"):
+            added.append((new, expand(line[1:])))
+            new, new_left = new + 1, new_left - 1
+            continue
+        yield from _changed(removed, added, columns, theme)
+        removed, added = [], []
+        if here and line.startswith("-"):
+            removed.append((old, expand(line[1:])))
+            old, old_left = old + 1, old_left - 1
+        elif not due and (mark := _HUNK.match(line)):
             if inside:
                 yield theme.paint("dim", "     ⋮")
             old, new, inside = int(mark[1]), int(mark[3]), True
             old_left, new_left = int(mark[2] or 1), int(mark[4] or 1)
-        elif not inside or line.startswith("\\") or (not due and line.startswith(("diff --git", "--- a/", "+++ b/"))):
+        elif not here or line.startswith("\\"):
             name = line[4:].removeprefix("b/") if line.startswith("+++ ") else ""
             if name and not named.endswith(name):
                 yield theme.paint("strong", clip(name, columns))
             inside = inside and line.startswith("\\")
-        elif line.startswith("+"):
-            yield from _rows(f"{new:>5} +", line[1:], columns, "added", theme)
-            new, new_left = new + 1, new_left - 1
-        elif line.startswith("-"):
-            yield from _rows(f"{old:>5} -", line[1:], columns, "removed", theme)
-            old, old_left = old + 1, old_left - 1
         elif line or due:
             for n, row in enumerate(chop(expand(line[1:]), columns)):
                 yield theme.paint("dim", f"{new:>5}" if n == 0 else "     ") + f"  {row}".rstrip()
             old, new = old + 1, new + 1
             old_left, new_left = old_left - 1, new_left - 1
+    yield from _changed(removed, added, columns, theme)
 
 
-def _rows(margin: str, line: str, columns: int, role: Role, theme: Theme) -> Iterator[str]:
-    for n, row in enumerate(chop(expand(line), columns)):
-        yield theme.paint(role, (margin if n == 0 else " " * MARGIN) + row)
+def _changed(removed: Sequence[_Line], added: Sequence[_Line], columns: int, theme: Theme) -> Iterator[str]:
+    """Lines that were put in the place of others; where they pair up, what differs in each pair is told apart."""
+    pairs = len(removed) == len(added)
+    for n, (number, text) in enumerate(removed):
+        span = _differs(text, added[n][1]) if pairs else (0, 0)
+        yield from _rows(f"{number:>5} -", text, columns, "removed", span, theme)
+    for n, (number, text) in enumerate(added):
+        span = _differs(text, removed[n][1]) if pairs else (0, 0)
+        yield from _rows(f"{number:>5} +", text, columns, "added", span, theme)
+
+
+def _differs(text: str, other: str) -> tuple[int, int]:
+    """Where the text is unlike the other one; nowhere, if they have too little in common for that to tell anything."""
+    start = _common(text, other)
+    end = _common(text[start:][::-1], other[start:][::-1])
+    alike = start + end
+    blank = not text[:start].strip() and not text[len(text) - end :].strip()
+    return (start, len(text) - end) if not blank and 2 * alike >= max(len(text), len(other)) else (0, 0)
+
+
+def _common(text: str, other: str) -> int:
+    """How many letters both begin with."""
+    pairs = zip(text, other, strict=False)
+    return next((n for n, (one, another) in enumerate(pairs) if one != another), min(len(text), len(other)))
+
+
+def _rows(margin: str, text: str, columns: int, role: Role, span: tuple[int, int], theme: Theme) -> Iterator[str]:
+    at, sgr, strong = 0, theme.sgr(role), theme.sgr("changed")
+    for n, row in enumerate(chop(text, columns)):
+        lead = margin if n == 0 else " " * MARGIN
+        start, end = (min(max(place - at, 0), len(row)) for place in span)
+        at += len(row)
+        yield written([Run(lead + row[:start], sgr), Run(row[start:end], sgr).also(strong), Run(row[end:], sgr)])

@@ -10,7 +10,7 @@ from agentcli.ui.cells import RESET
 
 Role = Literal[
     "dim", "strong", "accent", "good", "bad", "warn", "added", "removed", "thought", "said", "chosen", "heading",
-    "stress", "struck", "code", "link", "quote",
+    "stress", "struck", "code", "link", "quote", "changed",
 ]  # fmt: skip
 
 
@@ -34,7 +34,7 @@ class Theme:
 
 _WEIGHTS: dict[Role, str] = {
     "dim": "2", "strong": "1", "thought": "2;3", "chosen": "1;7", "heading": "1", "said": "1",
-    "stress": "3", "struck": "9", "code": "1", "link": "4", "quote": "2",
+    "stress": "3", "struck": "9", "code": "1", "link": "4", "quote": "2", "changed": "1;4",
 }  # fmt: skip
 _FAINT = {"Comment": "2;3", "Generic.Prompt": "2", "Generic.Output": "2"}
 _SHAPES = {

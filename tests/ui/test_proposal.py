@@ -6,6 +6,7 @@ import pytest
 
 from agentcli.agent.ports import Ask
 from agentcli.core.message import ToolCall
+from agentcli.ui.cells import ESCAPE
 from agentcli.ui.look import Look
 from agentcli.ui.proposal import editable, preview, taken, title
 from agentcli.ui.theme import PLAIN
@@ -77,7 +78,7 @@ def test_a_change_that_changes_nothing_says_so() -> None:
 def test_what_was_changed_is_shown_as_it_would_be_and_marked() -> None:
     changed = taken(EDIT, None, editable(EDIT, None), "x = 3")
     assert title(EDIT, changed, LOOK).endswith("(changed by you)")
-    rows = "\n".join(preview(EDIT, changed, 80, LOOK))
+    rows = ESCAPE.sub("", "\n".join(preview(EDIT, changed, 80, LOOK)))
     assert "-x = 1" in rows
     assert "+x = 3" in rows
     assert "make -j" in "\n".join(preview(COMMAND, {"command": "make -j"}, 80, LOOK))
