@@ -154,8 +154,17 @@ def _lean(raw: Json) -> Json:
     return {key: value for key, value in raw.items() if value not in (None, False, "") or key in _NEEDED}
 
 
+_ALWAYS: dict[str, Json] = {"text": {"synthetic": False}, "thinking": {"signature": ""}, "file": {"path": ""}}
+"""What a part in a record has even where it says nothing, so that readers of the files need no defaults."""
+
+
+def _with_all_fields(part: Json) -> Json:
+    return part | {name: value for name, value in _ALWAYS.get(part["type"], {}).items() if name not in part}
+
+
 def _message_to_json(message: Message) -> Json:
-    raw: Json = {"role": message.role, "turn": message.turn, "parts": [part_to_json(part) for part in message.parts]}
+    parts = [_with_all_fields(part_to_json(part)) for part in message.parts]
+    raw: Json = {"role": message.role, "turn": message.turn, "parts": parts}
     if message.role == "assistant":
         raw |= {
             "provider": message.provider,
