@@ -220,6 +220,10 @@ class ContextSettings:
     From `compact_floor` on, `auto` also compacts at a turn boundary when that pays within `compact_horizon` requests (0: only at the
     marks) and takes away `compact_least` tokens or more. `compact_price` is what a token costs with the model that writes the summaries,
     as a share of its price with the session's own (0: as the model table says).
+
+    What the user sends above `large_input_tokens`, or above `large_input_share` of a small window, goes to a file; `large_input_lines` of
+    each end stand in its place, cut to `large_input_line` characters. Within `exact_count_margin` of a mark, as a share of what is usable,
+    the provider is asked for its own count, and waited for `exact_count_seconds`.
     """
 
     policy: PolicyName = "auto"
