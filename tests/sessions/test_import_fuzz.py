@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agentcli.core.codec import decode, encode
@@ -71,6 +71,7 @@ def bodies(file: Path) -> Sequence[Timed]:
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9))
+@example(seed=1659)  # a tool whose name is a number
 def test_a_file_with_something_strange_in_it_is_taken_over_or_refused(sample: Path, seed: int, tmp_path: Path):
     file = tmp_path / "strange"
     file.write_text(damaged(sample.read_text(), random.Random(seed)), encoding="utf-8", errors="surrogatepass")

@@ -62,7 +62,9 @@ CODEX: Renaming = {
 
 
 def ours(renaming: Renaming, name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The call in our terms; one that we have no equal for keeps its own name and input."""
+    """The call in our terms; one that we have no equal for keeps its own name and input. Raises TypeError for no name at all."""
+    if not isinstance(name, str):
+        raise TypeError(f"a tool is called {name!r}")
     known, parameters = renaming.get(name, (name, {}))
     return known, {parameters.get(key, key): value for key, value in arguments.items()}
 
