@@ -15,6 +15,7 @@ from agentcli.providers.anthropic_request import KIND
 from agentcli.providers.calls import can_run
 from agentcli.providers.counts import tokens
 from agentcli.providers.ids import Ids
+from agentcli.providers.texts import sendable, sendable_json
 
 Json = dict[str, Any]
 
@@ -228,7 +229,7 @@ def _call(block: Json, text: str) -> ToolCall | None:
     if not can_run(block["name"], value):
         return None
     extra = {name: block[name] for name in _KEPT_WITH_CALL if block.get(name)}
-    return ToolCall(block["id"], block["name"], value, {KIND: extra} if extra else None)
+    return ToolCall(block["id"], sendable(block["name"]), sendable_json(value), {KIND: extra} if extra else None)
 
 
 def _refuse(constant: str) -> None:

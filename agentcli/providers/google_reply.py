@@ -14,6 +14,7 @@ from agentcli.providers.calls import can_run
 from agentcli.providers.counts import tokens
 from agentcli.providers.google_request import KIND
 from agentcli.providers.ids import Ids
+from agentcli.providers.texts import sendable, sendable_json
 
 STOPS: Mapping[str, Stop] = {
     "STOP": "end_turn",
@@ -109,7 +110,7 @@ class Reply:
         if self._ids.again(call.id, call.name, arguments):
             return
         call_id = self._ids.fresh(call.id)
-        self._held.append(ToolCall(call_id, call.name, arguments, meta) if whole else None)
+        self._held.append(ToolCall(call_id, sendable(call.name), sendable_json(arguments), meta) if whole else None)
         yield CallDelta(call_id, call.name or "", "")
 
     def _flush(self, meta: Meta | None = None) -> Iterator[Step]:

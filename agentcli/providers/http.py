@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +27,39 @@ def http_client(settings: ProviderSettings) -> httpx2.AsyncClient:
     async def be_patient(request: httpx2.Request) -> None:
         request.extensions = {**request.extensions, "timeout": limits.as_dict()}
 
+    async def uncomment(response: httpx2.Response) -> None:
+        packed = response.headers.get("content-encoding", "identity") != "identity"
+        if not packed and "event-stream" in response.headers.get("content-type", ""):
+            response.stream = uncommented(response.stream)
+
     async def remember(response: httpx2.Response) -> None:
         responses = opened.get()
         if responses is not None:
             responses.append(response)
 
-    hooks: dict[str, list[Callable[..., Any]]] = {"request": [be_patient], "response": [remember]}
+    # Proxies keep a connection alive by comments, which the Gemini SDK takes for a reply that it cannot read.
+    mending = [uncomment] if settings.kind == "google" else []
+    hooks: dict[str, list[Callable[..., Any]]] = {"request": [be_patient], "response": [*mending, remember]}
     # Redirects are not followed: they could take the key to another host.
     return httpx2.AsyncClient(timeout=limits, follow_redirects=False, event_hooks=hooks)
+
+
+def uncommented(stream: Any) -> Any:
+    """The same stream of server-sent events without the lines that are comments. A line is passed on when it is whole."""
+    import httpx2
+
+    class Uncommented(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            rest = b""
+            async for piece in stream:
+                *lines, rest = (rest + piece).split(b"\n")
+                yield b"".join(line + b"\n" for line in lines if not line.startswith(b":"))
+            yield rest
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Uncommented()
 
 
 def connection_error(error: Exception, settings: ProviderSettings, host: str) -> ModelError:

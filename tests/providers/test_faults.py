@@ -332,6 +332,23 @@ def test_what_an_sdk_trips_over_is_a_bad_reply(name: str, body: bytes) -> None:
     assert heard.error.cause in ("bad_reply", "network")
 
 
+@both
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_comments_between_the_lines_of_a_stream_say_nothing(name: str, end: bytes) -> None:
+    with Loopback([say("as it was")]) as server:
+        _, heard = ask(name, [say("as it was")])
+        whole = b"".join(server.events(heard.asked[0], say("as it was"))).replace(b"\r\n", b"\n")
+    body = b": hello\n\n" + whole.replace(b"\n\n", b"\n\n: keep-alive\n\n")
+    told, _ = ask(name, [Bytes(body.replace(b"\n", end))])
+    assert (told.error, told.text) == (None, "as it was")
+
+
+@both
+def test_half_a_surrogate_pair_in_a_call_is_replaced_before_anything_trips_over_it(name: str) -> None:
+    heard, _ = ask(name, [say("", call("read", file_path="a\ud800"))])
+    assert [made.input for made in heard.calls] == [{"file_path": "a?"}]
+
+
 def test_details_of_a_refusal_may_be_anything() -> None:
     for details in ("text", [None, 5], [{"reason": []}], [{"violations": 5}], [{"retryDelay": {"seconds": 1}}]):
         heard, _ = ask("flash", [Refuse(429, details=details)])
