@@ -10,7 +10,7 @@ from agentcli.core.message import Part, Text, Thinking, ToolCall
 from agentcli.providers.prefix_cache import CacheRules
 from agentcli.providers.scripted import PIECE, Reply, tokens_of
 from tests.loopback import anthropic_rules
-from tests.loopback.plan import Asked
+from tests.loopback.plan import Asked, utf8
 
 if TYPE_CHECKING:
     from tests.loopback.server import Loopback
@@ -20,7 +20,7 @@ STOPS = {"pause": "pause_turn", "context_exceeded": "model_context_window_exceed
 
 def line(event: Mapping[str, Any]) -> bytes:
     """One server-sent event."""
-    return f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
+    return f"event: {event['type']}\ndata: {utf8(event)}\n\n".encode()
 
 
 def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from agentcli.core.message import Text, Thinking, ToolCall
 from agentcli.providers.prefix_cache import CacheRules
 from agentcli.providers.scripted import PIECE, Reply, tokens_of
 from tests.loopback import google_rules
-from tests.loopback.plan import Asked
+from tests.loopback.plan import Asked, utf8
 
 if TYPE_CHECKING:
     from tests.loopback.server import Loopback
@@ -28,7 +27,7 @@ FINISH = {
 
 def line(chunk: Mapping[str, Any]) -> bytes:
     """One server-sent event."""
-    return f"data: {json.dumps(chunk, ensure_ascii=False)}\r\n\r\n".encode("utf-8", "surrogatepass")
+    return f"data: {utf8(chunk)}\r\n\r\n".encode()
 
 
 def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:

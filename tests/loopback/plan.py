@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -144,3 +145,9 @@ class Asked:
 
 
 Plan = Sequence[Answer] | Callable[[Asked], Answer]
+
+
+def utf8(value: Any) -> str:
+    """JSON that can be sent: in letters as they are, but for half a surrogate pair, which servers escape."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isascii() or not re.search("[\ud800-\udfff]", text) else json.dumps(value)
