@@ -59,6 +59,7 @@ class ScriptedStage:
 
     def move_to(self, desk: Any) -> None:
         self.desk = desk
+        self.said.append(f"moved to {desk.journal.id}")
 
     def draft(self, text: str) -> None:
         self.drafted = text

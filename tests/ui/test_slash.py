@@ -142,3 +142,11 @@ def test_an_option_that_compress_does_not_have_is_no_focus(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["~no-such-user/x.md", "a\0b.md", "no/such/folder.md", "x" * 5_000])
 def test_an_export_to_nowhere_is_told(tmp_path: Path, name: str) -> None:
     assert "Say another: /export FILE" in type_(ScriptedStage(desk=open_desk(tmp_path, [])), f"/export {name}")[0]
+
+
+@pytest.mark.parametrize("name", list(commands.COMMANDS))
+def test_whatever_is_typed_after_a_command_is_done_or_told(tmp_path: Path, name: str) -> None:
+    for odd in ("²", "\0", "-1", "x" * 5_000, "~no-such-user", "--help", "日本", "[red]{0}%s"):
+        stage = talked(tmp_path, "hello")
+        type_(stage, f"/{name} {odd}")
+        assert stage.said or stage.asked or stage.drafted or stage.copied or stage.state.finished
