@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -213,3 +214,14 @@ def test_no_command_waits_or_breaks_at_any_kind_of_end(program: Program, command
     program.more = {"AGENTCLI_MODEL": "script:echo"}
     ran = shell(program, f"$agent {command} {end}; exit ${{PIPESTATUS[0]}}", stdin=subprocess.DEVNULL)
     assert 0 <= ran.returncode < 128, ran.stderr.decode()
+
+
+def test_calls_with_text_that_no_system_call_takes_are_refused_and_the_run_goes_on(program: Program) -> None:
+    odd = {"write": {"file_path": "v\udfff", "content": "x"}, "read": {"file_path": "a\0"}, "list": {"path": "\ud800"}}
+    odd |= {"bash": {"command": "cat \udfff"}, "glob": {"pattern": "\udfff*"}, "grep": {"pattern": "\udfff"}}
+    calls = [{"name": name, "input": given} for name, given in odd.items()]
+    (program.base / "s.json").write_text(json.dumps({"replies": [{"calls": calls}, {"text": "Done."}]}))
+    for mode in ("yolo", "ask"):
+        ran = program.ask("-p", "go", "--mode", mode, "-m", f"script:{program.base / 's.json'}")
+        assert (ran.code, ran.result["text"]) == (0, "Done.")
+        assert len(ran.of("tool_result")) == len(calls)

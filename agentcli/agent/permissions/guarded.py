@@ -11,7 +11,7 @@ from agentcli.agent.permissions.commands import Reading, read_only
 from agentcli.agent.permissions.nested import Contents
 from agentcli.agent.permissions.ordinary import INTERPRETERS
 from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.place import Place, impossible
 from agentcli.agent.permissions.scripts import words
 from agentcli.agent.permissions.shell import UNKNOWN, Command, Part
 
@@ -46,7 +46,7 @@ def _folders(inside: Contents, place: Place) -> list[Path]:
     folders = [place.cwd]
     for part in inside.parts:
         values = [piece.text for piece in part.words if piece.known and not piece.text.startswith("-")]
-        if len(values) == 2 and values[0] in ("cd", "pushd") and "\0" not in values[1]:
+        if len(values) == 2 and values[0] in ("cd", "pushd") and not impossible(values[1]):
             target = values[1].replace("$HOME", str(place.home))
             target = str(place.home) + target[1:] if target == "~" or target.startswith("~/") else target
             folders += [folder / target for folder in folders]

@@ -9,13 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from agentcli.agent.permissions.paths import canonical
-from agentcli.agent.permissions.place import Place, resolved
+from agentcli.agent.permissions.place import Place, impossible, resolved
 from agentcli.agent.permissions.rules import Rule
 
 
 def path_rule(rules: Iterable[Rule], path: str, place: Place, *, strict: bool) -> Rule | None:
     """The first rule whose pattern fits the path as its links lead; unless `strict`, also as it is written, in any case."""
-    if "\0" in path:
+    if impossible(path):
         return None
     forms = {resolved(place.cwd / path)}
     if not strict:

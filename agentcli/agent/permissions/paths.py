@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from agentcli.agent.permissions.place import Place, resolved
+from agentcli.agent.permissions.place import Place, impossible, resolved
 from agentcli.core.sanitise import invisible
 
 Verdict = Literal["free", "outside", "protected", "refused"]
@@ -76,8 +76,8 @@ FREE = PathVerdict("free")
 
 def judge_path(text: str, place: Place, *, write: bool, cwd: Path | None = None) -> PathVerdict:
     """What the policy says of `text` as a path seen from `cwd`, both as it is written and where its links lead."""
-    if "\0" in text:
-        return PathVerdict("refused", "the path holds a NUL byte")
+    if why := impossible(text):
+        return PathVerdict("refused", why)
     if not _plain(text) and any(invisible(letter) for letter in text):
         return PathVerdict("protected", "the path holds invisible characters")
     verdicts = [_judge(reading, place, write) for reading in _readings(text, place, cwd or place.cwd)]

@@ -45,6 +45,17 @@ class Place:
         object.__setattr__(self, "workspace", tuple(resolved(root) for root in self.roots or (self.cwd,)))
 
 
+def impossible(path: str) -> str:
+    """Why no system call takes this as a path, or nothing."""
+    if "\0" in path:
+        return "the path holds a NUL byte"
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return "the path holds half a character"
+    return ""
+
+
 def resolved(path: Path | str) -> Path:
     """The path with every link followed as far as it exists. Raises ValueError for a path that no system call takes."""
     return Path(os.path.realpath(path))

@@ -170,7 +170,8 @@ def test_what_lies_outside_asks(place: Place, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/dev/zero", "/proc/self/environ", "/proc/1/mem", "/sys/kernel/x", "/dev/tty", "a\0b", ""]
+    "path",
+    ["/dev/zero", "/proc/self/environ", "/proc/1/mem", "/sys/kernel/x", "/dev/tty", "a\0b", "a\ud800b", "\udfff", ""],
 )
 def test_what_is_no_file_is_refused_in_every_mode(place: Place, path: str) -> None:
     for mode in MODES:
