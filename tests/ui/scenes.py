@@ -58,7 +58,7 @@ def total(self) -> int:
 
 """
 DIFF = "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -10,3 +10,4 @@ class Cart:\n     def total(self):\n-        return sum(self.prices)\n+        prices = [item.price for item in self.items]\n+        return sum(prices)\n \n"
-EDIT = ToolCall("c2", "edit", {"file_path": "/work/shop/cart.py", "old_string": "a", "new_string": "b"})
+EDIT = ToolCall("c2", "edit", {"file_path": "/repo/shop/cart.py", "old_string": "a", "new_string": "b"})
 MAKE = ToolCall("c3", "bash", {"command": "make check"})
 
 
@@ -70,11 +70,11 @@ def scenes() -> Iterator[tuple[str, str]]:
             ("question", question(size), Edit()),
             ("idle", idle(), typing()),
         ):
-            yield f"{name}-{size_name}", "\n".join(shown(state, edit, size, Look(PLAIN, folder="/work"), False))
+            yield f"{name}-{size_name}", "\n".join(shown(state, edit, size, Look(PLAIN, folder="/repo"), False))
     for theme_name, theme in THEMES.items():
         yield (
             f"answer-{theme_name}",
-            "\n".join(shown(answer(), Edit(), SIZES["80x24"], Look(theme, folder="/work"), True)),
+            "\n".join(shown(answer(), Edit(), SIZES["80x24"], Look(theme, folder="/repo"), True)),
         )
 
 
@@ -82,13 +82,13 @@ def answer() -> State:
     """A turn that still goes on."""
     outputs = "\n".join(f"test {n} passed" for n in range(20)) + "\nsrc/cart.py:12: wrong total\n[exit code 2]"
     results = (
-        ToolResult("c1", "read", "success", "x\n" * 120, title="Read /work/shop/cart.py", metadata={"lines": 120}),
+        ToolResult("c1", "read", "success", "x\n" * 120, title="Read /repo/shop/cart.py", metadata={"lines": 120}),
         ToolResult(
             "c2",
             "edit",
             "success",
             "",
-            title="Edit /work/shop/cart.py",
+            title="Edit /repo/shop/cart.py",
             metadata={"diff": DIFF, "additions": 2, "deletions": 1},
         ),
         ToolResult(
@@ -112,8 +112,8 @@ def answer() -> State:
 
 def question(size: Size) -> State:
     """An approval."""
-    ask = Ask(EDIT, "Edit /work/shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
-    look = Look(PLAIN, folder="/work")
+    ask = Ask(EDIT, "Edit /repo/shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
+    look = Look(PLAIN, folder="/repo")
     asked = proposal.question(ask, None, size.columns - 2, look)
     body = proposal.preview(ask, None, size.columns - 2, look)
     if not proposal.fits(asked, body, size, look.theme):

@@ -12,7 +12,7 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from tests.agent.permissions.corpus import workspace
 
-# {w} is the workspace, {h} the home folder, {top} what holds both.
+# {w} is the workspace and {n} its name, {h} the home folder, {top} what holds both.
 FREE = """
 README.md ./README.md src/a src/pkg/a.py src/../README.md src/./pkg/../pkg/a.py src//pkg//a.py {w}/README.md {w}/src/../README.md
 filelink deep/a.py abs/pkg/a.py src/up/README.md new.txt new/dir/file.txt dangling .env.example src/.env.example .gitignore .gitattributes
@@ -22,7 +22,7 @@ agents.txt claude/x vscode.json Makefile package.json {w} . ./ src src/ src/. -r
 """
 OUTSIDE = """
 ../x .. ../ ../work2/x ../workx/a {top}/workx/a {w}/../x /etc/hosts /etc /tmp/x / // /root/x outward outward/hosts filelinkout danglingout
-chain1/x chain1 homelink homelink/x ~/x ~ ~/ $HOME/x ${{HOME}}/x {h}/x src/../../x src/pkg/../../../x ./../x src/up/../x ../work/../x ../../x
+chain1/x chain1 homelink homelink/x ~/x ~ ~/ $HOME/x ${{HOME}}/x {h}/x src/../../x src/pkg/../../../x ./../x src/up/../x ../{n}/../x ../../x
 /etc/../etc/hosts /usr/bin/ls {top}/work2 {top}/wor /home ~root/x
 """
 SECRET = """
@@ -110,7 +110,7 @@ def said(tool: str, path: str, mode: Mode, place: Place) -> str:
 
 
 def paths(kind: str, place: Place) -> list[str]:
-    named = TEXTS[kind].format(w=place.cwd, h=place.home, top=place.cwd.parent).split()
+    named = TEXTS[kind].format(w=place.cwd, h=place.home, top=place.cwd.parent, n=place.cwd.name).split()
     return [*named, *ODD[kind]]
 
 
