@@ -28,7 +28,7 @@ from agentcli.options import LAST, Options
 from agentcli.presets import with_preset
 from agentcli.resources import prompt
 from agentcli.sessions.changes import Changes
-from agentcli.sessions.info import Info
+from agentcli.sessions.info import Info, Parent
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
@@ -181,7 +181,7 @@ class Program(Ground):
             connect=self.models.connect,
             summariser=self.models.summariser,
             estimator=self._estimator,
-            tools=tools(),
+            tools=[tool for tool in tools() if tool.name != "task" or config.agent.subagents],
             run=run,
             system=self._system(files),
             context=with_preset(config),
@@ -193,6 +193,7 @@ class Program(Ground):
             place=bounds.place(),
             tool_options=bounds.tool_options,
             changes=self._changes,
+            child=self._child,
             policy=self.policy_asked,
             restated=self.options.restates_system,
             sandbox=bounds.sandbox.state,
@@ -220,6 +221,13 @@ class Program(Ground):
 
     def _fresh(self) -> Journal:
         return MemorySession() if self.options.no_session else self.store.create(self.cwd, version=__version__)
+
+    def _child(self, parent: Journal) -> Journal:
+        """The session of a subagent; one that is not kept where its parent is not."""
+        if not isinstance(parent, Session):
+            return MemorySession()
+        origin = Parent(parent.id, parent.history.last_seq, "subagent")
+        return self.store.create(self.cwd, parent=origin, version=__version__)
 
     def _changes(self, journal: Journal) -> Makes | None:
         """How a session takes the states of files; None for one that is not kept."""

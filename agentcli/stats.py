@@ -18,7 +18,8 @@ NAME = 28
 def collect(sessions: Iterable[Info]) -> dict[str, Any]:
     """Sums under `total`, `models` and `days` (UTC): sessions, usage and cost in USD (None where no price is known).
 
-    What a fork inherited counts once: in the session that it comes from, or where that is gone in the longest of its forks.
+    What a fork inherited counts once: in the session that it comes from, or where that is gone in the longest of its forks. What a
+    subagent used counts in the session that sent it.
     """
     total, models, days = _Sum(), dict[str, _Sum](), dict[str, _Sum]()
     for info in _apart(sessions):
@@ -61,6 +62,8 @@ def _apart(sessions: Iterable[Info]) -> Iterator[Info]:
     for info in known:
         if info.parent is None or info.parent.session not in origins:
             yield info
+        elif info.parent.kind == "subagent":
+            continue
         else:
             cost = None if info.cost is None else max(0.0, info.cost - (info.inherited_cost or 0.0))
             yield replace(info, usage=info.usage - info.inherited, cost=cost)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.core.message import Usage
+from agentcli.core.delegated import spending
+from agentcli.core.message import ToolResult, Usage
 from agentcli.core.record import Undo
-from agentcli.sessions.info import Info
+from agentcli.sessions.info import Info, Parent
 from agentcli.sessions.store import Store
 from agentcli.stats import collect
 from tests.sessions.said import reply, user
@@ -71,3 +72,20 @@ def test_what_was_rewound_counts_in_statistics(tmp_path: Path) -> None:
     session.append(reply("or so"))
     session.close()
     assert replies_counted(store) == (2, 2)
+
+
+def test_what_a_subagent_used_counts_in_the_session_that_sent_it(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions")
+    parent = store.create(tmp_path)
+    parent.append(user("begin"))
+    parent.append(reply("so", "t1"))
+    child = store.create(tmp_path, parent=Parent(parent.id, 2, "subagent"))
+    child.append(user("look"))
+    child.append(reply("found"))
+    child.close()
+    parent.append(ToolResult("t1", "task", "success", "found", metadata=spending("m", EACH, 0.01)))
+    parent.close()
+    assert replies_counted(store) == (2, 2)
+    assert collect(store.list())["total"]["sessions"] == 1
+    store.delete(parent.info)
+    assert replies_counted(store) == (1, 1)

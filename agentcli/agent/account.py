@@ -46,9 +46,7 @@ class Account:
 
     def budgets(self) -> Sequence[tuple[Budget, Spent]]:
         """Each budget that is set, with what has been spent of it."""
-        usage, cost = self.talk.spent()
-        session = Spent(self.history.usage.total, self.history.cost)
-        return self.talk.purse.state(session, Spent(usage.total, cost))
+        return self.talk.purse.state(*self.talk.purses())
 
     def window(self) -> Window:
         """What fills the context window now."""

@@ -32,6 +32,15 @@ class Allowance:
         if self.left() == 0.0:
             raise LimitReached(f"The limit of {self.seconds:g} s (--max-time) is reached.")
 
+    def rest(self, turns: int, usage: Usage, cost: float) -> Allowance:
+        """What is left of it after so much, for a subagent."""
+        return Allowance(
+            None if self.turns is None else max(0, self.turns - turns),
+            None if self.cost is None else max(0.0, self.cost - cost),
+            None if self.tokens is None else max(0, self.tokens - usage.total),
+            self.left(),
+        )
+
     def left(self) -> float | None:
         """Seconds left, never below 0; None where time is not limited."""
         return None if self.seconds is None else max(0.0, self.seconds - (self.clock() - self.started))

@@ -36,6 +36,7 @@ class Cover:
         self._waiting: list[Body] = []
         self._record, self._warn = record, warn
         self._told: set[str] = set()
+        self._alone = asyncio.Lock()  # subagents work side by side, and share this
         self._changes = makes(self._waiting.append)
         self._changes.recover()
         self._append()
@@ -47,14 +48,15 @@ class Cover:
         change = None if harmless else self._around(tool, work, call_id, given)
         if change is None:
             return await run(tool, work, call_id, given)
-        await asyncio.to_thread(change.__enter__)
-        try:
-            return await run(tool, work, call_id, given)
-        finally:
-            await asyncio.to_thread(change.__exit__, None, None, None)
-            self._warn_of(self._append())
-            if given.get("run_in_background"):
-                self._warn_of_background()
+        async with self._alone:
+            await asyncio.to_thread(change.__enter__)
+            try:
+                return await run(tool, work, call_id, given)
+            finally:
+                await asyncio.to_thread(change.__exit__, None, None, None)
+                self._warn_of(self._append())
+                if given.get("run_in_background"):
+                    self._warn_of_background()
 
     def undo(self) -> Sequence[Event]:
         """Files as they were before the newest edits of one reply, or the newest command. Raises InputError when there is none."""

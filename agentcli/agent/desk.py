@@ -19,6 +19,7 @@ from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
 from agentcli.agent.room import Room
 from agentcli.agent.standby import Standby
+from agentcli.agent.subagents import Subagents
 from agentcli.agent.talk import Manner, Talk
 from agentcli.context.limits import limits_of
 from agentcli.context.oversize import is_oversize, reference, size_of
@@ -30,7 +31,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import File, Message, Part, Text, ToolResult
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
-from agentcli.core.tool import Tool
+from agentcli.core.tool import Outcome, Tool
 
 LOSSES_TOLD = 5
 """Lost records that are named when a session is opened."""
@@ -44,7 +45,8 @@ class OpenDesk(Account):
         self.opened_at = journal.history.last_seq
         self.sandbox = outfit.sandbox
         self._outfit = outfit
-        self._hands = Hands(journal, outfit, mode, self._leave_plan)
+        self._hands = Hands(journal, outfit, mode, self._leave_plan, self._delegate)
+        self._subagents = Subagents(self, outfit, self._hands.work.printed.put_nowait)
         self.jobs = self._hands.jobs
         policy = outfit.policy or journal.history.policy or outfit.context.policy
         self._policy = cast(PolicyName, policy)
@@ -159,14 +161,22 @@ class OpenDesk(Account):
         """Put files back as they were before the prompt with this seq. Raises InputError when none was changed since."""
         return self._covered().rewind(seq)
 
-    def _covered(self) -> Cover:
-        if self._hands.cover is None:
-            raise InputError("This session keeps no states of files to go back to.")
+    @property
+    def cover(self) -> Cover | None:
+        """What takes the states of files, if anything does."""
         return self._hands.cover
+
+    def _covered(self) -> Cover:
+        if self.cover is None:
+            raise InputError("This session keeps no states of files to go back to.")
+        return self.cover
 
     async def _leave_plan(self, plan: str) -> None:
         """The person approved the plan: go on in the mode that was chosen with it."""
         self.switch(mode=self._hands.gate.after_plan)
+
+    async def _delegate(self, call_id: str, description: str, words: str, kind: str) -> Outcome:
+        return await self._subagents.delegate(call_id, description, words, kind)
 
     def switch(self, *, model: str = "", mode: str = "", policy: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
@@ -249,7 +259,7 @@ class OpenDesk(Account):
         hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)
         standby = Standby(outfit.agent.fallback_model, outfit.connect)
         room = Room(replace(outfit.context, policy=self._policy), outfit.summariser, hooks, standby)
-        purse = Purse(outfit.budget, outfit.approve)
+        purse = Purse(outfit.budget, outfit.approve, outfit.above)
         return Talk(
             self.journal,
             model,

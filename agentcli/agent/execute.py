@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentcli.core.errors import AgentError
-from agentcli.core.event import Event, PermissionDecided, Recorded, ToolProgress, ToolStarted, Warned
+from agentcli.core.event import Event, PermissionDecided, Recorded, ToolStarted
 from agentcli.core.message import Status, ToolCall, ToolResult
 from agentcli.core.record import Body
 from agentcli.core.tool import Outcome, Tool, Workplace
@@ -51,7 +51,7 @@ class Kit:
     run: RunTool
     permit: Permitting
     record: Record
-    printed: asyncio.Queue[ToolProgress | Warned]
+    printed: asyncio.Queue[Event]
 
 
 async def execute(calls: Sequence[ToolCall], kit: Kit, interrupt: asyncio.Event) -> AsyncIterator[Event]:
@@ -172,7 +172,7 @@ def _title(tool: Tool, call: ToolCall) -> str:
     return tool.name
 
 
-def _drain(queue: asyncio.Queue[ToolProgress | Warned]) -> list[ToolProgress | Warned]:
+def _drain(queue: asyncio.Queue[Event]) -> list[Event]:
     lines = []
     while not queue.empty():
         lines.append(queue.get_nowait())

@@ -16,17 +16,24 @@ from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Body, Mode
 from agentcli.core.tool import Outcome, Tool, Workplace
 from agentcli.tools.grants import grant
+from agentcli.tools.task import Delegate
 
 
 class Hands:
-    """What the loop's calls go through. `leave_plan` is told when the person has approved a plan."""
+    """What the loop's calls go through. `leave_plan` is told when the person has approved a plan, `delegate` runs a subagent."""
 
     def __init__(
-        self, journal: Journal, outfit: Outfit, mode: Mode, leave_plan: Callable[[str], Awaitable[None]]
+        self,
+        journal: Journal,
+        outfit: Outfit,
+        mode: Mode,
+        leave_plan: Callable[[str], Awaitable[None]],
+        delegate: Delegate,
     ) -> None:
         self._journal = journal
         self._outfit = outfit
         self._leave_plan = leave_plan
+        self._delegate = delegate
         self._calls: dict[str, ToolCall] = {}
         self._harmless: set[str] = set()
         self._outside = {journal.folder / "outputs"} if journal.folder else set()
@@ -43,7 +50,7 @@ class Hands:
         )
         self.work = self._workplace()
         makes = outfit.changes(journal)
-        self.cover = Cover(makes, self.record, self.work.printed.put_nowait) if makes else None
+        self.cover = Cover(makes, self.record, self.work.printed.put_nowait) if makes else outfit.cover
 
     @property
     def kit(self) -> Kit:
@@ -86,6 +93,7 @@ class Hands:
         given = self._outfit.tool_options(self.gate.mode)
         bash = {**given.get("bash", {}), "hardened": harmless}
         own = {"bash": bash, "jobs": self.jobs, "exit_plan": self._leave_plan, "outside_ok": self._outside}
+        own["task"] = self._delegate
         return {**given, **own}
 
     def _workplace(self) -> SessionWorkplace:

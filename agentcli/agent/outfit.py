@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.allowance import Allowance
-from agentcli.agent.cover import Makes
+from agentcli.agent.cover import Cover, Makes
 from agentcli.agent.execute import RunTool
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings
+from agentcli.context.budget import Spent
 from agentcli.context.estimators import Estimator
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.core.journal import Journal
@@ -22,6 +23,7 @@ from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import Tool, ToolLimits, Workplace
 from agentcli.integrations.instructions import Instructions
+from agentcli.sessions.memory import MemorySession
 from agentcli.tools.jobs import Jobs
 
 
@@ -56,6 +58,12 @@ class Outfit:
     restated: bool = False
     """Whether this run asks for its own system prompt, whatever the session had before."""
     changes: Callable[[Journal], Makes | None] = lambda _: None
+    cover: Cover | None = None
+    """Takes the states of files for a subagent: its parent's, so that what it did is taken back there."""
+    child: Callable[[Journal], Journal] = lambda _: MemorySession()
+    """A new session for a subagent of this one."""
+    above: Callable[[], tuple[Spent, Spent]] | None = None
+    """What session and task had spent besides, where this is a subagent."""
     sandbox: str = ""
     """What holds commands, in a word for the status line."""
     allowance: Callable[[], Allowance] = Allowance

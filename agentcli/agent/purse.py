@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 
 from agentcli.agent.ports import Approve, Ask
@@ -16,12 +16,14 @@ from agentcli.core.message import ToolCall
 
 
 class Purse:
-    """The budgets of one session. `agent` is whether the session is a subagent's."""
+    """The budgets of one session. A subagent's pays from its parent's: `above` tells what session and task had spent there besides."""
 
-    def __init__(self, settings: BudgetSettings, approve: Approve, *, agent: bool = False) -> None:
+    def __init__(
+        self, settings: BudgetSettings, approve: Approve, above: Callable[[], tuple[Spent, Spent]] | None = None
+    ) -> None:
         self.budgets = budgets_of(settings)
         self._approve = approve
-        self._agent = agent
+        self._above = above
         self._warned: frozenset[str] = frozenset()
         self._approved: frozenset[Scope] = frozenset()
         self._told: set[str] = set()
@@ -34,7 +36,11 @@ class Purse:
 
     def state(self, session: Spent, task: Spent) -> Sequence[tuple[Budget, Spent]]:
         """Each budget that is set, with what has been spent of it."""
-        spent: dict[Scope, Spent] = {"session": session, "task": task, "agent": session if self._agent else Spent()}
+        agent = Spent()
+        if self._above is not None:
+            agent = session
+            session, task = (each.plus(agent) for each in self._above())
+        spent: dict[Scope, Spent] = {"session": session, "task": task, "agent": agent}
         return [(budget, spent[scope]) for scope, budget in self.budgets.items() if budget.is_set]
 
     async def pay(

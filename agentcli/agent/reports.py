@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agentcli.context.cache import Health
 from agentcli.core.chart import bars
+from agentcli.core.delegated import spent
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
@@ -133,6 +134,9 @@ def _spent(records: Iterable[Record]) -> Iterator[tuple[Record, str, Usage, floa
                 yield record, f"{model} (summaries)", usage, cost
             case Title(usage=usage, model=model, cost=cost) if usage.total:
                 yield record, f"{model} (titles)", usage, cost
+            case ToolResult() as result if spent(result)[1].total:
+                model, usage, cost = spent(result)
+                yield record, f"{model} (subagents)", usage, cost
             case Failure(usage=usage, where=model, cost=cost) if usage.total:
                 yield record, model, usage, cost
             case _:

@@ -18,6 +18,10 @@ class AgentSettings:
     effort: str = ""
     fallback_model: str = ""
     instruction_bytes: int = 100_000
+    subagents: bool = True
+    """Whether the model may give work to subagents; `subagent_model` does it, by default the session's own."""
+    subagents_at_once: int = 4
+    subagent_model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

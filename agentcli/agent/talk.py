@@ -145,6 +145,12 @@ class Talk:
         now = self.journal.history
         return now.usage - usage, (now.cost or 0.0) - cost
 
+    def purses(self) -> tuple[Spent, Spent]:
+        """What the session and the task have spent."""
+        usage, cost = self.spent()
+        now = self.journal.history
+        return Spent(now.usage.total, now.cost), Spent(usage.total, cost)
+
     def view(self) -> View:
         """What the model sees now."""
         history = self.journal.history
@@ -222,7 +228,7 @@ class Talk:
 
     async def hold_back(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Ask the budgets for the next request, and wait where one runs low. Raises LimitReached when it may not be made."""
-        session, task = self._purses()
+        session, task = self.purses()
         words = self.purse.words(session, task)
         if words:
             yield self.remind(words)
@@ -236,19 +242,13 @@ class Talk:
     async def objection(self, other: ModelSpec) -> str:
         """Why the budgets forbid showing this session to another model, or an empty text."""
         size = self.size()
-        return await self.purse.objection(*self._purses(), size, other.cost(Usage(input=size)) or 0.0)
+        return await self.purse.objection(*self.purses(), size, other.cost(Usage(input=size)) or 0.0)
 
     def _expected(self, size: int) -> Usage:
         """What a prompt of so many tokens will be charged as: what the cache still holds is read."""
         fresh = not self._heard or time.time() - self._heard > self.model.spec.cache_lifetime
         read = 0 if fresh or self._edits != self._edits_now() else min(size, self.health.expected)
         return Usage(input=size - read, cache_read=read)
-
-    def _purses(self) -> tuple[Spent, Spent]:
-        """What the session and the task have spent."""
-        usage, cost = self.spent()
-        now = self.journal.history
-        return Spent(now.usage.total, now.cost), Spent(usage.total, cost)
 
     def can_fall_back(self, error: ModelError) -> bool:
         """Whether another model is to be asked now that this one has failed for good."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.agent.ports import AskUser
 from agentcli.core.errors import ToolError
-from agentcli.core.event import ToolProgress, Warned
+from agentcli.core.event import Event, ToolProgress
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Body, Todo, TodoItem
@@ -37,7 +37,7 @@ class SessionWorkplace:
         self.limits = limits
         self.options = options
         self.seen: dict[Path, str] = {}
-        self.printed: asyncio.Queue[ToolProgress | Warned] = asyncio.Queue()
+        self.printed: asyncio.Queue[Event] = asyncio.Queue()
         self._journal = journal
         self._record = record
         self._ask = ask

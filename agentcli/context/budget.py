@@ -26,6 +26,11 @@ class Spent:
         money = self.cost if cost is None else (self.cost or 0.0) + cost
         return Spent(self.tokens + usage.total, money)
 
+    def plus(self, other: Spent) -> Spent:
+        """Both together."""
+        money = None if self.cost is None and other.cost is None else (self.cost or 0.0) + (other.cost or 0.0)
+        return Spent(self.tokens + other.tokens, money)
+
     def since(self, earlier: Spent) -> Spent:
         """What came on top of an earlier state: what one task spent of a session's total."""
         money = None if self.cost is None else self.cost - (earlier.cost or 0.0)

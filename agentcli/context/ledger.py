@@ -5,12 +5,14 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from agentcli.context.effects import effects
 from agentcli.context.outcomes import is_test_run, outcome, read_tests
 from agentcli.context.rules import standing_rules
 from agentcli.context.settings import LedgerSettings
+from agentcli.core.delegated import changed_files
 from agentcli.core.message import Message, Status, ToolCall, ToolResult
 from agentcli.core.record import Record, Todo, TodoItem, Words
 
@@ -192,6 +194,13 @@ def _note_files(files: dict[str, FileFact], call: ToolCall, result: ToolResult, 
             for effect in effects(str(call.input.get("command") or "")):
                 _touch(files, _at(cwd, effect.path), seq, _DEEDS[effect.deed])
         return
+    for file in changed_files(result.metadata):
+        _touch(
+            files,
+            _at(cwd, file["path"]),
+            seq,
+            partial(_was_edited, call=call, result=replace(result, metadata=file)),
+        )
     path = result.metadata.get("path") or call.input.get("file_path") or call.input.get("path")
     change = _CHANGES.get(call.name)
     if change and not result.failed and isinstance(path, str) and path:

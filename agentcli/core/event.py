@@ -80,7 +80,7 @@ class UsageReported:
     usage: Usage
     cost: float | None
     context: int
-    kind: Literal["reply", "summary", "title"] = "reply"
+    kind: Literal["reply", "summary", "title", "subagent"] = "reply"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, assert_never
 
+from agentcli.core import delegated
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import (
     Body,
@@ -98,7 +99,9 @@ def evolve(history: History, record: Record) -> History:
                 cost=_add(history.cost, body.cost),
             )
         case ToolResult():
-            return replace(history, entries=(*history.entries, record))
+            _, usage, cost = delegated.spent(body)
+            entries = (*history.entries, record)
+            return replace(history, entries=entries, usage=history.usage + usage, cost=_add(history.cost, cost))
         case Compaction():
             spent = replace(history, usage=history.usage + body.usage, cost=_add(history.cost, body.cost))
             return _compacted(spent, record, body) if body.status == "compressed" else spent

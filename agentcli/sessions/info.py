@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agentcli.core.codec import usage_from_json, usage_to_json
+from agentcli.core.delegated import changed_files, spent
 from agentcli.core.fields import items, number, table, text, whole
 from agentcli.core.message import File, Message, ToolResult, Usage
 from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, Record, Settings, Title
@@ -95,8 +96,9 @@ def _noted(info: Info, record: Record, head: str) -> Info:
         case Message(role="assistant") as message:
             model = info.model or _full_name(message)
             return _spent(replace(info, model=model), message.usage or Usage(), message.cost)
-        case ToolResult(metadata=metadata):
-            return _changed(info, metadata)
+        case ToolResult(metadata=metadata) as result:
+            _, usage, cost = spent(result)
+            return _spent(_delegated(_changed(info, metadata), metadata), usage, cost)
         case Checkpoint(data) if data.get("cause") == "command":
             sides = (data.get("before"), data.get("after"))
             return _touched(info, [path for side in sides if isinstance(side, dict) for path in side])
@@ -217,6 +219,13 @@ def _changed(info: Info, metadata: Mapping[str, Any]) -> Info:
         info.summary, additions=info.summary.additions + additions, deletions=info.summary.deletions + deletions
     )
     return _touched(replace(info, summary=summary), [path] if isinstance(path, str) else [])
+
+
+def _delegated(info: Info, metadata: Mapping[str, Any]) -> Info:
+    """With what a subagent changed."""
+    for change in changed_files(metadata):
+        info = _changed(info, change)
+    return info
 
 
 def _touched(info: Info, paths: Iterable[str]) -> Info:

@@ -34,10 +34,7 @@ Title = Callable[[Mapping[str, Any]], str]
 
 
 def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
-    """The built-in tools in the order that models see them, or those of them that are named.
-
-    Unnamed, `task` stays away: it needs somebody to run subagents (`Workplace.options["task"]`).
-    """
+    """The built-in tools in the order that models see them, or those of them that are named."""
     table = (
         _tool("read", "read", read.read, read.title, "file_path"),
         _tool("write", "write", write.write, write.title, "file_path"),
@@ -54,10 +51,9 @@ def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
         _tool("ask_user", "ask", ask_user.ask_user, ask_user.title),
         _tool("exit_plan", "ask", exit_plan.exit_plan, exit_plan.title),
         _tool("web_fetch", "network", web_fetch.web_fetch, web_fetch.title, "url"),
-        _tool("task", "run", task.task, task.title, "agent"),
+        _tool("task", "none", task.task, task.title),
     )
-    chosen = {tool.name for tool in table} - {"task"} if names is None else names
-    return tuple(tool for tool in table if tool.name in chosen)
+    return tuple(tool for tool in table if names is None or tool.name in names)
 
 
 async def run(tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]) -> Outcome:

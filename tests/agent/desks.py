@@ -57,6 +57,7 @@ def open_desk(
     saved: list[str] | None = None,
     journal: Any = None,
     changes: Any = lambda _: None,
+    child: Any = lambda _: MemorySession(),
     summariser: Model | None = None,
     **agent: Any,
 ) -> OpenDesk:
@@ -88,6 +89,7 @@ def open_desk(
         today=lambda: date(2026, 11, 20),
         strict=True,
         changes=changes,
+        child=child,
     )
     return OpenDesk(journal or MemorySession(), outfit, made, mode)
 

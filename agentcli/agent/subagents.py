@@ -1,0 +1,190 @@
+"""Subagents: a piece of work in a session of its own, with the rights and the purse of the one that gave it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from agentcli.agent.allowance import Allowance
+from agentcli.agent.ports import Answer, Approve, Ask, Prompt
+from agentcli.context.budget import Spent
+from agentcli.core.delegated import FILES, spending
+from agentcli.core.errors import ToolError
+from agentcli.core.event import (
+    Event,
+    Noticed,
+    PermissionDecided,
+    Retrying,
+    ToolProgress,
+    ToolStarted,
+    TurnEnded,
+    UsageReported,
+    Waiting,
+    Warned,
+)
+from agentcli.core.history import History
+from agentcli.core.journal import Journal
+from agentcli.core.message import ToolResult
+from agentcli.core.record import Mode
+from agentcli.core.tool import Outcome
+from agentcli.resources import prompt
+
+if TYPE_CHECKING:
+    from agentcli.agent.desk import OpenDesk
+    from agentcli.agent.outfit import Outfit
+
+APART = frozenset({"task", "ask_user", "exit_plan"})
+"""Tools that need the person, or would send subagents of a subagent."""
+EXPLORE = frozenset({"read", "glob", "grep", "list", "web_fetch", "recall"})
+KINDS: Mapping[str, frozenset[str] | None] = {"general": None, "explore": EXPLORE}
+"""The tools of each kind of subagent; None for all that its parent has, less those `APART`."""
+
+
+class Subagents:
+    """The subagents of one open session. They run together, `at_once` of them; each asks before it acts, as their parent does."""
+
+    def __init__(self, desk: OpenDesk, outfit: Outfit, tell: Callable[[Event], object]) -> None:
+        """`tell` hears what the person should see while a subagent works."""
+        self._desk, self._outfit, self._tell = desk, outfit, tell
+        self._places = asyncio.Semaphore(max(1, outfit.agent.subagents_at_once))
+        self._asking = asyncio.Lock()
+        self._sent: dict[str, Journal] = {}
+
+    async def delegate(self, call_id: str, description: str, words: str, kind: str) -> Outcome:
+        """Have a subagent do this and report. Raises ToolError for a kind that does not exist.
+
+        When it is cancelled the subagent is interrupted, and what it has said so far is the report.
+        """
+        if (kind or "general") not in KINDS:
+            raise ToolError(f"There is no kind of agent {kind!r}. There are: {', '.join(KINDS)}.")
+        async with self._places:
+            child = self._open(call_id, description, kind or "general")
+            interrupt = asyncio.Event()
+            working = asyncio.create_task(self._work(child, call_id, words, interrupt))
+            try:
+                ended = await asyncio.shield(working)
+            except asyncio.CancelledError:
+                interrupt.set()
+                ended = await working
+            finally:
+                child.close()
+        return _outcome(child, ended)
+
+    def _open(self, call_id: str, description: str, kind: str) -> OpenDesk:
+        """A desk for the subagent. In plan mode nothing is changed, so it can only explore."""
+        desk, outfit = self._desk, self._outfit
+        journal = outfit.child(desk.journal)
+        self._sent[call_id] = journal
+        kind = "explore" if desk.mode == "plan" else kind
+        mode: Mode = "ask" if desk.mode == "plan" else desk.mode
+        names = KINDS[kind] or frozenset(tool.name for tool in outfit.tools)
+        own = replace(
+            outfit,
+            tools=[tool for tool in outfit.tools if tool.name in names - APART],
+            system=(*outfit.system, prompt("subagent.md")),
+            agent=replace(outfit.agent, titles=False),
+            rules=desk.rules,
+            approve=self._approve(description, outfit.approve),
+            allowance=self._allowance,
+            changes=lambda _: None,
+            cover=desk.cover,
+            above=lambda: self._besides(journal),
+        )
+        wanted = outfit.agent.subagent_model
+        return type(desk)(journal, own, outfit.connect(wanted) if wanted else desk.talk.model, mode)
+
+    async def _work(self, child: OpenDesk, call_id: str, words: str, interrupt: asyncio.Event) -> TurnEnded:
+        ended = TurnEnded("failed")
+        async for event in child.turn(Prompt(words), interrupt):
+            for told in _told(event, call_id):
+                self._tell(told)
+            if isinstance(event, TurnEnded):
+                ended = event
+        return ended
+
+    def _approve(self, description: str, approve: Approve) -> Approve:
+        async def asked(ask: Ask) -> Answer | None:
+            why = f"A subagent asks ({description}). {ask.why}".rstrip()
+            async with self._asking:  # one question at a time
+                return await approve(replace(ask, why=why))
+
+        return asked
+
+    def _allowance(self) -> Allowance:
+        talk = self._desk.talk
+        usage, cost = talk.spent()
+        others = [journal.history for journal in self._working()]
+        usage = sum((other.usage for other in others), usage)
+        return talk.allowance.rest(talk.steps, usage, cost + sum(other.cost or 0.0 for other in others))
+
+    def _besides(self, own: Journal) -> tuple[Spent, Spent]:
+        """What session and task have spent besides the subagent with this journal."""
+        session, task = self._desk.talk.purses()
+        for journal in self._working():
+            if journal is not own:
+                session, task = (each.add(journal.history.usage, journal.history.cost) for each in (session, task))
+        return session, task
+
+    def _working(self) -> Sequence[Journal]:
+        """The journals of subagents whose results do not stand in the session yet, and with them what they spent."""
+        answered = _answered(self._desk.history)
+        self._sent = {call_id: journal for call_id, journal in self._sent.items() if call_id not in answered}
+        return [*self._sent.values()]
+
+
+def _answered(history: History) -> frozenset[str]:
+    return frozenset(entry.body.call_id for entry in history.entries if isinstance(entry.body, ToolResult))
+
+
+def _told(event: Event, call_id: str) -> Iterator[Event]:
+    """What the person sees of a subagent's work: what it does in a line each, what it spends, and what was not allowed."""
+    match event:
+        case ToolStarted(title=title):
+            yield ToolProgress(call_id, f"{title}\n")
+        case UsageReported():
+            yield replace(event, context=0, kind="subagent")
+        case PermissionDecided(decision="deny") | Retrying() | Waiting() | Warned() | Noticed():
+            yield event
+        case _:
+            pass
+
+
+def _outcome(child: OpenDesk, ended: TurnEnded) -> Outcome:
+    """The subagent's report as the result of the call, with what it changed and spent."""
+    history = child.history
+    metadata = {
+        "session": child.journal.id,
+        "steps": ended.steps,
+        **_changes(child),
+        **spending(child.model.name, history.usage, history.cost),
+    }
+    match ended.ending:
+        case "done":
+            return Outcome(ended.text or "The subagent said nothing.", metadata=metadata)
+        case "interrupted":
+            return Outcome(_stopped("was interrupted", ended.text), status="interrupted", metadata=metadata)
+        case _:
+            why = f"stopped: {ended.error or ended.ending}"
+            return Outcome(_stopped(why, ended.text), status="error", metadata=metadata)
+
+
+def _stopped(why: str, text: str) -> str:
+    last = f" The last it said:\n{text}" if text else ""
+    return f"The subagent {why}. What it did before has taken effect.{last}"
+
+
+def _changes(child: OpenDesk) -> Mapping[str, Any]:
+    """The files that the subagent changed, each with its lines, and the diffs."""
+    found: dict[str, dict[str, Any]] = {}
+    for record in child.journal.records():
+        body = record.body
+        if not isinstance(body, ToolResult) or body.failed or not isinstance(path := body.metadata.get("path"), str):
+            continue
+        if "diff" in body.metadata:
+            one = found.setdefault(path, {"path": path, "additions": 0, "deletions": 0, "created": False})
+            one["created"] = one["created"] or bool(body.metadata.get("created"))
+            for name in ("additions", "deletions"):
+                one[name] += body.metadata.get(name) or 0
+    return {FILES: [*found.values()], "diff": child.diff()} if found else {}

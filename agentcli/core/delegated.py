@@ -1,0 +1,42 @@
+"""What a subagent spent, as the result of the call that sent it keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentcli.core.message import ToolResult, Usage
+
+SPENT = "spent"
+"""The key of a result's metadata under which `model`, `usage` and `cost` stand."""
+FILES = "files"
+"""The key under which stands what was changed, a file each."""
+
+
+def spending(model: str, usage: Usage, cost: float | None) -> Mapping[str, Any]:
+    """The metadata for what a subagent used; `cost` in USD, None where no price is known."""
+    tokens = {name: getattr(usage, name) for name in Usage.__dataclass_fields__}
+    return {SPENT: {"model": model, "usage": tokens, "cost": cost}}
+
+
+def spent(result: ToolResult) -> tuple[str, Usage, float | None]:
+    """The model, tokens and USD of a subagent; nothing for any other result. What is not a count counts as none."""
+    raw = result.metadata.get(SPENT)
+    if not isinstance(raw, Mapping):
+        return "", Usage(), None
+    tokens, cost = raw.get("usage"), raw.get("cost")
+    tokens = tokens if isinstance(tokens, Mapping) else {}
+    usage = Usage(*(_count(tokens.get(name)) for name in Usage.__dataclass_fields__))
+    return str(raw.get("model") or ""), usage, float(cost) if isinstance(cost, int | float) else None
+
+
+def changed_files(metadata: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What a subagent changed: for each file its `path`, `additions`, `deletions` and whether it was `created`."""
+    files = metadata.get(FILES)
+    for file in files if isinstance(files, list | tuple) else ():
+        if isinstance(file, Mapping) and isinstance(file.get("path"), str):
+            yield file
+
+
+def _count(value: object) -> int:
+    return max(0, value) if isinstance(value, int) else 0
