@@ -40,7 +40,7 @@ class PruneSettings:
     smallest: int = 100
     least: int = 2_000
     protect_share: float = 0.25
-    minimum_share: float = 0.125
+    minimum_share: float = 0.0625
     protected_tools: tuple[str, ...] = ("todo", "skill")
 
 
@@ -241,7 +241,7 @@ class ContextSettings:
     pins_share: float = 0.25
     max_summary_calls: int = 3
     compact_horizon: float = 20.0
-    compact_floor: float = 0.25
+    compact_floor: float = 0.20
     compact_least: int = 20_000
     compact_price: float = 0.0
     output_reserve: int = 32_000

@@ -188,8 +188,9 @@ def test_a_few_tokens_are_not_worth_an_edit() -> None:
     def again(tokens: int) -> tuple[Body, ...]:
         return (prompt("p"), *step(0, tokens, file_path="a"), *step(1, 10, file_path="a"), reply("ok"), reply("ok"))
 
-    assert plan(*again(19_000))[1].endswith("tokens could go, on a warm cache at least 20,000 should.")
-    assert plan(*again(21_000))[0] is not None
+    assert LIMITS.usable * RULE.minimum_share == 10_500
+    assert plan(*again(10_000))[1].endswith("tokens could go, on a warm cache at least 10,500 should.")
+    assert plan(*again(11_500))[0] is not None
     assert plan(*again(3_000), pressure=Pressure(free="cold"))[0] is not None
     assert plan(*again(1_000), pressure=Pressure(free="cold"))[1] == "Not worth it: less than 2,000 tokens."
     assert plan(*again(1_000), pressure=Pressure(forced=True))[0] is not None
