@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from agentcli.context.estimators import Chars4
 from agentcli.context.limits import limits_of
 from agentcli.context.price import Edit, price, requests_to_pay
-from agentcli.context.prune import Pressure, free_because, opencode_rule, plan_prune, victims
+from agentcli.context.prune import Pressure, free_because, opencode_rule, plan_prune
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.supersede import superseded
 from agentcli.context.tokens import Counts
+from agentcli.context.victims import Layout, victims
 from agentcli.context.view import CLEARED, View, view
 from agentcli.core.history import evolve
 from agentcli.core.message import ToolResult
@@ -336,7 +337,10 @@ def test_victims_are_ranked_from_out_of_date_to_errors() -> None:
         *(reply(call("e0")), result("e0", "x" * 4_000, status="error")),
         *AFTER,
     )
-    ranks = {victim.call_id: victim.rank for victim in victims(view(history(*work)), Counts(Chars4()), LIMITS, CAREFUL)}
+    ranks = {
+        victim.call_id: victim.rank
+        for victim in victims(Layout(view(history(*work)), Counts(Chars4()), LIMITS), CAREFUL)
+    }
     assert ranks == {"c1": 0, "c0": 1, "e": 3}
 
 
@@ -345,7 +349,9 @@ def test_what_a_small_window_protects_is_a_share_that_is_set() -> None:
     work = (prompt("p1"), *steps(1_000, 1_000, 1_000, 1_000), *AFTER)
     rule = PruneSettings(auto_protect=100_000, minimum=100_000, least=100)
     counts, seen = Counts(Chars4()), view(history(*work))
-    sizes = [len(victims(seen, counts, small, replace(rule, protect_share=share))) for share in (0.25, 0.125, 0.5)]
+    sizes = [
+        len(victims(Layout(seen, counts, small), replace(rule, protect_share=share))) for share in (0.25, 0.125, 0.5)
+    ]
     assert sizes == [2, 3, 0]
     few, many = (
         plan_prune(seen, counts, small, replace(rule, minimum_share=share), pressure=Pressure(free="cold"))
