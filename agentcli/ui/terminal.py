@@ -5,41 +5,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from agentcli.agent.ports import Desk, Host
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.ui.acts import Acts
 from agentcli.ui.approving import Approving
 from agentcli.ui.asking import Asking
 from agentcli.ui.cells import wrap
-from agentcli.ui.commands.offers import Backgrounds, Trusts
+from agentcli.ui.commands.offers import Trusts
 from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
 from agentcli.ui.drafting import Drafting
 from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
 from agentcli.ui.keyboard import ASK_BACKGROUND
-from agentcli.ui.keys import KEYS, chosen, help_rows
+from agentcli.ui.keys import chosen
 from agentcli.ui.lobby import HANGUP, Lobby
 from agentcli.ui.prompt import Act
 from agentcli.ui.repl import Repl
 from agentcli.ui.screen import Screen
-from agentcli.ui.scroll import called
 from agentcli.ui.settings import Settings
 from agentcli.ui.status import SCRIPT_EVERY, run_script
 from agentcli.ui.theme import PLAIN, background
 
-if TYPE_CHECKING:
-    from agentcli.core.record import Mode
-
-CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
-"""The modes that Shift-Tab goes through; the others are only set by name."""
-TWICE = 1.5
-"""Seconds within which a second Ctrl-C leaves, and a second Esc goes back."""
-INTERRUPTED = 130
 WATCH_EVERY = 1.0
 """Seconds between two looks at the background jobs, while there are any, and at what is being typed."""
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
@@ -47,6 +38,9 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 class Terminal:
     """`approve` and `ask_user` are the ports that the agent asks through; `run` lasts until the person leaves."""
+
+    _acts: Acts
+    _drafting: Drafting
 
     def __init__(self, settings: Settings, early: EarlyTerminal | None = None, *, lobby: Lobby | None = None) -> None:
         self._lobby = lobby or Lobby(early or start())
@@ -63,12 +57,7 @@ class Terminal:
         )
         self.approve, self.ask_user = approving.approve, self._asking.ask_user
         self.settings = settings
-        self._drafting = Drafting(self.console, None, settings.history)
-        self._keys = KEYS
         self._tasks: list[asyncio.Task[None]] = []
-        self._broken_at, self._broke_off = 0.0, False
-        self._escaped_at = 0.0
-        self._opened = 0
 
     async def run(self, host: Host, desk: Desk, prompts: Sequence[str] = ()) -> int:
         """Read, work and show until the person leaves; returns the exit code. `prompts` are said first, one after another."""
@@ -89,24 +78,20 @@ class Terminal:
         self.repl.idle.quiet = settings.idle_after
         self._drafting = Drafting(self.console, settings.state, settings.history)
         self.editor.edit_like("vi" if settings.vi else "emacs")
-        self._keys = chosen(settings.keys)
-        self.editor.bind(self._keys)
+        keys = chosen(settings.keys)
+        self._acts = Acts(self.console, self.repl, self._drafting, keys)
+        self.editor.bind(keys)
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.console.host = host
         self.console.sit_down(desk, settings.replay, settings.status)
         self.editor.deeds = self
         self._drafting.bring_back()
-        # The lexers would otherwise stop the keys when the first code block comes.
-        warming = asyncio.to_thread(_warm, self.screen)
-        self._tasks = [
-            asyncio.create_task(work) for work in (warming, self.screen.run(), self._run_script(), self._watch())
-        ]
-        loop = asyncio.get_running_loop()
+        self._work_beside()
         for number in _SIGNALS:
-            loop.add_signal_handler(number, self.console.leave, 128 + number)
+            asyncio.get_running_loop().add_signal_handler(number, self.console.leave, 128 + number)
         if settings.theme == "auto" and settings.look.theme is not PLAIN:
             self.screen.painter.raw(ASK_BACKGROUND)
-        self._meanwhile(self._begin([prompt for prompt in prompts if prompt]))
+        self.editor.application.create_background_task(self._begin([prompt for prompt in prompts if prompt]))
 
     async def close(self) -> None:
         """End what goes on, give the terminal back, and say how to come again."""
@@ -154,40 +139,7 @@ class Terminal:
 
     def act(self, act: Act) -> None:
         """A key that is no edit."""
-        try:
-            self._act(act)
-        except AgentError as error:
-            self.console.warn(str(error))
-
-    def _act(self, act: Act) -> None:
-        match act:
-            case "interrupt":
-                self._interrupt()
-            case "break":
-                self._break()
-            case "signal":
-                self._break(leaving=INTERRUPTED)
-            case "leave":
-                self.console.leave()
-            case "mode":
-                self._next_mode()
-            case "output":
-                self._whole_output()
-            case "thinking":
-                self._fold_thinking()
-            case "keys":
-                console = self.console
-                console.show("", *help_rows(self._keys, console.columns - 1, console.look.theme))
-            case "search":
-                self._meanwhile(self._drafting.search())
-            case "editor":
-                self._meanwhile(self._drafting.edit())
-            case "picture":
-                self._meanwhile(self._drafting.attach())
-            case "background":
-                self._send_to_background()
-            case "redraw":
-                self.screen.erase()
+        self._acts.do(act)
 
     def complete(self, before: str) -> Menu:
         """What may stand where the cursor is."""
@@ -222,6 +174,12 @@ class Terminal:
         """The terminal is ours again."""
         self.screen.painter.raw(BRACKETED_PASTE)
 
+    def _work_beside(self) -> None:
+        # The lexers would otherwise stop the keys when the first code block comes.
+        warming = asyncio.to_thread(_warm, self.screen)
+        works = (warming, self.screen.run(), self._run_script(), self._watch())
+        self._tasks = [asyncio.create_task(work) for work in works]
+
     def _see_background(self) -> None:
         """Once the terminal has told its background, the automatic theme follows, and does so whenever it is chosen again."""
         light, self.editor.keyboard.light = self.editor.keyboard.light, None
@@ -246,64 +204,6 @@ class Terminal:
         for prompt in prompts:
             self.submit(prompt)
 
-    def _interrupt(self) -> None:
-        """Esc: interrupt; twice where nothing goes on and nothing is typed, go back to an earlier prompt."""
-        now = time.monotonic()
-        twice, self._escaped_at = now - self._escaped_at < TWICE, now
-        if self.working:
-            self.repl.interrupt()
-            self._escaped_at = 0.0
-        elif self.editor.draft.text or not self.console.desk.history.turn:
-            return
-        elif twice:
-            self.repl.submit("/rewind")
-        else:
-            self.console.notice("Esc again goes back to one of your prompts.")
-
-    def _break(self, leaving: int = 0) -> None:
-        """Ctrl-C: interrupt, else clear, else leave when it comes twice; `leaving` is the exit code where nothing was broken off."""
-        now = time.monotonic()
-        twice, self._broken_at = now - self._broken_at < TWICE, now
-        self._broke_off = self.working or (twice and self._broke_off)
-        if twice and not self.editor.draft.text:
-            self.console.leave(INTERRUPTED if self._broke_off else leaving)
-        elif self.working:
-            self.repl.interrupt()
-        elif self.editor.draft.text:
-            self._drafting.memory.remember(self.editor.take())
-        else:
-            self.console.notice("Ctrl-C again leaves.")
-
-    def _next_mode(self) -> None:
-        now = self.console.desk.mode
-        after = CYCLE[(CYCLE.index(now) + 1) % len(CYCLE)] if now in CYCLE else CYCLE[0]
-        self.console.tell(self.console.desk.switch(mode=after))
-
-    def _fold_thinking(self) -> None:
-        look = self.console.look
-        self.console.look = replace(look, thinking=not look.thinking)
-        if (last := self.screen.state.considered) and not look.thinking:
-            self.screen.print(last)
-        self.console.notice(f"Thinking is {'folded' if look.thinking else 'shown'} from now on.")
-
-    def _send_to_background(self) -> None:
-        desk = self.console.desk
-        if not (isinstance(desk, Backgrounds) and desk.background()):
-            self.console.notice("No command runs that could go to the background.")
-
-    def _whole_output(self) -> None:
-        """Print the newest call's whole output; with each further Ctrl-O that of the call before."""
-        outputs, console = self.screen.state.outputs, self.console
-        if not outputs:
-            console.notice("No tool has run yet.")
-            return
-        self._opened = self._opened % len(outputs) + 1
-        one = outputs[-self._opened]
-        result = one.result
-        if result.output_file:
-            result = replace(result, output=console.desk.journal.output(result.output_file) or result.output)
-        console.show("", *called(replace(one, result=result), console.columns, console.look, whole=True))
-
     async def _run_script(self) -> None:
         """Have the person's own script fill the status line's extra place, as long as there is one."""
         while self.settings.status_command:
@@ -321,7 +221,7 @@ class Terminal:
                 self.screen.refresh()
 
     def _finished(self, seconds: float) -> None:
-        self._opened = 0
+        self._acts.begin_anew()
         if seconds > self.settings.notify_after:
             self._notify("agentcli is done")
 
@@ -334,9 +234,6 @@ class Terminal:
         """Tell a person who looks elsewhere, by OSC 9, the bell, or both."""
         words, bell = f"\x1b]9;{safe_line(text)[:200]}\a", "\a"
         self.screen.painter.raw({"auto": words + bell, "osc9": words, "bell": bell}.get(self.settings.notify, ""))
-
-    def _meanwhile(self, work: Coroutine[Any, Any, None]) -> None:
-        self.editor.application.create_background_task(work)
 
     def _say_goodbye(self) -> None:
         self._drafting.leave()
