@@ -19,9 +19,7 @@ from agentcli.context.limits import limits_of
 from agentcli.context.marks import compacts_early_from, compacts_from, prunes_from
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message
 from agentcli.core.model import ModelSpec
-from agentcli.core.record import Body
 from agentcli.tools.jobs import Jobs
 
 
@@ -49,21 +47,8 @@ class Account:
         return self.talk.purse.state(*self.talk.purses())
 
     def window(self) -> Window:
-        """What fills the context window now."""
-        room, spec = self.talk.room, self.model
-        limits = limits_of(spec, room.settings)
-        last = next((entry.body for entry in reversed(self.history.entries) if _has_usage(entry.body)), None)
-        cached = last.usage.cache_read + last.usage.cache_write if isinstance(last, Message) and last.usage else 0
-        return Window(
-            used=self.talk.size(),
-            usable=limits.usable,
-            window=limits.window,
-            soft=limits.soft,
-            hard=limits.hard,
-            shares=room.shares(self.talk),
-            cached=cached,
-            estimator=self.talk.counts.rule.name,
-        )
+        """How full the context window is now."""
+        return Window(self.talk.size(), limits_of(self.model, self.talk.room.settings).usable)
 
     def context_report(self, width: int = 79) -> Sequence[str]:
         """The window drawn and the messages listed, as plain lines of about `width` characters."""
@@ -124,7 +109,3 @@ class Account:
     def diff(self) -> str:
         """This session's changes to files as a unified diff."""
         return changes(self.journal.records())
-
-
-def _has_usage(body: Body) -> bool:
-    return isinstance(body, Message) and body.usage is not None

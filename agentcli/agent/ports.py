@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -83,16 +83,10 @@ class Glance:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What fills the context window now, in tokens: the status line and `/context` draw it."""
+    """How full the context window is now, in tokens: what the next request fills of what it may fill."""
 
     used: int
     usable: int
-    window: int
-    soft: int
-    hard: int
-    shares: Mapping[str, int] = field(default_factory=dict)
-    cached: int = 0
-    estimator: str = ""
 
 
 class Desk(Protocol):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -123,15 +122,6 @@ class Room:
             talk.view(), talk.counts, limits, settings.prune, pressure=pressure, policy=settings.policy
         )
         return [Noticed(why)] if body is None else [talk.record(body), Pruned(body.call_ids, body.tokens, why)]
-
-    def shares(self, talk: Talk) -> Mapping[str, int]:
-        """Tokens in the window by kind: system, tools, and each source of the messages."""
-        counts, shares = talk.counts, Counter[str]()
-        shares["system"] = counts.overhead(talk.manner.system, ())
-        shares["tools"] = counts.overhead((), talk.manner.tools)
-        for block in talk.view().blocks:
-            shares["pinned" if block.pinned else block.source] += counts.block(block)
-        return shares
 
     def _is_close(self, size: int, limits: Limits) -> bool:
         """Whether an estimate is so close to where something happens that an exact count is worth asking for."""

@@ -307,7 +307,7 @@ class ScriptedDesk:
         return [self._keep(Title(name=name))]
 
     def window(self) -> Window:
-        return Window(self.used, 168_000, 200_000, 110_000, 150_000, {"system": 4_000, "messages": 8_000})
+        return Window(self.used, 168_000)
 
     def context_report(self, width: int = 79) -> Sequence[str]:
         return ["window 200,000, usable 168,000", "[####......] 12,000 tokens"]
