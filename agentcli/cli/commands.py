@@ -105,6 +105,11 @@ def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> 
     given |= {to: tuple(given.pop(name) or ()) for name, to in _LISTS.items()}
     given["print"] = given["print"] or said is not None
     given["output_format"] = given["output_format"].value
+    if given["fork"] and session is None:
+        raise UsageError(
+            "--fork makes a copy of a session, and none is named. "
+            "Name one with `agentcli resume SESSION --fork`, or take the newest with `agentcli -c --fork`."
+        )
     return Options(prompt=said if said is not None else prompt, session=session, **given)
 
 
@@ -181,7 +186,12 @@ def resume(
 ) -> Options:
     """Go on with a past session."""
     if last and session is not None:
-        session, prompt = None, prompt or session
+        if prompt is not None or len(session.split()) == 1:
+            raise UsageError(
+                f"Which session, the newest or {session!r}? Leave out --last or {session!r}. "
+                f'What to say to the newest one follows -c: agentcli -c "{session}".'
+            )
+        prompt = session
     return _options(flags, prompt, LAST if last else session or "")
 
 
