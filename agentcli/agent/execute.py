@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass
 from typing import Any
 
+from agentcli.agent.unless import unless
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, PermissionDecided, Recorded, ToolStarted
 from agentcli.core.message import Status, ToolCall, ToolResult
@@ -67,7 +68,7 @@ async def execute(calls: Sequence[ToolCall], kit: Kit, interrupt: asyncio.Event)
             answered.add(call.call_id)
             yield kit.record(refusal(call, f"There is no tool {call.name!r}. There are: {names}.", "error"))
             continue
-        permit = await _unless(interrupt, kit.permit(call, tool))
+        permit = await unless(interrupt, kit.permit(call, tool))
         if permit is None:
             break
         if permit.event is not None:
@@ -177,16 +178,3 @@ def _drain(queue: asyncio.Queue[Event]) -> list[Event]:
     while not queue.empty():
         lines.append(queue.get_nowait())
     return lines
-
-
-async def _unless(interrupt: asyncio.Event, permit: Awaitable[Permit]) -> Permit | None:
-    """The permit, or None if the interrupt comes first."""
-    asking = asyncio.ensure_future(permit)
-    stop = asyncio.create_task(interrupt.wait())
-    try:
-        await asyncio.wait((asking, stop), return_when=asyncio.FIRST_COMPLETED)
-        return asking.result() if asking.done() else None
-    finally:
-        for task in (asking, stop):
-            task.cancel()
-        await asyncio.gather(asking, stop, return_exceptions=True)

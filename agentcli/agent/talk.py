@@ -17,6 +17,7 @@ from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
 from agentcli.agent.room import Room
 from agentcli.agent.standby import Standby
+from agentcli.agent.unless import unless
 from agentcli.context.assemble import assemble
 from agentcli.context.budget import Spent
 from agentcli.context.cache import health_of
@@ -164,17 +165,8 @@ class Talk:
 
     async def count_exactly(self, interrupt: asyncio.Event) -> bool:
         """Ask the provider how large the next prompt is. False, and the estimate stands, where it does not say in time."""
-        counting = asyncio.ensure_future(self.model.count(self._assembled()))
-        stop = asyncio.create_task(interrupt.wait())
-        try:
-            await asyncio.wait(
-                (counting, stop), timeout=self.room.settings.exact_count_seconds, return_when=asyncio.FIRST_COMPLETED
-            )
-            tokens = counting.result() if counting.done() else None
-        finally:
-            for task in (counting, stop):
-                task.cancel()
-            await asyncio.gather(counting, stop, return_exceptions=True)
+        counting = self.model.count(self._assembled())
+        tokens = await unless(interrupt, counting, self.room.settings.exact_count_seconds)
         if tokens is not None:
             self.counts.know(self.view(), tokens)
         return tokens is not None
