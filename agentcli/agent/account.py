@@ -52,7 +52,7 @@ class Account:
 
     def context_report(self, width: int = 79) -> Sequence[str]:
         """The window drawn and the messages listed, as plain lines of about `width` characters."""
-        talk, settings = self.talk, self.talk.room.settings
+        talk, settings, cache = self.talk, self.talk.room.settings, self.talk.cache.health
         limits = limits_of(self.model, settings)
         made = foresee(self.history, talk.counts, limits, settings, settings.policy, datetime.now(UTC))
         tools = talk.counts.overhead((), talk.manner.tools)
@@ -62,7 +62,7 @@ class Account:
             "compacts at": compacts_from(limits, settings),
         }
         lines = show(talk.view(), talk.counts, limits, made, tools=tools, marks=marks).lines(width)
-        health = f"Cache: {talk.health.hit_rate:.1%} of all input read from it. {talk.health.words()}".rstrip()
+        health = f"Cache: {cache.hit_rate:.1%} of all input read from it. {cache.words()}".rstrip()
         return [*lines, "", talk.counts.words(), health]
 
     def cost_report(self) -> Sequence[str]:
@@ -79,7 +79,7 @@ class Account:
 
     def cache_report(self) -> Sequence[str]:
         """How well the provider's cache works in this session."""
-        now, records = self.talk.health, list(self.journal.records())
+        now, records = self.talk.cache.health, list(self.journal.records())
         whole = health_of(records, self.model, now.thrash)
         known = replace(whole, in_a_row=now.in_a_row, changed=now.changed) if now.last else whole
         return cache_lines(explained(known, records, self.model), self.model.prices)
@@ -94,7 +94,7 @@ class Account:
 
     def glance(self) -> Glance:
         """What the status line tells besides the window."""
-        talk, health, state = self.talk, self.talk.health, self.budgets()
+        talk, health, state = self.talk, self.talk.cache.health, self.budgets()
         limits, settings = limits_of(self.model, talk.room.settings), talk.room.settings
         return Glance(
             sandbox=self.sandbox,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentcli.agent.allowance import Allowance
+from agentcli.agent.cachewatch import CacheWatch
 from agentcli.agent.draft import Draft
 from agentcli.agent.execute import NOT_RUN, Kit, refusal
 from agentcli.agent.keeping import Keeping
@@ -20,25 +20,17 @@ from agentcli.agent.standby import Standby
 from agentcli.agent.unless import unless
 from agentcli.context.assemble import assemble
 from agentcli.context.budget import Spent
-from agentcli.context.cache import health_of
 from agentcli.context.check import check, ensure, mended
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
-from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, ToolResult, Usage
 from agentcli.core.model import Model, ModelSpec, Request, ToolSchema
-from agentcli.core.record import Body, Failure, Prune, Record, Retry, Settings
+from agentcli.core.record import Body, Failure, Prune, Retry, Settings
 
 _log = logging.getLogger(__name__)
-
-
-def standing(history: History) -> Sequence[Record]:
-    """The records that the view is made of, edits included, in their order."""
-    newest = [history.compaction] if history.compaction else []
-    return sorted((*history.entries, *history.prunes, *newest), key=lambda record: record.seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +76,7 @@ class Talk:
         self.keeping = Keeping(journal.stream)
         self.steps = 0
         self.pending: list[Part] = []
-        self.health = health_of(standing(journal.history), model.spec, room.settings.cache.thrash)
-        self._sent: tuple[Request, float] | None = None
-        self._heard = 0.0
-        self._edits = 0
+        self.cache = CacheWatch(journal, model.spec, room.settings.cache.thrash)
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
         self._trouble = ""
@@ -174,7 +163,7 @@ class Talk:
     def request(self) -> Request:
         """The next request. The same records give the same bytes."""
         request = self._checked(self._assembled())
-        self._sent = request, time.time()
+        self.cache.sends(request)
         return request
 
     def _assembled(self) -> Request:
@@ -192,7 +181,7 @@ class Talk:
 
     def _checked(self, request: Request) -> Request:
         """The request, if all that must hold of it holds. In tests a breach raises; a user's session is mended and it is logged."""
-        former = self._sent[0] if self._sent else None
+        former = self.cache.sent
         if self.manner.strict:
             return ensure(request, self.view(), former=former)
         broken = check(request, self.view(), former=former)
@@ -224,8 +213,8 @@ class Talk:
         words = self.purse.words(session, task)
         if words:
             yield self.remind(words)
-        size = self.size()
-        price = self.model.spec.cost(self._expected(size)) or 0.0
+        size, spec = self.size(), self.model.spec
+        price = spec.cost(self.cache.expected(size, spec.cache_lifetime)) or 0.0
         async for event in self.purse.pay(session, task, size, price, interrupt):
             if isinstance(event, Waiting):
                 yield self.record(Retry(0, event.delay, event.reason))
@@ -235,12 +224,6 @@ class Talk:
         """Why the budgets forbid showing this session to another model, or an empty text."""
         size = self.size()
         return await self.purse.objection(*self.purses(), size, other.cost(Usage(input=size)) or 0.0)
-
-    def _expected(self, size: int) -> Usage:
-        """What a prompt of so many tokens will be charged as: what the cache still holds is read."""
-        fresh = not self._heard or time.time() - self._heard > self.model.spec.cache_lifetime
-        read = 0 if fresh or self._edits != self._edits_now() else min(size, self.health.expected)
-        return Usage(input=size - read, cache_read=read)
 
     def can_fall_back(self, error: ModelError) -> bool:
         """Whether another model is to be asked now that this one has failed for good."""
@@ -271,10 +254,11 @@ class Talk:
             yield self.record(Failure(why, spec.name, draft.usage, spec.cost(draft.usage)))
         if draft.usage is not None:
             self._recount()
-            self._note_health(draft.usage)
+            self.cache.hears(draft.usage)
             yield UsageReported(draft.usage, spec.cost(draft.usage), draft.usage.total)
-            if self.health.in_a_row == self.health.thrash:
-                yield Warned(self.health.words())
+            health = self.cache.health
+            if health.in_a_row == health.thrash:
+                yield Warned(health.words())
         yield from self.news()
 
     def failed(self, error: AgentError) -> Event:
@@ -303,21 +287,6 @@ class Talk:
         parts = prompt.parts or (Text(prompt.text),)
         injected, self.pending = tuple(self.pending), []
         return self.record(Message("user", (*injected, *parts), turn))
-
-    def _note_health(self, usage: Usage) -> None:
-        """What the last request tells of the provider's cache."""
-        if self._sent is None:
-            return
-        request, sent = self._sent
-        edits = self._edits_now()
-        idle = sent - self._heard if self._heard else 0.0
-        self.health = self.health.after(request, usage, edited=edits != self._edits, idle=idle)
-        self._edits, self._heard = edits, sent
-
-    def _edits_now(self) -> int:
-        """A number that changes when what was sent before is changed."""
-        history = self.journal.history
-        return len(history.prunes) + (history.compaction.seq if history.compaction else 0)
 
     def _recount(self) -> None:
         self.counts.for_request(self.model.spec.id, self.manner.system, self.manner.tools)
