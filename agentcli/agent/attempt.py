@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from agentcli.agent.summaries import truncated, without_model
 from agentcli.agent.summaries.brief import Brief, Made
 from agentcli.agent.summaries.secretary import Interrupted, Secretary
-from agentcli.context.compaction import Summary, Task, after, body, shrinkage, task
+from agentcli.context.compaction import Summary, Task, body, shrinkage, task
 from agentcli.context.limits import limits_of
 from agentcli.context.plan import Plan
 from agentcli.context.policies import policy_named
 from agentcli.context.settings import SnapshotSettings
-from agentcli.context.view import View, view
+from agentcli.context.view import View, after, view
 from agentcli.core.event import CompactionEnded, Event, Noticed, Recorded, Retrying
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal

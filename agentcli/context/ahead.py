@@ -14,9 +14,9 @@ from agentcli.context.policies.stretch import opens_turn
 from agentcli.context.prune import Pressure, free_because, plan_prune
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
-from agentcli.context.view import View, view
-from agentcli.core.history import History, evolve
-from agentcli.core.record import Prune, Record
+from agentcli.context.view import View, after, view
+from agentcli.core.history import History
+from agentcli.core.record import Prune
 
 
 def foresee(
@@ -31,7 +31,7 @@ def foresee(
     prune, why = due_prune(shown, counts, limits, settings, policy, before, now)
     if prune is None:
         return plan(policy, shown, limits, counts, settings)
-    left = view(evolve(history, Record(history.last_seq + 1, "", "", "", prune)))
+    left = after(history, prune)
     made = plan(policy, left, limits, counts, settings)
     passed = due(before, limits, settings, forced=False) if policy == "auto" else None
     return replace(

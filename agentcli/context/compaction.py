@@ -18,7 +18,7 @@ from agentcli.context.snapshot import ROOT, Snapshot, items, parse
 from agentcli.context.tokens import Counts
 from agentcli.context.verify import Evidence
 from agentcli.context.view import View, ViewMessage, view
-from agentcli.core.history import History, evolve
+from agentcli.core.history import History
 from agentcli.core.message import Text
 from agentcli.core.record import Compaction, Record, Trigger, Words
 
@@ -134,11 +134,6 @@ def body(task: Task, summary: Summary, trigger: Trigger, preserved_thinking: boo
         note=summary.note,
         carry=history.carry,
     )
-
-
-def after(history: History, compaction: Compaction) -> View:
-    """The view as this compaction would leave it."""
-    return view(evolve(history, Record(history.last_seq + 1, "", "", "", compaction)))
 
 
 def shrinkage(before: View, later: View, counts: Counts) -> float | None:

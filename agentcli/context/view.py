@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from agentcli.context.inject import injections_first, wrap
-from agentcli.core.history import History
+from agentcli.core.history import History, evolve
 from agentcli.core.message import File, Message, Part, Role, Status, Text, Thinking, ToolCall, ToolResult, Usage
-from agentcli.core.record import Compaction, Record
+from agentcli.core.record import Compaction, Prune, Record
 
 CLEARED = "[Old tool result content cleared]"
 """What the model sees in place of a pruned output; a line that names the call follows."""
@@ -110,6 +110,11 @@ def view(history: History) -> View:
     """
     lens = _Lens(history)
     return View(tuple(_joined(lens.messages())), history.compaction, history.prunes, history.pins, history.undone)
+
+
+def after(history: History, body: Compaction | Prune) -> View:
+    """The view as this edit would leave it."""
+    return view(evolve(history, Record(history.last_seq + 1, "", "", "", body)))
 
 
 @lru_cache(maxsize=4096)

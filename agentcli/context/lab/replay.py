@@ -9,7 +9,7 @@ from typing import Any
 
 from agentcli.context.assemble import assemble
 from agentcli.context.check import check
-from agentcli.context.compaction import Summary, Task, after, body, shrinkage, task
+from agentcli.context.compaction import Summary, Task, body, shrinkage, task
 from agentcli.context.estimators import Calibrated
 from agentcli.context.lab.emulate import Cache
 from agentcli.context.lab.ledgered import summary_of
@@ -20,7 +20,7 @@ from agentcli.context.policies import plan, policy_named
 from agentcli.context.prune import Pressure, free_because, plan_prune
 from agentcli.context.settings import ContextSettings, SnapshotSettings
 from agentcli.context.tokens import Counts
-from agentcli.context.view import View, view
+from agentcli.context.view import View, after, view
 from agentcli.core.history import History, evolve, in_force
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
