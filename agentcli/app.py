@@ -161,7 +161,7 @@ class Program(Ground):
 
     def tools_of(self, history: History) -> Sequence[ToolSchema]:
         """The tools that a session's requests begin with."""
-        return [ToolSchema(tool["name"], tool["description"], tool["parameters"]) for tool in history.tools]
+        return [*map(ToolSchema.recorded, history.tools)]
 
     @property
     def vocabularies(self) -> Path:

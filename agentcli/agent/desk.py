@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -13,6 +13,7 @@ from agentcli.agent.account import Account
 from agentcli.agent.cover import Cover
 from agentcli.agent.hands import Hands
 from agentcli.agent.hooks import Hooks
+from agentcli.agent.notices import MODE_WORDS, assumed, lost
 from agentcli.agent.outfit import Outfit
 from agentcli.agent.permissions import Rules
 from agentcli.agent.ports import Prompt
@@ -29,12 +30,9 @@ from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import File, Message, Part, Text, ToolResult
-from agentcli.core.model import Model, ModelSpec, ToolSchema
+from agentcli.core.model import Model, ToolSchema
 from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Outcome, Tool
-
-LOSSES_TOLD = 5
-"""Lost records that are named when a session is opened."""
 
 
 class OpenDesk(Account):
@@ -80,7 +78,7 @@ class OpenDesk(Account):
     @property
     def notes(self) -> Sequence[str]:
         """What the person should know before anything is said: what was lost of the session, which settings are ignored."""
-        return [*_lost(self.journal), *self._outfit.notes]
+        return [*lost(self.journal), *self._outfit.notes]
 
     @property
     def instructions(self) -> Sequence[tuple[Path, int]]:
@@ -93,7 +91,7 @@ class OpenDesk(Account):
         self._announce()
         if not self.model.known and self.model.name not in self._strangers:
             self._strangers.add(self.model.name)
-            yield Warned(_assumed(self.model))
+            yield Warned(assumed(self.model))
         async for event in loop.turn(self.talk, self._small_enough(prompt), interrupt):
             yield event
 
@@ -233,20 +231,8 @@ class OpenDesk(Account):
         self.journal.close()
 
     def _begin(self, model: Model) -> Talk:
-        """The session's beginning: taken from its records where it has one, recorded where it is new."""
-        outfit, history = self._outfit, self.journal.history
-        tools = tuple(tool.schema for tool in outfit.tools)
-        if not history.system:
-            raw = tuple({"name": t.name, "description": t.description, "parameters": dict(t.parameters)} for t in tools)
-            self._hands.record(
-                Settings(model.spec.name, self._hands.gate.mode, outfit.context.policy, outfit.system, raw)
-            )
-        else:
-            tools = tuple(ToolSchema(t["name"], t["description"], t["parameters"]) for t in history.tools)
-            policy = outfit.policy if outfit.policy != history.policy else ""
-            system = self._restated(history.system)
-            if policy or system:
-                self._hands.record(Settings(policy=policy, system=system))
+        outfit = self._outfit
+        tools = self._recorded_tools(model)
         manner = Manner(
             system=self.journal.history.system,
             tools=tools,
@@ -272,6 +258,21 @@ class OpenDesk(Account):
             self._hands.news,
             standby,
         )
+
+    def _recorded_tools(self, model: Model) -> tuple[ToolSchema, ...]:
+        """What the session begins with: taken from its records where it has a beginning, recorded where it is new."""
+        outfit, history = self._outfit, self.journal.history
+        if not history.system:
+            tools = tuple(tool.schema for tool in outfit.tools)
+            raw = tuple(tool.raw for tool in tools)
+            mode, policy = self._hands.gate.mode, outfit.context.policy
+            self._hands.record(Settings(model.spec.name, mode, policy, outfit.system, raw))
+            return tools
+        asked = outfit.policy if outfit.policy != history.policy else ""
+        system = self._restated(history.system)
+        if asked or system:
+            self._hands.record(Settings(policy=asked, system=system))
+        return tuple(map(ToolSchema.recorded, history.tools))
 
     def _restated(self, recorded: tuple[str, ...]) -> tuple[str, ...]:
         """The system prompt in place of the recorded one: where this run asks for it, or works in another folder."""
@@ -300,36 +301,6 @@ class OpenDesk(Account):
         if self.mode != self._told_mode:
             self.talk.pending.append(_reminder(MODE_WORDS[self.mode]))
             self._told_mode = self.mode
-
-
-MODE_WORDS: Mapping[Mode, str] = {
-    "ask": "Edits and commands are put to the user from now on before they run.",
-    "auto-edit": "Edits inside the workspace run without asking from now on; commands are still put to the user.",
-    "plan": (
-        "Plan mode is on: read and search only, change nothing. Work out a plan and present it with the exit_plan tool; "
-        "the user decides whether to carry it out."
-    ),
-    "yolo": "Calls run without asking from now on, unless a rule of the user forbids them.",
-    "auto": "Commands run without asking inside the sandbox from now on.",
-}
-
-
-def _lost(journal: Journal) -> Sequence[str]:
-    told, more = journal.notes[:LOSSES_TOLD], len(journal.notes) - LOSSES_TOLD
-    if not told:
-        return ()
-    listed = "; ".join([*told, *([f"and {more:,} more"] if more > 0 else [])])
-    return (
-        f"Not all of this session could be read: {listed}. It goes on without; `agentcli sessions check` says more.",
-    )
-
-
-def _assumed(model: ModelSpec) -> str:
-    """What is taken for granted of a model that is in no table."""
-    return (
-        f"{model.name} is in no table: a window of {model.window:,} tokens and replies of up to {model.max_output:,} are assumed, at an "
-        f'unknown price. Say what it has in config: [models."{model.name}"] window, max_output, prices.'
-    )
 
 
 def _reminder(words: str) -> Text:

@@ -31,5 +31,5 @@ def _request(records: Sequence[Record], seq: int, model: ModelSpec) -> Request |
     reply = next((record.body for record in records if record.seq == seq), None)
     if not past.system or not isinstance(reply, Message):
         return None
-    tools = [ToolSchema(raw["name"], raw["description"], raw["parameters"]) for raw in past.tools]
+    tools = [*map(ToolSchema.recorded, past.tools)]
     return assemble(view(past), past.system, tools, replace(model, provider=reply.provider, id=reply.model))

@@ -84,6 +84,16 @@ class ToolSchema:
     description: str
     parameters: Mapping[str, Any]
 
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The schema as a session's records keep it."""
+        return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+
+    @classmethod
+    def recorded(cls, raw: Mapping[str, Any]) -> ToolSchema:
+        """A schema as the records have it."""
+        return cls(raw["name"], raw["description"], raw["parameters"])
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
