@@ -11,7 +11,8 @@ from typing import Any, Literal
 class Options:
     """Flags of a run. Empty and None mean "not given": configuration decides then.
 
-    `then` are said after `prompt`, one after the other; `/compress` among them compacts. `session` is what `resume` was asked for: None for a new session, "" for a choice, "--last" for the newest of this project.
+    `then` are said after `prompt`, one after the other; `/compress` among them compacts. `session` is what `resume` was
+    asked for: None for a new session, "" for a choice, "--last" for the newest of this project.
     """
 
     prompt: str | None = None

@@ -18,8 +18,8 @@ NAME = 28
 def collect(sessions: Iterable[Info]) -> dict[str, Any]:
     """Sums under `total`, `models` and `days` (UTC): sessions, usage and cost in USD (None where no price is known).
 
-    What a fork inherited counts once: in the session that it comes from, or where that is gone in the longest of its forks. What a
-    subagent used counts in the session that sent it.
+    What a fork inherited counts once: in the session that it comes from, or where that is gone in the longest of its
+    forks. What a subagent used counts in the session that sent it.
     """
     total, models, days = _Sum(), dict[str, _Sum](), dict[str, _Sum]()
     for info in _apart(sessions):

@@ -49,9 +49,10 @@ async def compact(
 ) -> AsyncIterator[Event]:
     """Compact the session's view as its policy plans it. Ends with exactly one CompactionEnded, whatever happens.
 
-    `trigger` manual and overflow force it, auto leaves it to the marks of the policy. `system`, `tools` and `options` are those of
-    the session's requests. `calls` are the summary calls left for this turn, by default all that the settings allow. `may_call` says why a
-    model must not be called at all, where something forbids it: asked once, before the first call. `standby` writes where the summariser fails.
+    `trigger` manual and overflow force it, auto leaves it to the marks of the policy. `system`, `tools` and `options`
+    are those of the session's requests. `calls` are the summary calls left for this turn, by default all that the
+    settings allow. `may_call` says why a model must not be called at all, where something forbids it: asked once,
+    before the first call. `standby` writes where the summariser fails.
     """
     name = policy or settings.policy
     yield CompactionStarted(trigger, name)

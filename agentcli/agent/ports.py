@@ -67,9 +67,10 @@ class Prompt:
 class Glance:
     """What the status line tells of a session besides its window.
 
-    `sandbox` is a word. `prunes` is the size of the window in tokens below which nothing is pruned, `early` that from which it is
-    compacted where that pays, `compacts` that at which it is in any case; 0 where that does not happen by itself. `hit_rate` is the share of all input that came from the cache, 0 to 1, None before the first request. `budget` is the
-    share used of the budget that is used most, None where none is set. `jobs` run in the background.
+    `sandbox` is a word. `prunes` is the size of the window in tokens below which nothing is pruned, `early` that from
+    which it is compacted where that pays, `compacts` that at which it is in any case; 0 where that does not happen by
+    itself. `hit_rate` is the share of all input that came from the cache, 0 to 1, None before the first request.
+    `budget` is the share used of the budget that is used most, None where none is set. `jobs` run in the background.
     """
 
     sandbox: str = ""

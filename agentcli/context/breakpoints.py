@@ -36,9 +36,8 @@ def breakpoints(
 ) -> tuple[Breakpoint, ...]:
     """At most four places in the order of the request, best expected value first served.
 
-    `head` are the tokens of system and tools, `milestone` those from which a tool result is a milestone. Nothing is spent on a prefix
-    shorter than the model caches, nor on a provider
-    that caches by itself.
+    `head` are the tokens of system and tools, `milestone` those from which a tool result is a milestone. Nothing is
+    spent on a prefix shorter than the model caches, nor on a provider that caches by itself.
     """
     if not model.cache_explicit:
         return ()

@@ -90,7 +90,8 @@ def budgets_of(settings: BudgetSettings) -> Mapping[Scope, Budget]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the next request may be made. `reason` says which budget speaks, the one of `scope`; `warning` is to be shown to the user.
+    """Whether the next request may be made. `reason` says which budget speaks, the one of `scope`; `warning` is to be
+    shown to the user.
 
     `delay` is in seconds. `warned` are the budgets that have warned so far: pass them to the next check, so that each warns once.
     """

@@ -107,7 +107,8 @@ def fold_ledger(
 ) -> Ledger:
     """The ledger after more records; those that it knows already (seq up to `through`) change nothing.
 
-    The call that a result answers must be among the records, known or not. Relative paths are taken from `start.cwd`. `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
+    The call that a result answers must be among the records, known or not. Relative paths are taken from `start.cwd`.
+    `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
     """
     records = tuple(records)
     files = {fact.path: fact for fact in start.files}

@@ -12,8 +12,9 @@ PlanTrigger = Literal["soft", "hard", "overflow", "manual"]
 class Plan:
     """What a policy would do with a view now.
 
-    `trigger` is None when nothing calls for it; `split` the seq of the first record that stays as it is, or None when nothing
-    is summarised. `summarised`, `kept` and `pinned` are seqs, `cleared` call ids. Tokens are estimates. `reasons` are lines for people.
+    `trigger` is None when nothing calls for it; `split` the seq of the first record that stays as it is, or None when
+    nothing is summarised. `summarised`, `kept` and `pinned` are seqs, `cleared` call ids. Tokens are estimates.
+    `reasons` are lines for people.
     """
 
     policy: str

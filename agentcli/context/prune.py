@@ -61,9 +61,10 @@ def plan_prune(
 def opencode_rule(view: View, counts: Counts, settings: PruneSettings) -> tuple[str, ...]:
     """The call ids that opencode would clear now, newest first.
 
-    From the newest message back, the user's messages are turns and everything until `turns` of them are passed is skipped. A
-    summary ends the walk, and so does an output that is already cleared. What completed outputs hold is added up: those beyond
-    the newest `protect` tokens are cleared, if together they hold more than `minimum`. The texts alone are counted, by `estimator`.
+    From the newest message back, the user's messages are turns and everything until `turns` of them are passed is
+    skipped. A summary ends the walk, and so does an output that is already cleared. What completed outputs hold is
+    added up: those beyond the newest `protect` tokens are cleared, if together they hold more than `minimum`. The texts
+    alone are counted, by `estimator`.
     """
     total = freed = 0
     chosen: list[str] = []

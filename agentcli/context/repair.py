@@ -16,9 +16,9 @@ CONTINUE = "Go on."
 def repair(turns: Iterable[Turn], model: ModelSpec) -> tuple[Turn, ...]:
     """The turns as this model takes them; those that are in order come back unchanged.
 
-    Thoughts that are unsigned or another model's are dropped, and so is what says nothing. Neighbours of one side become one turn.
-    Every call gets exactly one result, in the order of the calls: one that was left open gets an error that says so, and a
-    result without its call goes. The user speaks first and last.
+    Thoughts that are unsigned or another model's are dropped, and so is what says nothing. Neighbours of one side
+    become one turn. Every call gets exactly one result, in the order of the calls: one that was left open gets an error
+    that says so, and a result without its call goes. The user speaks first and last.
     """
     sendable = (_sendable(turn, model) for turn in turns)
     paired = _paired(_merged(turn for turn in sendable if turn.parts))

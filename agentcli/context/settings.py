@@ -21,11 +21,13 @@ Preset = Literal["", "qa", "debugging", "long"]
 class PruneSettings:
     """`context.prune.*`: which old outputs are cleared. Sizes in tokens, `turns` in user messages, `horizon` in requests.
 
-    opencode's rule: the newest `protect` tokens of outputs stay, and all of the newest `turns`; less than `minimum` is not worth
-    the trouble; `estimator` is what it counts by. `auto` protects less, since it can recall what it cleared: the newest `auto_protect` tokens, and what is not out of
-    date in the newest `auto_turns`; on a small window no more than `protect_share` of it, and `minimum_share` is enough there. It prunes on a warm cache only if that frees more than `minimum`, pays within `horizon` requests,
-    and once carrying the tokens has cost `patience` times what the edit costs; never an output of fewer than `smallest` tokens, and
-    even for nothing not less than `least` at once, unless the user or the window demands it.
+    opencode's rule: the newest `protect` tokens of outputs stay, and all of the newest `turns`; less than `minimum` is
+    not worth the trouble; `estimator` is what it counts by. `auto` protects less, since it can recall what it cleared:
+    the newest `auto_protect` tokens, and what is not out of date in the newest `auto_turns`; on a small window no more
+    than `protect_share` of it, and `minimum_share` is enough there. It prunes on a warm cache only if that frees more
+    than `minimum`, pays within `horizon` requests, and once carrying the tokens has cost `patience` times what the edit
+    costs; never an output of fewer than `smallest` tokens, and even for nothing not less than `least` at once, unless
+    the user or the window demands it.
     """
 
     enabled: bool = True
@@ -48,9 +50,10 @@ class PruneSettings:
 class AutoSettings:
     """`context.auto.*`: what `auto` takes for granted when it plans. Tokens, unless said otherwise.
 
-    A summary is expected to take `summary_share` of what it replaces, no less than `summary_least` and no more than `summary_most`, and
-    `scratchpad` besides itself; less than `summary_least` is not summarised at all. What is kept aims at `air` of the soft mark, so that the
-    work can go on before the mark is met again; `clipped` is what is left of an output that is cut to its two ends.
+    A summary is expected to take `summary_share` of what it replaces, no less than `summary_least` and no more than
+    `summary_most`, and `scratchpad` besides itself; less than `summary_least` is not summarised at all. What is kept
+    aims at `air` of the soft mark, so that the work can go on before the mark is met again; `clipped` is what is left
+    of an output that is cut to its two ends.
     """
 
     summary_share: float = 0.1
@@ -155,12 +158,13 @@ class SnapshotSettings:
     """`context.snapshot.*`: the most items of each kind in a snapshot, and the shares of the usable window that it and the
     user's rules may fill; `knowledge_share` is what of that length one reply may fill with knowledge.
 
-    What is left out stays on disk, and `recall` reaches it. The first `goal_characters` that were typed stand for the goal while nobody
-    has put it better; a sentence of more than `sentence_characters` is not believed. A reply with its scratchpad may take `reply_tokens`,
-    and is taken for `expected_tokens` in a preview; `margin` is the share of the summariser's window that is left free because tokens are
-    estimated. Where the part that goes is too long for it, outputs are cut to each of `clips` characters before more calls than one are
-    spent, and to `hard_clips` (any other text to five times as much) once even all calls do not hold the rest. The record keeps
-    `struck_items` sentences that were struck, with `struck_characters` of each and of the reason.
+    What is left out stays on disk, and `recall` reaches it. The first `goal_characters` that were typed stand for the
+    goal while nobody has put it better; a sentence of more than `sentence_characters` is not believed. A reply with its
+    scratchpad may take `reply_tokens`, and is taken for `expected_tokens` in a preview; `margin` is the share of the
+    summariser's window that is left free because tokens are estimated. Where the part that goes is too long for it,
+    outputs are cut to each of `clips` characters before more calls than one are spent, and to `hard_clips` (any other
+    text to five times as much) once even all calls do not hold the rest. The record keeps `struck_items` sentences that
+    were struck, with `struck_characters` of each and of the reason.
     """
 
     share: float = 0.15
@@ -185,8 +189,8 @@ class SnapshotSettings:
 class LedgerSettings:
     """`context.ledger.*`: what is remembered without any model, the newest of each kind; the transcript has all of it.
 
-    Of a command so many characters, of the model's last reports as well. Of one message no more than `rules` standing rules count,
-    and none of more than `rule_characters`: that is a document.
+    Of a command so many characters, of the model's last reports as well. Of one message no more than `rules` standing
+    rules count, and none of more than `rule_characters`: that is a document.
     """
 
     files: int = 5_000
@@ -212,18 +216,20 @@ PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 class ContextSettings:
     """`context.*`. Shares are of what the model's window leaves usable, sizes in tokens unless said otherwise.
 
-    `keep_user_tokens` of the user's own words and all pins survive a compaction, the words within `keep_user_share` of a small
-    window, and a single text beyond `keep_piece_share` of it by its two ends; pins above `pins_share` of the window are reported. A compaction that frees less than `min_shrink` is dropped; after one that failed or freed so little, none is tried
-    unasked until the view has grown by `retry_growth` or passed another mark. A view beyond `fit` of what is usable does not count as
-    fitting, since tokens are estimated.
+    `keep_user_tokens` of the user's own words and all pins survive a compaction, the words within `keep_user_share` of
+    a small window, and a single text beyond `keep_piece_share` of it by its two ends; pins above `pins_share` of the
+    window are reported. A compaction that frees less than `min_shrink` is dropped; after one that failed or freed so
+    little, none is tried unasked until the view has grown by `retry_growth` or passed another mark. A view beyond `fit`
+    of what is usable does not count as fitting, since tokens are estimated.
 
-    From `compact_floor` on, `auto` also compacts at a turn boundary when that pays within `compact_horizon` requests (0: only at the
-    marks) and takes away `compact_least` tokens or more. `compact_price` is what a token costs with the model that writes the summaries,
-    as a share of its price with the session's own (0: as the model table says).
+    From `compact_floor` on, `auto` also compacts at a turn boundary when that pays within `compact_horizon` requests
+    (0: only at the marks) and takes away `compact_least` tokens or more. `compact_price` is what a token costs with the
+    model that writes the summaries, as a share of its price with the session's own (0: as the model table says).
 
-    What the user sends above `large_input_tokens`, or above `large_input_share` of a small window, goes to a file; `large_input_lines` of
-    each end stand in its place, cut to `large_input_line` characters. Within `exact_count_margin` of a mark, as a share of what is usable,
-    the provider is asked for its own count, and waited for `exact_count_seconds`.
+    What the user sends above `large_input_tokens`, or above `large_input_share` of a small window, goes to a file;
+    `large_input_lines` of each end stand in its place, cut to `large_input_line` characters. Within
+    `exact_count_margin` of a mark, as a share of what is usable, the provider is asked for its own count, and waited
+    for `exact_count_seconds`.
     """
 
     policy: PolicyName = "auto"

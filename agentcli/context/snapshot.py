@@ -126,7 +126,8 @@ def items(section: str) -> tuple[str, ...]:
 
 
 def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
-    """The snapshot in at most so many characters beside the rules: the least needed goes first, knowledge last; goal and rules stay.
+    """The snapshot in at most so many characters beside the rules: the least needed goes first, knowledge last; goal
+    and rules stay.
 
     Each cut leaves a line that says how much is gone, so that nothing seems complete that is not.
     """

@@ -33,8 +33,9 @@ class _Span:
 def measured(view: View, guess: Callable[[ViewMessage], int], scale: Callable[[str], float]) -> int:
     """Tokens of a view's messages right after a compaction, before any reply to it.
 
-    What stayed was sent before: the prompts of two replies differ by what lies between them. Only the snapshot, what came since, and what an
-    edit has changed must be guessed. `scale` turns tokens of the model with that id into tokens of the one in use.
+    What stayed was sent before: the prompts of two replies differ by what lies between them. Only the snapshot, what
+    came since, and what an edit has changed must be guessed. `scale` turns tokens of the model with that id into tokens
+    of the one in use.
     """
     total, span, dropped = 0, _Span(), _thinking_dropped_before(view)
     for message in view.messages:

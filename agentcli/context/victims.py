@@ -74,8 +74,8 @@ class Layout:
 def victims(layout: Layout, settings: PruneSettings) -> tuple[Victim, ...]:
     """Everything that could be cleared, best first: what is out of date, then what is old, then live content, then errors.
 
-    What the model has not answered yet is never among it, nor are the newest `auto_protect` tokens of outputs (on a small window a
-    quarter of it) unless they are out of date.
+    What the model has not answered yet is never among it, nor are the newest `auto_protect` tokens of outputs (on a
+    small window a quarter of it) unless they are out of date.
     """
     outdated, turns = superseded(layout.view), turns_behind(layout.blocks)
     protect = min(settings.auto_protect, int(layout.limits.usable * settings.protect_share))

@@ -26,9 +26,10 @@ class Block:
     """A part of the view with what the engine knows of it.
 
     `part` is what the model is shown (the marker of a cleared output, the summary of a replaced one; injections not yet
-    wrapped), `seq` the record it comes from. `tier` is trust: 0 agentcli, 1 the user's own words, 2 the assistant, 3 anything from
-    outside. `source` is one of system, user, assistant, tool, hook, reminder, file, compactor. `created_at` is ISO 8601 in UTC;
-    `token_count` 0 means not counted yet. `pinned` is never summarised or cleared; `compactable` may be summarised.
+    wrapped), `seq` the record it comes from. `tier` is trust: 0 agentcli, 1 the user's own words, 2 the assistant, 3
+    anything from outside. `source` is one of system, user, assistant, tool, hook, reminder, file, compactor.
+    `created_at` is ISO 8601 in UTC; `token_count` 0 means not counted yet. `pinned` is never summarised or cleared;
+    `compactable` may be summarised.
     """
 
     part: Part | ToolResult

@@ -39,8 +39,8 @@ class Prices:
 class ModelSpec:
     """What is known about a model: sizes in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
 
-    `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model that is in no table: the numbers
-    are then a stated default.
+    `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model that is in
+    no table: the numbers are then a stated default.
     """
 
     provider: str

@@ -19,8 +19,8 @@ Effect = Literal["none", "read", "write", "run", "network", "ask"]
 class Outcome:
     """What a tool did. `output` is already cut to what a model should see; the whole went to `Workplace.keep_output`.
 
-    `metadata` may hold `diff` (unified), `additions`, `deletions`, `exit_code`, `path`, `lines`, `created`, `matches`: the ledger and the
-    front ends read them.
+    `metadata` may hold `diff` (unified), `additions`, `deletions`, `exit_code`, `path`, `lines`, `created`, `matches`:
+    the ledger and the front ends read them.
     """
 
     output: str

@@ -57,8 +57,8 @@ class _Block:
 class Reply:
     """One streamed reply: `read` each event's JSON, then `end`.
 
-    From the first tool call on parts are held back until the stop reason is known, because only then is it known whether the last call
-    is whole: a reply that ran into its limit looks the same as a finished one up to there.
+    From the first tool call on parts are held back until the stop reason is known, because only then is it known
+    whether the last call is whole: a reply that ran into its limit looks the same as a finished one up to there.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:

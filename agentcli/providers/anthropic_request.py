@@ -23,8 +23,8 @@ _UNCACHEABLE = ("thinking", "redacted_thinking")
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """The body of `POST /v1/messages` without `stream`.
 
-    `request.options` may hold `thinking` (bool, default true), `effort` (low … max), `thinking_budget` (tokens, for models of style
-    "budget") and `thinking_display`.
+    `request.options` may hold `thinking` (bool, default true), `effort` (low … max), `thinking_budget` (tokens, for
+    models of style "budget") and `thinking_display`.
     """
     system = [{"type": "text", "text": sendable(text)} for text in request.system if text.strip()]
     tools = [_tool(tool) for tool in request.tools]

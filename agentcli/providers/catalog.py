@@ -40,9 +40,10 @@ def spec(
 ) -> ModelSpec:
     """What is known about the model called `provider/model`, a bare id, an alias, or `script:<name-or-path>`.
 
-    `overrides` maps an id or `provider/id` to fields of ModelSpec (`prices` is a table of its own); `providers` holds the configured
-    providers by name. A model that is in no table gets the stated defaults with `known` false. Raises InputError for a provider or name
-    that nothing is known about, ConfigError for an override of a field that does not exist.
+    `overrides` maps an id or `provider/id` to fields of ModelSpec (`prices` is a table of its own); `providers` holds
+    the configured providers by name. A model that is in no table gets the stated defaults with `known` false. Raises
+    InputError for a provider or name that nothing is known about, ConfigError for an override of a field that does not
+    exist.
     """
     known = {**BUILT_IN, **providers}
     found = _find(name, known)

@@ -34,8 +34,8 @@ def connect(
 ) -> Model:
     """A Model for `spec` that retries. No SDK is imported before its first request.
 
-    `settings` None means the built-in provider of that name. `built_in` makes the models of kind "demo", by id. Raises CredentialsError where
-    a key is needed and none is set, InputError for a provider or script that does not exist.
+    `settings` None means the built-in provider of that name. `built_in` makes the models of kind "demo", by id. Raises
+    CredentialsError where a key is needed and none is set, InputError for a provider or script that does not exist.
     """
     settings = settings or BUILT_IN.get(spec.provider)
     if settings is None:

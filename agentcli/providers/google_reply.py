@@ -34,8 +34,9 @@ STOPS: Mapping[str, Stop] = {
 class Reply:
     """One streamed reply: `read` each chunk, then `end`.
 
-    Text of one kind is joined across chunks; a part with a thought signature stays a part of its own, even when it is empty, because its
-    signature holds for that very part. From the first call on parts are held back until the finish reason is known.
+    Text of one kind is joined across chunks; a part with a thought signature stays a part of its own, even when it is
+    empty, because its signature holds for that very part. From the first call on parts are held back until the finish
+    reason is known.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:

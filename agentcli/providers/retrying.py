@@ -17,7 +17,8 @@ from agentcli.core.model import Model, ModelSpec, Request, Step
 class RetryPolicy:
     """How often and how long: `attempts` requests in all; the wait doubles from `first` to `longest` seconds.
 
-    `jitter` is the share of a wait that chance may take away. A provider that asks for more than `patience` seconds is not waited for.
+    `jitter` is the share of a wait that chance may take away. A provider that asks for more than `patience` seconds is
+    not waited for.
     """
 
     attempts: int = 5

@@ -14,9 +14,10 @@ A script is a list of replies, or a function from the request to a reply. As a J
      ],
      "then": "repeat"}                             when the list is used up: "repeat" the last reply, start again ("loop"), or "fail"
 
-and is named on the command line as `script:path/to/file.json`. Built in are `script:echo` (the user's last words), `script:long-reply` (80 tagged
-blocks at 4,000 characters a second; `script:long-reply:BLOCKS@RATE` for others) and `script:steps:N` (N tool steps on each prompt). Whatever
-the script, a request for a state snapshot is answered with one.
+and is named on the command line as `script:path/to/file.json`. Built in are `script:echo` (the user's last words),
+`script:long-reply` (80 tagged blocks at 4,000 characters a second; `script:long-reply:BLOCKS@RATE` for others) and
+`script:steps:N` (N tool steps on each prompt). Whatever the script, a request for a state snapshot is answered with
+one.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 class ProviderSettings:
     """One provider: a built-in one, or a `[providers.<name>]` table of the configuration.
 
-    Empty strings leave the SDK's default. `auth` is the header that carries the key, `version` the `anthropic-version` header
-    or the Gemini API version. `thinking` overrides the models' own style, for servers that speak the wire format but not all of it.
-    `caching` and `counting` switch off what a server lacks, `extra_body` is added to every request. Times in seconds: a reply that
-    sends nothing for `idle_timeout` counts as dropped.
+    Empty strings leave the SDK's default. `auth` is the header that carries the key, `version` the `anthropic-version`
+    header or the Gemini API version. `thinking` overrides the models' own style, for servers that speak the wire format
+    but not all of it. `caching` and `counting` switch off what a server lacks, `extra_body` is added to every request.
+    Times in seconds: a reply that sends nothing for `idle_timeout` counts as dropped.
     """
 
     name: str

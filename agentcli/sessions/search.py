@@ -82,8 +82,9 @@ def search(
 ) -> list[Found]:
     """The sessions under `root` in which every one of the words occurs, whatever their case, last written first.
 
-    At most `limit` sessions (0: all), those whose files changed last, with at most `hits` places of each. Raises InputError without words. Nothing is kept between
-    searches: the records themselves are read, as bytes first, and only those that may match are decoded.
+    At most `limit` sessions (0: all), those whose files changed last, with at most `hits` places of each. Raises
+    InputError without words. Nothing is kept between searches: the records themselves are read, as bytes first, and
+    only those that may match are decoded.
     """
     given = words if isinstance(words, str) else " ".join(words)
     wanted = tuple(dict.fromkeys(word.casefold() for word in given.split()))

@@ -82,8 +82,9 @@ class Session:
     def append(self, body: Body) -> Record:
         """Write a record and fold it in; it is durable when this returns, or `trouble` says why not.
 
-        Settings wait for the first thing that is said, so that a session in which nothing was said leaves
-        nothing behind. A rewind is followed by records of what it must not take back. Raises StoreError on a read-only session, never for a failing disk.
+        Settings wait for the first thing that is said, so that a session in which nothing was said leaves nothing
+        behind. A rewind is followed by records of what it must not take back. Raises StoreError on a read-only session,
+        never for a failing disk.
         """
         writer = self._writing()
         before = self._history

@@ -15,7 +15,8 @@ _IN_MEMORY = 5_000_000
 
 
 class Capture:
-    """An output as it comes. `keep` saves a text as the call's whole output and returns its path; used only for one too long to show.
+    """An output as it comes. `keep` saves a text as the call's whole output and returns its path; used only for one too
+    long to show.
 
     `call_id` is named in the cut notice where `recall` can find the whole by it.
     """

@@ -26,8 +26,9 @@ _ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(\s|$)")
 class Block:
     """Markdown that stands for itself. `gap` says whether a blank line goes before it.
 
-    A piece of something longer `repeats` its first lines (the opening of a fence, the head of a table), which stand above
-    already, and is not `closed` where its last line was only added. `before` is a table with the longest cells so far: it sets the columns.
+    A piece of something longer `repeats` its first lines (the opening of a fence, the head of a table), which stand
+    above already, and is not `closed` where its last line was only added. `before` is a table with the longest cells so
+    far: it sets the columns.
     """
 
     source: str

@@ -11,9 +11,9 @@ from agentcli.ui.theme import DARK, Theme
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts; `raw` leaves Markdown as it is;
-    `links` writes addresses as links that the terminal follows; `light` is what the terminal said of its background, if it did;
-    `folder` is the working folder.
+    """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts; `raw` leaves
+    Markdown as it is; `links` writes addresses as links that the terminal follows; `light` is what the terminal said of
+    its background, if it did; `folder` is the working folder.
     """
 
     theme: Theme = DARK

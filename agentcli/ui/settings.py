@@ -20,8 +20,10 @@ class Settings:
 
     `links` says whether addresses are links: always, never, or auto, where the terminal is known to follow them.
 
-    `notify_after` is in seconds of work, `idle_after` in seconds without; `state` the folder for the prompt history; `status` names the facts of the status line
-    (model, mode, jobs, context, cost, budget, cache, extra, branch, sandbox, session); `status_command` prints the extra one. `keys` are those of `agentcli.ui.keys.KEYS` that the person wants elsewhere.
+    `notify_after` is in seconds of work, `idle_after` in seconds without; `state` the folder for the prompt history;
+    `status` names the facts of the status line (model, mode, jobs, context, cost, budget, cache, extra, branch,
+    sandbox, session); `status_command` prints the extra one. `keys` are those of `agentcli.ui.keys.KEYS` that the
+    person wants elsewhere.
     """
 
     state: Path | None = None

@@ -44,8 +44,8 @@ class Work:
 class Status:
     """What the status line tells, and in which order.
 
-    Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where it begins if it pays. Cost in USD; `hit_rate` and `budget` are
-    shares, None where unknown or not set; `jobs` run in the background.
+    Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where it begins if it
+    pays. Cost in USD; `hit_rate` and `budget` are shares, None where unknown or not set; `jobs` run in the background.
     """
 
     model: str = ""
@@ -72,8 +72,8 @@ class Status:
 class State:
     """Everything on the screen but what is being typed. `finished` waits to be printed once; the rest is live.
 
-    `shown` are calls that stand in the scrollback already, whole, because they were asked about; `printed` is the kind of the last piece, if any,
-    `considered` the last thought that ended.
+    `shown` are calls that stand in the scrollback already, whole, because they were asked about; `printed` is the kind
+    of the last piece, if any, `considered` the last thought that ended.
     """
 
     finished: tuple[Piece, ...] = ()

@@ -18,7 +18,8 @@ from agentcli.core.tool import Effect
 class Decision:
     """Whether a call may run, by which rule, and why.
 
-    `always` is the exact rule that "always" would save; where none may be saved, `unsaved` names the check that would still stand.
+    `always` is the exact rule that "always" would save; where none may be saved, `unsaved` names the check that would
+    still stand.
     """
 
     decision: Literal["allow", "ask", "deny"]

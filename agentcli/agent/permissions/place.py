@@ -14,7 +14,8 @@ from agentcli.agent.permissions.git import GitFacts, git_facts
 class CommandLimits:
     """How much shell a decision looks at; a longer command is refused, one of more parts than `parts` always asks.
 
-    `walk` is how many directory entries are looked at for protected files before a search through hidden files; beyond that it asks.
+    `walk` is how many directory entries are looked at for protected files before a search through hidden files; beyond
+    that it asks.
     """
 
     characters: int = 10_000

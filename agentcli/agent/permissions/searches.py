@@ -19,7 +19,8 @@ from agentcli.agent.permissions.shapes import Found
 class Search:
     """A search that goes through folders: `opens` tells by a hidden file's path whether it may be read.
 
-    `hidden` is false where only an ignore file of the tree (`!.env`) can bring hidden files in; `follows` says that links are followed.
+    `hidden` is false where only an ignore file of the tree (`!.env`) can bring hidden files in; `follows` says that
+    links are followed.
     """
 
     opens: Callable[[str], bool]

@@ -71,9 +71,10 @@ _KINDS: dict[str, Kind] = {
 class Shape:
     """One way to call a command that only reads.
 
-    `needs` are options of which one must be given, before any operand; `unless` names files whose presence here or above makes the command do more.
-    `manner` tells how far the program's own reading of options differs from the usual: `first` when what follows an operand is no option,
-    `single` when letters are not bundled, `apart` when a value is always a word of its own.
+    `needs` are options of which one must be given, before any operand; `unless` names files whose presence here or
+    above makes the command do more. `manner` tells how far the program's own reading of options differs from the usual:
+    `first` when what follows an operand is no option, `single` when letters are not bundled, `apart` when a value is
+    always a word of its own.
     """
 
     options: str = ""

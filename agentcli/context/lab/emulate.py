@@ -18,10 +18,10 @@ Block = tuple[int, int]
 class Cache:
     """The cache of one model. `usage` asks it with one request after another, at times that do not run backwards.
 
-    A provider with explicit caching (Anthropic) writes at the breakpoints of a request, no prefix shorter than the model's minimum,
-    and finds what was written by looking back from each breakpoint at most `cache_lookback` blocks. One that caches by itself
-    (Gemini) finds the longest prefix that it has seen, and charges nothing for writing. Either way an entry lives for
-    `cache_lifetime` seconds after its last use.
+    A provider with explicit caching (Anthropic) writes at the breakpoints of a request, no prefix shorter than the
+    model's minimum, and finds what was written by looking back from each breakpoint at most `cache_lookback` blocks.
+    One that caches by itself (Gemini) finds the longest prefix that it has seen, and charges nothing for writing.
+    Either way an entry lives for `cache_lifetime` seconds after its last use.
     """
 
     model: ModelSpec

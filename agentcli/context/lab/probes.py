@@ -55,8 +55,8 @@ class Kept:
 def facts(records: Iterable[Record]) -> tuple[Fact, ...]:
     """The facts in messages and results, each once, in the order in which they came up.
 
-    Paths that calls were given or outputs list, identifiers that were defined in what was read or put into backticks, error lines of
-    what failed, numbers of test runs, and what the user demanded or forbade.
+    Paths that calls were given or outputs list, identifiers that were defined in what was read or put into backticks,
+    error lines of what failed, numbers of test runs, and what the user demanded or forbade.
     """
     return tuple(dict.fromkeys(fact for record in records for fact in _facts(record.body)))
 

@@ -37,8 +37,8 @@ Summarise = Callable[[Task, Counts, SnapshotSettings], Summary]
 class Setup:
     """Under which conditions sessions are replayed.
 
-    `head` are the tokens of system and tools where the session does not say them, `scratchpad` those of reasoning that a summary is
-    taken to cost, `recall_call` those of a call of `recall`, and `recalled` the most that it brings back.
+    `head` are the tokens of system and tools where the session does not say them, `scratchpad` those of reasoning that
+    a summary is taken to cost, `recall_call` those of a call of `recall`, and `recalled` the most that it brings back.
     """
 
     model: ModelSpec
@@ -55,10 +55,10 @@ class Setup:
 class Played:
     """How a session went under a policy. `sizes` are the tokens of each prompt; `cost` in USD, summaries included.
 
-    `overflows` counts prompts that the policy let grow beyond what is usable, each answered by a forced compaction and a second
-    try; `refused` those that did not fit even then; `again` how often a reply quoted what its policy had taken away, and so had to be charged
-    for a recall. `kept` is the fate of the facts in what is no longer in view, `planted` of those
-    that the caller asked after. `broken` names violated invariants.
+    `overflows` counts prompts that the policy let grow beyond what is usable, each answered by a forced compaction and
+    a second try; `refused` those that did not fit even then; `again` how often a reply quoted what its policy had taken
+    away, and so had to be charged for a recall. `kept` is the fate of the facts in what is no longer in view, `planted`
+    of those that the caller asked after. `broken` names violated invariants.
     """
 
     policy: str

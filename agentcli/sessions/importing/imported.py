@@ -20,9 +20,10 @@ Timed = tuple[str, Body]
 class Imported:
     """A session from outside. Record n of the new session is `bodies[n - 1]`: compactions in it count on that.
 
-    `time` is when the session began, `model` is `provider/id`, `notes` are lines for people about what could not be taken over as it
-    was. `raw` holds the very bytes of the records and `outputs` the kept outputs by file name, for a session of our own that was
-    exported unchanged; `contents` are states of files by their SHA-256, `parent` is where a fork came from. All are empty otherwise.
+    `time` is when the session began, `model` is `provider/id`, `notes` are lines for people about what could not be
+    taken over as it was. `raw` holds the very bytes of the records and `outputs` the kept outputs by file name, for a
+    session of our own that was exported unchanged; `contents` are states of files by their SHA-256, `parent` is where a
+    fork came from. All are empty otherwise.
     """
 
     format: Format

@@ -23,7 +23,8 @@ from agentcli.sessions.records import Shelf, digest, file_name
 
 
 def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> Info:
-    """Store a session under `root` and say what it is. It belongs to the folder it was led in, or `here` where that does not exist.
+    """Store a session under `root` and say what it is. It belongs to the folder it was led in, or `here` where that
+    does not exist.
 
     The files are written without waiting for the disk one by one, then all are made durable at once, then the session gets its
     name. Raises StoreError when the disk refuses; nothing is left behind then.
