@@ -11,11 +11,13 @@ from agentcli.ui.blocks import Block, Blocks
 from agentcli.ui.cells import clip, fit, width, wrap
 from agentcli.ui.dialogs import Choice, Dialog
 from agentcli.ui.diff import lines as diff_lines
-from agentcli.ui.draw import Edit, Item, Size, draw, input_lines, recent, rows_of, status_line, tail
+from agentcli.ui.draw import Edit, Item, Size, draw, recent, tail
+from agentcli.ui.entry import input_lines, rows_of
 from agentcli.ui.look import Look
 from agentcli.ui.markdown import lines as markdown
 from agentcli.ui.pieces import Called, Note, Printed, Reply, Said, Thought
 from agentcli.ui.scroll import render
+from agentcli.ui.statusline import status_line
 from agentcli.ui.theme import DARK, MUTE, PLAIN
 from agentcli.ui.view import Running, State, Status, Work
 
