@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
-import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from agentcli.core.errors import AgentError
+from agentcli.tools._process import Command, run_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,75 +48,33 @@ class Hooks:
         return await self._run("PreCompress", self.pre_compress, told, interrupt or asyncio.Event())
 
     async def _run(self, name: str, command: str, told: Mapping[str, Any], interrupt: asyncio.Event) -> str:
+        said = _Beginning(self.output)
         try:
-            process = await asyncio.create_subprocess_shell(
-                command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                cwd=self.cwd,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
+            ordered = Command(["/bin/sh", "-c", command], self.cwd or Path.cwd(), os.environ, json.dumps(told))
+            ended = await run_until(interrupt, ordered, said, self.timeout)
+        except (OSError, AgentError) as error:
             return f"The hook {name} could not be started: {error}"
-        assert process.stdout
-        reading = asyncio.create_task(_read(process.stdout, self.output))
-        telling = asyncio.create_task(_tell(process, json.dumps(told).encode()))
-        stop = asyncio.create_task(interrupt.wait())
-        try:
-            await asyncio.wait((telling, stop), timeout=self.timeout, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            late = not telling.done()
-            for task in (telling, stop):
-                task.cancel()
-            said = await _end(process, reading)
-            await asyncio.gather(telling, stop, return_exceptions=True)
         if interrupt.is_set():
             return ""
-        if late:
+        if ended.why == "timeout":
             return f"The hook {name} was stopped after {self.timeout:g} seconds."
-        if process.returncode:
-            return f"The hook {name} failed with exit status {process.returncode}: {said}".rstrip(": ")
+        if ended.exit_code:
+            return f"The hook {name} failed with exit status {ended.exit_code}: {said.text}".rstrip(": ")
         return ""
 
 
-_LOOK = 0.02
-"""Seconds between two looks at whether a hook has exited."""
-_LAST_WORDS = 1.0
-"""Seconds for output that is still on its way when the hook and its children are gone."""
-
-
-async def _tell(process: asyncio.subprocess.Process, told: bytes) -> None:
-    """Give it its input and wait until it has exited."""
-    assert process.stdin
-    # A hook that does not read its input is no failure.
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(told)
-        await process.stdin.drain()
-    process.stdin.close()
-    await _exited(process)
-
-
-async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
+class _Beginning:
     """The first bytes that come; the rest is read and thrown away, so that the writer is not held up."""
-    kept = b""
-    while piece := await stream.read(65_536):
-        kept = (kept + piece)[:most]
-    return kept
 
+    def __init__(self, most: int) -> None:
+        self.enough = 0
+        self._most, self._kept = most, b""
 
-async def _end(process: asyncio.subprocess.Process, reading: asyncio.Task[bytes]) -> str:
-    """Leave nothing of the hook running, and return what it said."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await _exited(process)
-    await asyncio.wait((reading,), timeout=_LAST_WORDS)
-    if not reading.done():
-        reading.cancel()
-        return ""
-    return reading.result().decode("utf-8", "replace").strip()
+    def add(self, piece: memoryview, skipped: int) -> None:
+        """Take a piece of output."""
+        self._kept = (self._kept + bytes(piece[: self._most]))[: self._most]
 
-
-async def _exited(process: asyncio.subprocess.Process) -> None:
-    while process.returncode is None:  # noqa: ASYNC110 - `wait` waits for the pipes too, which a child left behind may hold open
-        await asyncio.sleep(_LOOK)
+    @property
+    def text(self) -> str:
+        """What was kept."""
+        return self._kept.decode("utf-8", "replace").strip()

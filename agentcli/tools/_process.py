@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from agentcli.core.errors import ToolError
 
@@ -49,11 +49,16 @@ Why = Literal["exit", "timeout", "idle", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run, where, and with which environment."""
+    """What to run, where, with which environment, and what it reads.
+
+    With `leaves` the processes that it leaves behind when it ends by itself go on: a person may start a program so.
+    """
 
     argv: Sequence[str]
     cwd: Path
     env: Mapping[str, str]
+    input: str = ""
+    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,19 @@ async def run(
         running.stop()
     await running.finish()
     return Ended(why, running.exit_code, time.monotonic() - running.started, running.left)
+
+
+async def run_until(interrupt: asyncio.Event, command: Command, sink: Sink, timeout: float | None = None) -> Ended:
+    """The same, ended by an event. Where the task is cancelled as well, that is raised as usual, when nothing of the command is left."""
+    running = asyncio.create_task(run(command, sink, timeout, None))
+    stop = asyncio.create_task(interrupt.wait())
+    try:
+        await asyncio.wait({running, stop}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stop.cancel()
+        running.cancel()
+        await asyncio.wait({running})
+    return running.result()
 
 
 class _Running:
@@ -222,8 +240,7 @@ class _Warden:
 
     def start(self, command: Command, output: int, control: int) -> None:
         """Have a command started that writes to `output` and is governed through `control`."""
-        request = {"argv": list(command.argv), "cwd": str(command.cwd), "env": dict(command.env), "grace": GRACE}
-        body = json.dumps(request).encode()
+        body = json.dumps(_request(command)).encode()
         with self._lock:
             socket.send_fds(self._socket, [len(body).to_bytes(4, "big")], [output, control])
             self._socket.sendall(body)
@@ -242,6 +259,11 @@ class _Warden:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def _request(command: Command) -> Mapping[str, Any]:
+    given = {"argv": list(command.argv), "cwd": str(command.cwd), "env": dict(command.env), "input": command.input}
+    return {**given, "leaves": command.leaves, "grace": GRACE}
 
 
 def warm() -> None:

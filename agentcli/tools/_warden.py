@@ -95,7 +95,7 @@ def _bury(watchers: set[int]) -> None:
 
 
 def _watch(given: dict[str, Any], out: int, control: int) -> None:
-    """Start one command, tell how it ends, and leave nothing of it behind."""
+    """Start one command, tell how it ends, and leave nothing of it behind, unless that is what it is for."""
     os.setsid()
     wakeup = _prepare()
     channel = socket.socket(fileno=control)
@@ -110,7 +110,7 @@ def _watch(given: dict[str, Any], out: int, control: int) -> None:
     else:
         left = _descendants() if _has_children() else set()
         _tell(channel, {"exit": _code(status), "left": len(left)})
-        if _has_children():
+        if _has_children() and not given["leaves"]:
             _end_all(given["grace"] / 2)
     _tell(channel, {"done": True})
 
@@ -122,7 +122,7 @@ def _become(given: dict[str, Any], out: int) -> None:
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         os.setsid()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(_source(given["input"]), 0)
         os.dup2(out, 1)
         os.dup2(out, 2)
         os.closerange(3, 256)
@@ -132,6 +132,18 @@ def _become(given: dict[str, Any], out: int) -> None:
         os.write(2, f"The command could not be started: {error}\n".encode("utf-8", "replace"))
     finally:
         os._exit(127)
+
+
+def _source(text: str) -> int:
+    """A descriptor to read this text from. A file, not a pipe: whoever reads nothing of it keeps nobody waiting."""
+    if not text:
+        return os.open(os.devnull, os.O_RDONLY)
+    import tempfile
+
+    with tempfile.TemporaryFile() as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+        file.seek(0)
+        return os.dup(file.fileno())
 
 
 def _until_ended(command: int, channel: socket.socket, wakeup: int) -> int | None:

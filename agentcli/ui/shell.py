@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import codecs
 import os
-import signal
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.core.errors import InputError
 from agentcli.core.message import Text
+from agentcli.tools._process import Command, run_until
 
 OUTPUT = 30_000
 """Characters kept of an output, half from each end."""
-GRACE = 1.0
-"""Seconds between asking a command to end and making it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +36,12 @@ async def run(command: str, folder: Path, show: Callable[[str], None], interrupt
     if not command:
         raise InputError("There is no command after the mark. Say one: !git status")
     shell = os.environ.get("SHELL") or "/bin/sh"
-    try:
-        process = await asyncio.create_subprocess_exec(
-            shell, "-c", command, cwd=folder, stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{shell} could not be started in {folder}: {error}. Set SHELL to a shell that is there."
-        ) from error
-    kept = _Kept()
-    reading = asyncio.create_task(_read(process, kept, show))
-    ended = asyncio.create_task(process.wait())
-    stopped = asyncio.create_task(interrupt.wait())
-    try:
-        await asyncio.wait({ended, stopped}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        await _end(process)
-        stopped.cancel()
-        # A background child may hold the pipe open for ever: what it prints later is not waited for.
-        await asyncio.wait({reading}, timeout=0.2)
-        reading.cancel()
-    return Ran(command, kept.text, await ended, interrupt.is_set())
+    if shutil.which(shell) is None:
+        raise InputError(f"{shell} could not be started. Set SHELL to a shell that is there.")
+    heard = _Heard(show)
+    ended = await run_until(interrupt, Command([shell, "-c", command], folder, os.environ, leaves=True), heard)
+    heard.close()
+    return Ran(command, heard.kept.text, -1 if ended.exit_code is None else ended.exit_code, interrupt.is_set())
 
 
 def as_text(ran: Ran) -> Text:
@@ -85,21 +68,25 @@ class _Kept:
         return self._head + middle + self._tail
 
 
-async def _read(process: asyncio.subprocess.Process, kept: _Kept, show: Callable[[str], None]) -> None:
-    assert process.stdout is not None
-    while data := await process.stdout.read(65536):
-        text = data.decode(errors="replace")
-        kept.add(text)
-        show(text)
+class _Heard:
+    """Takes what a command prints: shown at once, and kept."""
 
+    enough = 0
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is not None:
-        return
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(GRACE):
-                await process.wait()
-                return
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self.kept = _Kept()
+        self._show = show
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def add(self, piece: memoryview, skipped: int) -> None:
+        """Take a piece; it may end within a character."""
+        self._tell(self._decoder.decode(piece))
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        self._tell(self._decoder.decode(b"", final=True))
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self.kept.add(text)
+            self._show(text)

@@ -1,6 +1,9 @@
 import asyncio
 import json
+import sys
 from pathlib import Path
+
+import pytest
 
 from agentcli.agent.compact import compact
 from agentcli.agent.hooks import Hooks
@@ -33,6 +36,19 @@ def test_a_hook_that_fails_is_named_and_quoted() -> None:
 
 def test_a_hook_that_hangs_is_stopped(tmp_path: Path) -> None:
     assert "was stopped after 0.2 seconds" in run(Hooks(f"sleep 30; touch {tmp_path}/late", timeout=0.2))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_nothing_of_a_hook_that_hangs_is_left_however_it_detached_itself(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    hook = f"setsid sh -c 'echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 1000' & sleep 1000"
+    assert "was stopped" in run(Hooks(hook, timeout=2))
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+
+
+def test_a_long_input_that_nobody_reads_keeps_nobody_waiting(tmp_path: Path) -> None:
+    hooks = Hooks("exit 0", timeout=20)
+    assert asyncio.run(hooks.before_compression("manual", "s1", None, more="x" * 1_000_000)) == ""
 
 
 def test_a_hook_that_shouts_is_not_listened_to_for_long() -> None:
