@@ -14,6 +14,7 @@ from pathlib import Path
 
 from agentcli.agent.ports import Desk, Host
 from agentcli.core.event import Event, Recorded, Warned
+from agentcli.core.message import Part
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import commands
 from agentcli.ui.asking import Asking
@@ -47,6 +48,8 @@ class Console:
     def __init__(self, screen: Screen, editor: Editor) -> None:
         self.screen, self.editor = screen, editor
         self.interrupt = asyncio.Event()
+        self.ahead: list[Part] = []
+        """What goes to the model with the next prompt, before its words."""
         self._replay = 0
         self._completion = Completion((), Files(Path.cwd()))
 
@@ -160,8 +163,9 @@ class Console:
         self.editor.put(text)
         self.editor.repaint()
 
-    def send(self, text: str) -> None:
-        """Say something to the model next, as if it had been typed."""
+    def send(self, text: str, *along: Part) -> None:
+        """Say something to the model next, as if it had been typed, with what goes along unseen."""
+        self.ahead += along
         self.screen.change(replace(self.state, queue=(text, *self.state.queue)))
 
     def copy(self, text: str) -> None:

@@ -208,8 +208,9 @@ class PlainTerminal:
         """Show a text that the person may want to type again."""
         self.say(f"The prompt was: {text}")
 
-    def send(self, text: str) -> None:
-        """Say something to the model next."""
+    def send(self, text: str, *along: Part) -> None:
+        """Say something to the model next, with what goes along unseen."""
+        self._ahead += along
         self._next.insert(0, text)
 
     def copy(self, text: str) -> None:

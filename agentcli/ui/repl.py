@@ -10,7 +10,7 @@ from dataclasses import replace
 from agentcli.agent.ports import Prompt
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import ToolProgress, ToolStarted
-from agentcli.core.message import Part, ToolCall
+from agentcli.core.message import ToolCall
 from agentcli.core.sanitise import safe
 from agentcli.ui import attach, commands, shell
 from agentcli.ui.console import Console
@@ -30,7 +30,6 @@ class Repl:
         self._console, self._finished, self._failed = console, finished, failed
         self._work: asyncio.Task[None] | None = None
         self._asides: set[asyncio.Task[None]] = set()
-        self._ahead: list[Part] = []
         self.idle = Idle(lambda: self.working, lambda: console.desk, console.tell)
 
     @property
@@ -138,12 +137,12 @@ class Repl:
         """What was typed with what it names. Raises InputError where that cannot be read; the words come back then."""
         console = self._console
         try:
-            prompt = await asyncio.to_thread(attach.prompt, text, console.desk.cwd, tuple(self._ahead))
+            prompt = await asyncio.to_thread(attach.prompt, text, console.desk.cwd, tuple(console.ahead))
         except InputError:
             if not console.editor.draft.text:
                 console.draft(text)
             raise
-        self._ahead = []
+        console.ahead = []
         return prompt
 
     async def _shell(self, command: str, shared: bool) -> None:
@@ -162,7 +161,7 @@ class Repl:
         if ran.code or ran.interrupted:
             console.screen.print(Note("warn", "interrupted" if ran.interrupted else f"exit code {ran.code}"))
         if shared:
-            self._ahead.append(shell.as_text(ran))
+            console.ahead.append(shell.as_text(ran))
 
     def _over(self, work: asyncio.Task[None]) -> None:
         if not work.cancelled() and (error := work.exception()) is not None:

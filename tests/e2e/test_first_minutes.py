@@ -119,8 +119,13 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
             }.items():
                 t.send(f"{command}\r")
                 t.until(words)
-            t.send("/init\r")
+            t.send("/init with our style\r")
             t.until("AGENTS.md is protected")
+            seen = "\n".join(t.history())
+            assert "> Write an AGENTS.md for this project" in seen
+            assert "with our style" in seen
+            assert "single test" not in seen  # how it is to be done
+            assert "how to run one single test" in str(server.requests[-1].json)
             t.send("y")
             t.gone("1. Yes, once")
             t.settle(0.5)

@@ -64,7 +64,7 @@ class ScriptedStage:
     def draft(self, text: str) -> None:
         self.drafted = text
 
-    def send(self, text: str) -> None:
+    def send(self, text: str, *along: Any) -> None:
         self.said.append(f"to the model: {text}")
 
     def copy(self, text: str) -> None:

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli.core.errors import InputError, UsageError
+from agentcli.core.message import Text
 from agentcli.resources import prompt
 from agentcli.ui.commands.offers import Exports, Restores
 from agentcli.ui.commands.stage import Stage
 
+INIT = "Write an AGENTS.md for this project, or mend the one that is there."
+"""What /init says in the person's name; how it is to be done goes along unseen."""
 _FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html"}
 
 
@@ -53,7 +56,8 @@ async def export(stage: Stage, name: str) -> None:
 
 async def init(stage: Stage, wishes: str) -> None:
     """Have the model write an AGENTS.md for this project: /init [WISHES]"""
-    stage.send(f"{prompt('init.md')}\n\n{wishes}".strip())
+    how = Text(prompt("init.md"), synthetic=True, source="reminder")
+    stage.send(f"{INIT}\n\n{wishes}".strip(), how)
 
 
 def _restores(stage: Stage) -> Restores:

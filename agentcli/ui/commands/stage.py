@@ -8,6 +8,7 @@ from typing import Protocol
 
 from agentcli.agent.ports import Desk, Host
 from agentcli.core.event import Event
+from agentcli.core.message import Part
 from agentcli.ui.dialogs import Choice
 from agentcli.ui.look import Look
 from agentcli.ui.view import State
@@ -67,8 +68,8 @@ class Stage(Protocol):
         """Put a text into the input."""
         ...
 
-    def send(self, text: str) -> None:
-        """Say something to the model, as if it had been typed."""
+    def send(self, text: str, *along: Part) -> None:
+        """Say something to the model, as if it had been typed; what goes along with it is not shown."""
         ...
 
     def copy(self, text: str) -> None:
