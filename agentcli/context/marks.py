@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentcli.context.limits import Limits
-from agentcli.context.settings import ContextSettings
+from agentcli.context.settings import PRUNING, ContextSettings
 
 
 def prunes_from(limits: Limits, settings: ContextSettings) -> int:
@@ -12,12 +12,11 @@ def prunes_from(limits: Limits, settings: ContextSettings) -> int:
     What is protected and what is worth an edit must both be there. Above it, it depends on what is old and what it costs.
     """
     prune = settings.prune
-    if not prune.enabled or settings.policy not in ("auto", "opencode"):
+    if not prune.enabled or settings.policy not in PRUNING:
         return 0
     if settings.policy == "opencode":
         return prune.protect + prune.minimum
-    protected = min(prune.auto_protect, int(limits.usable * prune.protect_share))
-    return protected + max(prune.least, min(prune.minimum, int(limits.usable * prune.minimum_share)))
+    return prune.protected(limits.usable) + prune.worthwhile(limits.usable)
 
 
 def compacts_from(limits: Limits, settings: ContextSettings) -> int:

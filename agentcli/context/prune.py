@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from agentcli.context.estimators import estimator
 from agentcli.context.limits import Limits, output_ratio
 from agentcli.context.price import price, requests_to_pay
-from agentcli.context.settings import PruneSettings
+from agentcli.context.settings import PRUNING, PruneSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.victims import Layout, Victim, clearable, completed, turns_behind, victims
 from agentcli.context.view import Block, View
@@ -48,7 +48,7 @@ def plan_prune(
     """
     if not settings.enabled and not pressure.forced:
         return None, "Pruning is switched off."
-    if policy not in ("auto", "opencode") and not pressure.forced:
+    if policy not in PRUNING and not pressure.forced:
         return None, f"The policy {policy} does not prune."
     layout = Layout(view, counts, limits)
     if policy == "opencode":
@@ -160,7 +160,7 @@ def _enough(queue: Sequence[Victim], ready: Sequence[Victim], need: int) -> Sequ
 
 def _free(layout: Layout, settings: PruneSettings, ready: Sequence[Victim], why: str) -> tuple[Sequence[Victim], str]:
     """Everything that is ready if it is worth a recall now and then, otherwise what is out of date."""
-    enough = sum(victim.tokens for victim in ready) > _minimum(layout, settings)
+    enough = sum(victim.tokens for victim in ready) > settings.worthwhile(layout.limits.usable)
     chosen = ready if enough else [victim for victim in ready if victim.rank == 0]
     if sum(victim.tokens for victim in chosen) < settings.least:
         return (), f"Not worth it: less than {settings.least:,} tokens."
@@ -180,7 +180,7 @@ def _paying(layout: Layout, settings: PruneSettings, ready: Sequence[Victim]) ->
     """
     (write, read), output = layout.limits.price_ratios, output_ratio(layout.limits.prices)
     best, best_over, best_wait, soonest, removed, carried = 0, 0.0, 0.0, math.inf, 0, 0.0
-    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), _minimum(layout, settings)
+    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), settings.worthwhile(layout.limits.usable)
     for count, victim in enumerate(ordered, 1):
         removed += victim.tokens
         carried += victim.tokens * victim.carried * read
@@ -196,8 +196,3 @@ def _paying(layout: Layout, settings: PruneSettings, ready: Sequence[Victim]) ->
         return (), f"Waiting: {removed:,} tokens could go, on a warm cache at least {minimum:,} should."
     when = f"after {math.ceil(soonest)} requests" if soonest < math.inf else "never"
     return (), f"Waiting: on a warm cache it would pay {when}."
-
-
-def _minimum(layout: Layout, settings: PruneSettings) -> int:
-    """What is worth an edit; less on a small window, but never fewer tokens than are worth telling."""
-    return max(settings.least, min(settings.minimum, int(layout.limits.usable * settings.minimum_share)))

@@ -9,8 +9,9 @@ from typing import Literal
 
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding"]
 POLICIES: tuple[PolicyName, ...] = ("auto", "gemini", "opencode", "regions", "sliding")
+PRUNING: tuple[PolicyName, ...] = ("auto", "opencode")
+"""The policies that clear old outputs; the others only compact."""
 EstimatorName = Literal["calibrated", "gemini", "chars4", "shannon", "tiktoken"]
-ESTIMATORS: tuple[EstimatorName, ...] = ("calibrated", "gemini", "chars4", "shannon", "tiktoken")
 OwnEstimator = Literal["", "calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 """The estimator of one policy; empty for the one that `context.estimator` names."""
 Encoding = Literal["o200k_base", "cl100k_base"]
@@ -44,6 +45,14 @@ class PruneSettings:
     protect_share: float = 0.25
     minimum_share: float = 0.0625
     protected_tools: tuple[str, ...] = ("todo", "skill")
+
+    def protected(self, usable: int) -> int:
+        """The newest tokens of outputs that `auto` leaves alone in a window of so many."""
+        return min(self.auto_protect, int(usable * self.protect_share))
+
+    def worthwhile(self, usable: int) -> int:
+        """What is worth an edit there; less on a small window, but never fewer tokens than are worth telling."""
+        return max(self.least, min(self.minimum, int(usable * self.minimum_share)))
 
 
 @dataclass(frozen=True, slots=True)

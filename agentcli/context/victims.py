@@ -78,7 +78,7 @@ def victims(layout: Layout, settings: PruneSettings) -> tuple[Victim, ...]:
     small window a quarter of it) unless they are out of date.
     """
     outdated, turns = superseded(layout.view), turns_behind(layout.blocks)
-    protect = min(settings.auto_protect, int(layout.limits.usable * settings.protect_share))
+    protect = settings.protected(layout.limits.usable)
     ages = _Ages(layout, settings, protect)
     found, total = [], 0
     for number in reversed(range(_answered(layout.blocks))):

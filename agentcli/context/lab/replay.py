@@ -26,9 +26,6 @@ from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
 from agentcli.core.record import Body, Compaction, Record, Settings, Todo, Trigger
 
-PRUNES = ("auto", "opencode")
-"""The policies that clear old outputs; the others only compact."""
-
 Summarise = Callable[[Task, Counts, SnapshotSettings], Summary]
 """Writes the summary of a compaction; by default from the ledger, without a model."""
 
