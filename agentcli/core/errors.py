@@ -71,12 +71,6 @@ class TrustError(AgentError):
     exit_code = 55
 
 
-class TransientError(AgentError):
-    """Try again later."""
-
-    exit_code = 75
-
-
 class StoreError(AgentError):
     """A session cannot be opened or written."""
 
