@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from agentcli.core.sanitise import safe
 from agentcli.ui.cells import chop, clip, expand
@@ -15,6 +16,8 @@ MARGIN = 7
 
 _Line = tuple[int, str]
 """A line and its number."""
+_Kind = Literal["-", "+", " ", "gap", "file", ""]
+"""What a line of a diff is: removed, added, neither, the begin of a further hunk, the name of a file, or nothing to be shown."""
 _HEADERS = ("diff --git", "--- a/", "+++ b/")
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
@@ -29,43 +32,57 @@ def lines(diff: str, width: int, theme: Theme, named: str = "") -> list[str]:
 
 
 def _numbered(diff: str, columns: int, theme: Theme, named: str) -> Iterator[str]:
-    old = new = old_left = new_left = 0
-    inside = False
     removed: list[_Line] = []
     added: list[_Line] = []
+    for kind, number, text in _parsed(diff):
+        if kind == "+":
+            added.append((number, expand(text)))
+            continue
+        if kind == "-" and not added:
+            removed.append((number, expand(text)))
+            continue
+        yield from _changed(removed, added, columns, theme)
+        removed, added = [], []
+        match kind:
+            case "-":
+                removed.append((number, expand(text)))
+            case " ":
+                for n, row in enumerate(chop(expand(text), columns)):
+                    yield theme.paint("dim", f"{number:>5}" if n == 0 else "     ") + f"  {row}".rstrip()
+            case "gap":
+                yield theme.paint("dim", "     ⋮")
+            case "file" if text and not named.endswith(text):
+                yield theme.paint("strong", clip(text, columns))
+    yield from _changed(removed, added, columns, theme)
+
+
+def _parsed(diff: str) -> Iterator[tuple[_Kind, int, str]]:
+    """Each line with its number in the file: that of the old one where it was removed, else of the new one."""
+    old = new = old_left = new_left = 0
+    inside = False
     for line in diff.split("\n"):
         # As long as a hunk has lines to come, a line such as `--- a/x` is one of them: a removed `-- a/x`.
         due = old_left > 0 or new_left > 0
         here = inside and not (not due and (_HUNK.match(line) or line.startswith(_HEADERS)))
-        if here and line.startswith("-") and not added:
-            removed.append((old, expand(line[1:])))
-            old, old_left = old + 1, old_left - 1
-            continue
-        if here and line.startswith("+"):
-            added.append((new, expand(line[1:])))
-            new, new_left = new + 1, new_left - 1
-            continue
-        yield from _changed(removed, added, columns, theme)
-        removed, added = [], []
         if here and line.startswith("-"):
-            removed.append((old, expand(line[1:])))
+            yield "-", old, line[1:]
             old, old_left = old + 1, old_left - 1
+        elif here and line.startswith("+"):
+            yield "+", new, line[1:]
+            new, new_left = new + 1, new_left - 1
         elif not due and (mark := _HUNK.match(line)):
-            if inside:
-                yield theme.paint("dim", "     ⋮")
+            yield "gap" if inside else "", 0, ""
             old, new, inside = int(mark[1]), int(mark[3]), True
             old_left, new_left = int(mark[2] or 1), int(mark[4] or 1)
         elif not here or line.startswith("\\"):
-            name = line[4:].removeprefix("b/") if line.startswith("+++ ") else ""
-            if name and not named.endswith(name):
-                yield theme.paint("strong", clip(name, columns))
+            yield "file", 0, line[4:].removeprefix("b/") if line.startswith("+++ ") else ""
             inside = inside and line.startswith("\\")
         elif line or due:
-            for n, row in enumerate(chop(expand(line[1:]), columns)):
-                yield theme.paint("dim", f"{new:>5}" if n == 0 else "     ") + f"  {row}".rstrip()
+            yield " ", new, line[1:]
             old, new = old + 1, new + 1
             old_left, new_left = old_left - 1, new_left - 1
-    yield from _changed(removed, added, columns, theme)
+        else:
+            yield "", 0, ""
 
 
 def _changed(removed: Sequence[_Line], added: Sequence[_Line], columns: int, theme: Theme) -> Iterator[str]:
