@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.core.errors import ConfigError, InputError, UsageError
+from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
 from agentcli.options import Options
 from agentcli.paths import Places, places
 from agentcli.sessions.store import Store
@@ -39,6 +40,16 @@ class Ground:
         trusted = self.options.trust or is_trusted(self.cwd, self.places.state / TRUSTED)
         project = self._folders_file if trusted else None
         return load(self.places.config_file, project, self.env, self.options.settings, self.options.overrides)
+
+    @contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Until a session is open nobody tells what is wrong with the settings: an AgentError takes it along as its notes."""
+        try:
+            yield
+        except AgentError as error:
+            for warning in self.config.warnings:
+                error.add_note(warning)
+            raise
 
     @property
     def folder_says(self) -> Config:

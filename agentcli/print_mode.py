@@ -29,7 +29,8 @@ TWICE = 1.0
 def print_mode(program: Program, options: Options) -> int:
     """One prompt without a REPL. Whatever happens, the result is printed last."""
     # Read before the loop runs: a signal must get through while stdin is waited for.
-    text = read_prompt(options.prompt)
+    with program.preparing():
+        text = read_prompt(options.prompt)
     front = Headless(options.output_format)
     try:
         return asyncio.run(_print(program, options, text, front))
@@ -45,7 +46,8 @@ def print_mode(program: Program, options: Options) -> int:
 async def _print(program: Program, options: Options, text: str, front: Headless) -> int:
     interrupt = asyncio.Event()
     with _signals(interrupt) as caught:
-        desk = program.begin()
+        with program.preparing():
+            desk = program.begin()
         front.begin(
             session_id=desk.journal.id,
             model=desk.model.name,

@@ -6,7 +6,7 @@ import importlib
 import sys
 from functools import partial
 from threading import Timer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.options import Options
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agentcli.ui.early import EarlyTerminal
     from agentcli.ui.settings import Settings
 
+NO_TERMINAL = "There is no terminal to talk on. Use -p for a prompt without one."
 WARM_AFTER = 0.3
 """Seconds after which the SDK is imported in the background: the editor comes first."""
 
@@ -49,7 +50,7 @@ def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
     if not has_terminal():
         if options.session is None:
             _needs_model(options)
-        raise InputError("There is no terminal to talk on. Use -p for a prompt without one.")
+        raise InputError(NO_TERMINAL)
     return repl(options, early)
 
 
@@ -58,11 +59,14 @@ def has_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _needs_model(options: Options) -> None:
-    """Raises CredentialsError where nothing says which model to talk to: that is what to mend first."""
+def _needs_model(options: Options) -> NoReturn:
+    """Raises CredentialsError where nothing says which model to talk to: that is what to mend first; else InputError."""
     from agentcli.app import Program
 
-    Program(options).model_name()
+    program = Program(options)
+    with program.preparing():
+        program.model_name()
+        raise InputError(NO_TERMINAL)
 
 
 def repl(options: Options, early: EarlyTerminal | None = None) -> int:
@@ -98,7 +102,8 @@ def _sit_down(options: Options, approve: Approve, ask: AskUser) -> tuple[Termina
     log_to(program.places, program.env, kept=not options.no_session)
     program.approve, program.ask = approve, ask
     # Without a name, `resume` opens a fresh session and lets the person pick.
-    desk = program.new() if options.session == "" else program.begin()
+    with program.preparing():
+        desk = program.new() if options.session == "" else program.begin()
     # The SDK takes a second to import: that happens while the person types, not while the first answer is waited for.
     warming = Timer(WARM_AFTER, warm, [desk.model.kind])
     warming.daemon = True
@@ -118,7 +123,7 @@ def _prompts(options: Options) -> tuple[str, ...]:
 
 def _offer_demo(error: CredentialsError, options: Options) -> int:
     """Without a key: how to set one, and something to look at meanwhile."""
-    print(error, file=sys.stderr)
+    print(*getattr(error, "__notes__", ()), error, sep="\n", file=sys.stderr)
     try:
         answer = input("Start the demo now? [y/N] ")
     except EOFError:

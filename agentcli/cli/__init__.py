@@ -73,7 +73,10 @@ def _fail(error: AgentError, arguments: list[str]) -> int:
     """Say what went wrong; to a script that reads JSON, as the result that it waits for."""
     from agentcli.ui.headless import Headless
 
-    return Headless(_format(arguments)).finish(error=error)
+    front = Headless(_format(arguments))
+    for note in getattr(error, "__notes__", ()):
+        front.warn(note)
+    return front.finish(error=error)
 
 
 def _format(arguments: list[str]) -> Format:

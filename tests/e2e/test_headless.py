@@ -331,3 +331,23 @@ def test_a_policy_asked_for_once_stays_with_the_session(program: Program) -> Non
     assert (
         json.loads(program.run("context", "plan", "--json", "--set", "context.policy=gemini").out)["policy"] == "gemini"
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(("-p", "hi"), 41), (("resume", "nothing", "-p", "hi"), 42), (("-p", ""), 42), ((), 41)]
+)
+def test_a_run_that_fails_before_its_session_opens_warns_of_the_settings_all_the_same(
+    program: Program, arguments: tuple[str, ...], code: int
+) -> None:
+    program.config("[general]\nmodle = 'script:echo'\n")
+    ran = program.ask(*arguments)
+    assert ran.code == ran.result["exit_code"] == code
+    assert ["modle" in line["message"] for line in ran.of("warning")] == [True]
+    assert ran.err.count("modle") == 1
+    assert program.run(*arguments).err.count("modle") == 1
+
+
+def test_an_open_session_tells_each_warning_of_the_settings_once(program: Program) -> None:
+    program.config("[general]\nmodle = 'script:echo'\n")
+    ran = program.ask("-p", "hi", "-m", "script:echo")
+    assert (ran.code, ran.err.count("modle"), len(ran.of("warning"))) == (0, 1, 1)
