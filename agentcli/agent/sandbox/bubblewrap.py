@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.agent.sandbox.box import UNSET, Box
+from agentcli.agent.sandbox.probe import complaints
 
 _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
 """Parts of /proc through which root could reach the kernel of the whole machine, even without capabilities."""
-
-_PROBE_SECONDS = 10.0
 
 
 def arguments(program: str, box: Box, argv: Sequence[str]) -> list[str]:
@@ -27,19 +26,10 @@ def works(program: str) -> str:
             inside = Path(folder).resolve()
             box = Box(inside, (inside,), (), ())
             script = 'test -w "$0" && test ! -w / && test ! -w /usr && test ! -w /proc/sys/kernel/core_pattern'
-            done = subprocess.run(
-                arguments(program, box, ["sh", "-c", script, str(inside)]),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_PROBE_SECONDS,
-                check=False,
-            )
+            wrong = complaints(arguments(program, box, ["sh", "-c", script, str(inside)]))
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap cannot be started ({error})"
-    if done.returncode:
-        return f"bubblewrap does not work here ({(done.stderr.strip() or 'it let a command write outside').splitlines()[0]})"
-    return ""
+    return f"bubblewrap does not work here ({wrong[0]})" if wrong else ""
 
 
 def _namespaces(box: Box) -> Iterator[str]:

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.agent.sandbox.box import UNSET, Box
+from agentcli.agent.sandbox.probe import complaints
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
-_PROBE_SECONDS = 10.0
 
 
 def arguments(box: Box, argv: Sequence[str]) -> list[str]:
@@ -40,19 +40,10 @@ def works() -> str:
             (inside / "in").mkdir()
             box = Box(inside / "in", (inside / "in",), (), ())
             script = ': > "$0/in/a" && ! (: > "$0/b") 2> /dev/null'
-            done = subprocess.run(
-                arguments(box, ["sh", "-c", script, str(inside)]),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_PROBE_SECONDS,
-                check=False,
-            )
+            wrong = complaints(arguments(box, ["sh", "-c", script, str(inside)]))
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"Landlock cannot be tried ({error})"
-    if done.returncode:
-        return f"Landlock does not work here ({(done.stderr.strip() or 'it let a command write outside').splitlines()[-1]})"
-    return ""
+    return f"Landlock does not work here ({wrong[-1]})" if wrong else ""
 
 
 def writable(box: Box) -> list[Path]:

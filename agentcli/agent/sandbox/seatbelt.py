@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.agent.sandbox.box import UNSET, Box
+from agentcli.agent.sandbox.probe import complaints
 
 PROGRAM = "/usr/bin/sandbox-exec"
-_PROBE_SECONDS = 10.0
 
 
 def arguments(box: Box, argv: Sequence[str], program: str = PROGRAM) -> list[str]:
@@ -27,19 +27,11 @@ def works(program: str = PROGRAM) -> str:
             inside = Path(folder).resolve() / "in"
             inside.mkdir()
             script = ': > "$0/a" && ! (: > "$0/../b") 2> /dev/null'
-            done = subprocess.run(
-                arguments(Box(inside, (inside,), (), ()), ["/bin/sh", "-c", script, str(inside)], program),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_PROBE_SECONDS,
-                check=False,
-            )
+            box = Box(inside, (inside,), (), ())
+            wrong = complaints(arguments(box, ["/bin/sh", "-c", script, str(inside)], program))
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"sandbox-exec cannot be tried ({error})"
-    if done.returncode:
-        return f"sandbox-exec does not work here ({(done.stderr.strip() or 'it let a command write outside').splitlines()[-1]})"
-    return ""
+    return f"sandbox-exec does not work here ({wrong[-1]})" if wrong else ""
 
 
 def profile(box: Box) -> str:
