@@ -93,27 +93,24 @@ def body_to_json(body: Body) -> Json:
         case Prune(call_ids, tokens, reason, drop):
             return {"call_ids": list(call_ids), "tokens": tokens, "reason": reason, "drop_thinking_before": drop}
         case Undo(seq, target, usage, cost):
-            undone: Json = {"undoes": seq, "target": target}
-            return undone | ({"usage": usage_to_json(usage), "cost": cost} if usage.total else {})
+            return {"undoes": seq, "target": target, **_spent(usage, cost)}
         case Pin(seq) | Unpin(seq):
             return {"pins": seq}
         case Retry(attempt, delay, reason):
             return {"attempt": attempt, "delay": delay, "reason": reason}
         case Title(title, name, model, usage, cost):
-            called: Json = {"title": title, "name": name}
-            return called | ({"model": model, "usage": usage_to_json(usage), "cost": cost} if usage.total else {})
+            writer = {"model": model} if usage.total else {}
+            return {"title": title, "name": name, **writer, **_spent(usage, cost)}
         case Todo(items):
             return {"items": [_todo_to_json(item) for item in items]}
         case Checkpoint(data):
             return {"data": dict(data)}
         case Settings(model, mode, policy, system, tools, why):
-            plain: Json = {"model": model, "mode": mode, "policy": policy} | ({"why": why} if why else {})
-            return plain | (
-                {"system": list(system), "tools": [dict(tool) for tool in tools]} if system or tools else {}
-            )
+            told = {"why": why} if why else {}
+            fixed = {"system": list(system), "tools": [dict(tool) for tool in tools]} if system or tools else {}
+            return {"model": model, "mode": mode, "policy": policy, **told, **fixed}
         case Failure(message, where, usage, cost):
-            said: Json = {"message": message, "where": where}
-            return said | ({"usage": usage_to_json(usage), "cost": cost} if usage.total else {})
+            return {"message": message, "where": where, **_spent(usage, cost)}
         case Unknown(_, raw):
             return {key: value for key, value in raw.items() if key not in _HEAD}
 
@@ -143,6 +140,11 @@ def usage_to_json(usage: Usage) -> Json:
         "cache_read": usage.cache_read,
         "cache_write": usage.cache_write,
     }
+
+
+def _spent(usage: Usage, cost: float | None) -> Json:
+    """Tokens and their price, where there were any."""
+    return {"usage": usage_to_json(usage), "cost": cost} if usage.total else {}
 
 
 _NEEDED = frozenset({"text", "input", "call_id", "name", "mime", "data"})
