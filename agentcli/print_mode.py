@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import errno
 import os
+import re
 import select
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from agentcli.agent.desk import OpenDesk
 from agentcli.app import Program
@@ -31,6 +33,7 @@ def print_mode(program: Program, options: Options) -> int:
     # Read before the loop runs: a signal must get through while stdin is waited for.
     with program.preparing():
         text = read_prompt(options.prompt)
+        compression(text)
     front = Headless(options.output_format)
     try:
         return asyncio.run(_print(program, options, text, front))
@@ -72,10 +75,10 @@ async def _say(desk: OpenDesk, texts: Sequence[str], interrupt: asyncio.Event, f
     """One prompt after the other, as long as each is answered."""
     ended = TurnEnded("failed")
     for text in texts:
-        command, _, focus = text.partition(" ")
-        compacting = command == "/compress"
+        focus = compression(text)
+        compacting = focus is not None
         said = with_attachments(text, desk.cwd)
-        async for event in desk.compress(focus, interrupt) if compacting else desk.turn(said, interrupt):
+        async for event in desk.turn(said, interrupt) if focus is None else desk.compress(focus, interrupt):
             front.show(event)
             match event:
                 case TurnEnded():
@@ -109,6 +112,35 @@ def _finish(desk: OpenDesk, ended: TurnEnded, front: Headless, caught: list[int]
 def _at_time_limit(desk: OpenDesk, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:
     left = desk.talk.allowance.left()
     return None if left is None else asyncio.get_running_loop().call_later(left, interrupt.set)
+
+
+def compression(text: str) -> str | None:
+    """What the compaction that a prompt asks for is to keep (`/compress FOCUS`); None for a prompt that is said to the model.
+
+    Raises InputError for a slash command that only the terminal has, and for a lone one that nobody has. What is no
+    command's name and goes on (`/etc is full`, `/login answers 500`) is said, and so is what has several lines.
+    """
+    if not _COMMAND.match(text):
+        return None
+    from agentcli.ui import commands
+
+    word, *rest = text.split(None, 1)
+    name = commands.known_as(word[1:])
+    if name == "compress":
+        return rest[0].strip() if rest else ""
+    if "\n" in text.strip():
+        return None
+    if name in commands.COMMANDS:
+        raise InputError(
+            f"{word} is a command for the terminal; -p knows /compress alone. `agentcli --help` lists the options that "
+            "set the same for one run. With a space before it, it is said to the model."
+        )
+    if not rest and not Path(word).exists():
+        raise InputError(f"There is no command {word}. With a space before it, it is said to the model.")
+    return None
+
+
+_COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")
 
 
 def read_prompt(given: str | None) -> str:

@@ -351,3 +351,31 @@ def test_an_open_session_tells_each_warning_of_the_settings_once(program: Progra
     program.config("[general]\nmodle = 'script:echo'\n")
     ran = program.ask("-p", "hi", "-m", "script:echo")
     assert (ran.code, ran.err.count("modle"), len(ran.of("warning"))) == (0, 1, 1)
+
+
+@pytest.mark.parametrize("prompt", ["/model", "/model anthropic/claude-sonnet-5", "/quit", "/unknowncommand"])
+def test_a_command_that_only_the_terminal_has_is_bad_input_and_no_prompt(program: Program, prompt: str) -> None:
+    ran = program.ask("-p", prompt, "-m", "script:echo")
+    assert (ran.code, ran.result["exit_code"]) == (42, 42)
+    assert prompt.split()[0] in ran.err
+    assert "With a space before it" in ran.err
+    assert not program.sessions.exists()
+
+
+@pytest.mark.parametrize(
+    "prompt", [" /model", "/etc/hosts is odd", "/tmp is full", "/login answers 500", "/tmp", "/* why? */", "/ is what?"]
+)
+def test_a_prompt_that_merely_begins_with_a_slash_is_said(program: Program, prompt: str) -> None:
+    assert program.run("-p", prompt, "-m", "script:echo").out.strip() == prompt.strip()
+
+
+def test_what_is_piped_in_is_no_command(program: Program) -> None:
+    ran = program.run("-p", "which is it?", "-m", "script:echo", stdin="/model\n/bin\n")
+    assert (ran.code, ran.out) == (0, "/model\n/bin\n\nwhich is it?\n")
+
+
+@pytest.mark.parametrize("prompt", ["/compress", "/compact the parser"])
+def test_a_compaction_may_be_asked_for_by_either_name(program: Program, prompt: str) -> None:
+    ran = program.ask("-p", prompt, "-m", "script:echo")
+    assert ran.code == 0
+    assert [line["trigger"] for line in ran.of("compaction")] == ["manual"]
