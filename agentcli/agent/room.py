@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from agentcli.core.errors import ContextError
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
-from agentcli.core.record import Compaction, Trigger
+from agentcli.core.record import Compaction, Prune, Trigger
 
 if TYPE_CHECKING:
     from agentcli.agent.talk import Talk
@@ -54,13 +54,15 @@ class Room:
         limits = limits_of(talk.model.spec, self.settings)
         # opencode's rule is asked once a prompt; the others whenever an edit might be free or pay.
         if boundary or self.settings.policy != "opencode":
-            for event in self._prune(talk, limits):
+            settings, now = self.settings, datetime.now(UTC)
+            due = due_prune(talk.view(), talk.counts, limits, settings, settings.policy, talk.size(), now)
+            for event in _cleared(talk, *due):
                 yield event
         if talk.size() > limits.usable or self._is_close(talk.size(), limits):
             await talk.count_exactly(interrupt)
-        due = plan(self.settings.policy, talk.view(), limits, talk.counts, self.settings)
+        mark = plan(self.settings.policy, talk.view(), limits, talk.counts, self.settings).trigger
         over = talk.size() > limits.usable
-        wanted = due.trigger is not None and (boundary or due.trigger != "soft") and self._worth_trying(talk, limits)
+        wanted = mark is not None and (boundary or mark != "soft") and self._worth_trying(talk, limits)
         if wanted or (over and self.settings.autocompact):
             async for event in self.compact(talk, interrupt, "auto"):
                 yield event
@@ -121,19 +123,12 @@ class Room:
         body, why = plan_prune(
             talk.view(), talk.counts, limits, settings.prune, pressure=pressure, policy=settings.policy
         )
-        return [Noticed(why)] if body is None else [talk.record(body), Pruned(body.call_ids, body.tokens, why)]
+        return _cleared(talk, body, why) or [Noticed(why)]
 
     def _is_close(self, size: int, limits: Limits) -> bool:
         """Whether an estimate is so close to where something happens that an exact count is worth asking for."""
         margin, mark = self.settings.exact_count_margin, compacts_from(limits, self.settings)
         return limits.near_a_mark(size, margin) or (mark > 0 and abs(size - mark) <= margin * limits.usable)
-
-    def _prune(self, talk: Talk, limits: Limits) -> Iterator[Event]:
-        settings, now = self.settings, datetime.now(UTC)
-        body, why = due_prune(talk.view(), talk.counts, limits, settings, settings.policy, talk.size(), now)
-        if body is not None:
-            yield talk.record(body)
-            yield Pruned(body.call_ids, body.tokens, why)
 
     def _worth_trying(self, talk: Talk, limits: Limits) -> bool:
         """Whether a compaction may do better than the last one that failed: not until the view has grown, or passed a mark."""
@@ -148,6 +143,10 @@ class Room:
             1 - self.settings.min_shrink
         )
         self._futile_size = 0 if shrunk else talk.size()
+
+
+def _cleared(talk: Talk, body: Prune | None, why: str) -> Sequence[Event]:
+    return [] if body is None else [talk.record(body), Pruned(body.call_ids, body.tokens, why)]
 
 
 def _failed_at(journal: Journal) -> int:
