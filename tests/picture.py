@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
 from itertools import groupby
 from pathlib import Path
@@ -24,8 +23,7 @@ def main() -> None:
     """Play the demo up to the second test run, and draw what stands on the screen."""
     with tempfile.TemporaryDirectory() as name:
         program = Program(Path(name))
-        command = [sys.executable, "-m", "agentcli", "demo"]
-        with Terminal(command, columns=COLUMNS, rows=ROWS, env=program.env, cwd=str(program.work)) as terminal:
+        with program.terminal("demo", columns=COLUMNS, rows=ROWS) as terminal:
             terminal.until("1. Yes, once")
             terminal.settle()
             draw(terminal)

@@ -158,8 +158,7 @@ def only_read() -> list[float]:
 
 def start(program: Program) -> Terminal:
     """The program in that repository, with a model that says nothing."""
-    command = [sys.executable, "-m", "agentcli", "--model", "script:echo"]
-    return Terminal(command, env=program.env, cwd=str(program.work))
+    return program.terminal("--model", "script:echo")
 
 
 def spread(spent: Sequence[float]) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.terminal import Terminal
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -75,6 +77,11 @@ class Program:
         }
         command = [sys.executable, "-m", "agentcli", *arguments]
         return subprocess.Popen(command, cwd=self.work, env=self.env, **{**pipes, **more})
+
+    def terminal(self, *arguments: str, **more: Any) -> Terminal:
+        """The program in a terminal of its own; `more` is the terminal's, such as its size."""
+        command = [sys.executable, "-m", "agentcli", *arguments]
+        return Terminal(command, **{"cwd": str(self.work), "env": self.env, **more})
 
     def run(self, *arguments: str, stdin: str | None = None, seconds: float = 60) -> Ran:
         """The program, run to its end."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from typing import Any
 
 import pytest
@@ -70,9 +69,7 @@ def arranged(program: Program) -> list[str]:
 
 
 def terminal(program: Program, *arguments: str, **more: Any) -> Terminal:
-    command = [sys.executable, "-m", "agentcli", *arguments]
-    env = {**program.env, "PAGER": "cat"}
-    return Terminal(command, env=env, cwd=str(program.work), columns=160, rows=50, **more)
+    return program.terminal(*arguments, env={**program.env, "PAGER": "cat"}, columns=160, rows=50, **more)
 
 
 def until_idle(t: Terminal) -> None:

@@ -22,8 +22,7 @@ AGENT = [sys.executable, "-m", "agentcli"]
 
 
 def terminal(program: Program, *arguments: str, **more: Any) -> Terminal:
-    env = {**program.env, **more.pop("env", {})}
-    return Terminal([*AGENT, *arguments], env=env, cwd=str(program.work), **more)
+    return program.terminal(*arguments, env={**program.env, **more.pop("env", {})}, **more)
 
 
 def shell(program: Program, script: str, **more: Any) -> subprocess.CompletedProcess[bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from agentcli.providers.scripted import say
 from tests.e2e.program import ROOT, Program
 from tests.loopback import Loopback
-from tests.terminal import Terminal
 
 REAL = ROOT.parent / "shared" / "data" / "real-session.jsonl"
 
@@ -54,8 +52,7 @@ def test_compress_by_hand_and_a_prompt_after_it(program: Program) -> None:
 
     with Loopback(plan) as server:
         program.more = server.env
-        command = [sys.executable, "-m", "agentcli", "resume", session, "-m", "google/gemini-2.5-pro"]
-        with Terminal(command, columns=100, rows=30, env=program.env, cwd=str(program.work)) as t:
+        with program.terminal("resume", session, "-m", "google/gemini-2.5-pro", columns=100, rows=30) as t:
             t.until("gemini-2.5-pro")
             t.send("/compress keep the names of the modes\r")
             t.until("tokens. Summarised", 40)

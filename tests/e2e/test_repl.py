@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import sys
 import time
 from typing import Any
 
@@ -17,8 +16,7 @@ CLAUDE = "anthropic/claude-sonnet-5"
 
 
 def terminal(program: Program, *arguments: str, columns: int = 100, rows: int = 30) -> Terminal:
-    command = [sys.executable, "-m", "agentcli", *arguments]
-    return Terminal(command, columns=columns, rows=rows, env=program.env, cwd=str(program.work))
+    return program.terminal(*arguments, columns=columns, rows=rows)
 
 
 def leave(t: Terminal) -> str:

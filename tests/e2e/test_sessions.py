@@ -14,7 +14,6 @@ import pytest
 from agentcli.providers.scripted import Reply, call, say
 from tests.e2e.program import Program
 from tests.loopback import Asked, Loopback
-from tests.terminal import Terminal
 
 CLAUDE = "anthropic/claude-sonnet-5"
 
@@ -92,13 +91,7 @@ def test_show_prints_plainly_where_nobody_pages(program: Program) -> None:
 def test_show_goes_through_the_pager_on_a_terminal(program: Program) -> None:
     first = say_once(program, "hello \x1b[31mred")
     program.more = {"PAGER": "cat -A; echo paged"}
-    with Terminal(
-        [sys.executable, "-m", "agentcli", "sessions", "show", first],
-        columns=100,
-        rows=30,
-        env=program.env,
-        cwd=str(program.work),
-    ) as t:
+    with program.terminal("sessions", "show", first, columns=100, rows=30) as t:
         assert t.wait() == 0
         screen = "\n".join(t.history())
     assert "#2 user$" in screen
@@ -175,8 +168,7 @@ def test_a_session_that_is_left_alone_gets_a_better_title_from_the_cheap_model(p
 
     with Loopback(model) as server:
         program.more = server.env
-        command = [sys.executable, "-m", "agentcli", "-m", CLAUDE, "--set", "ui.idle_after=1"]
-        with Terminal(command, columns=100, rows=30, env=program.env, cwd=str(program.work)) as t:
+        with program.terminal("-m", CLAUDE, "--set", "ui.idle_after=1", columns=100, rows=30) as t:
             t.until("claude-sonnet-5")
             t.send("please find out why the login test fails\r")
             t.until("wrong on Mondays")
@@ -215,8 +207,7 @@ def test_a_rewind_of_both_goes_back_and_forth_and_leaves_git_alone(program: Prog
     before = tree(work / ".git")
     with Loopback(model) as server:
         program.more = server.env
-        command = [sys.executable, "-m", "agentcli", "-m", CLAUDE, "--mode", "yolo"]
-        with Terminal(command, columns=100, rows=40, env=program.env, cwd=str(work)) as t:
+        with program.terminal("-m", CLAUDE, "--mode", "yolo", columns=100, rows=40, cwd=str(work)) as t:
             t.until("claude-sonnet-5")
             t.send("write it\r")
             t.until("It is done.")
@@ -251,8 +242,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_rewind_of_both_goes_through_where_no_file_was_changed(program: Program) -> None:
-    command = [sys.executable, "-m", "agentcli", "-m", "script:echo"]
-    with Terminal(command, columns=100, rows=40, env=program.env, cwd=str(program.work)) as t:
+    with program.terminal("-m", "script:echo", columns=100, rows=40) as t:
         t.until("ctx")
         t.send("just talk\r")
         t.until("\njust talk")
@@ -329,8 +319,7 @@ def test_a_person_is_told_of_lost_records_and_ignored_settings_before_anything_i
     program: Program, more: list[str]
 ) -> None:
     session = damaged(program)
-    command = [sys.executable, "-m", "agentcli", "resume", session, "--set", "contxt.soft=0.5", *more]
-    with Terminal(command, columns=100, rows=40, env=program.env, cwd=str(program.work)) as t:
+    with program.terminal("resume", session, "--set", "contxt.soft=0.5", *more, columns=100, rows=40) as t:
         t.until("record 2 is damaged")
         t.until("Unknown setting 'contxt.soft'")
         t.send("/quit\r")

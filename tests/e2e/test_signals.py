@@ -25,11 +25,6 @@ SOON = 2.0
 PATIENCE = SOON * 4
 
 
-def terminal(program: Program, *arguments: str, **more: Any) -> Terminal:
-    command = [sys.executable, "-m", "agentcli", *arguments]
-    return Terminal(command, env=program.env, cwd=str(program.work), **more)
-
-
 def modes(t: Terminal) -> list[Any]:
     """The terminal's attributes as the next program would find them."""
     return termios.tcgetattr(t.master)
@@ -70,7 +65,7 @@ def test_a_signal_at_any_point_ends_the_program_in_good_order(
     program = Program(tmp_path)
     chance = random.Random(seed)
     script = chance.choice(["script:long-reply", "script:steps:40", "script:echo"])
-    with terminal(program, "-m", script, *chance.choice([[], ["go on"]])) as t:
+    with program.terminal("-m", script, *chance.choice([[], ["go on"]])) as t:
         before = modes(t)
         first_byte(t)
         at = time.monotonic() + chance.choice([0.0, chance.uniform(0, 1), chance.uniform(0, 3)])
@@ -91,7 +86,7 @@ def test_a_signal_at_any_point_ends_the_program_in_good_order(
 
 
 def test_a_window_that_is_closed_ends_the_program(program: Program) -> None:
-    with terminal(program, "-m", "script:long-reply", "go on") as t:
+    with program.terminal("-m", "script:long-reply", "go on") as t:
         t.until("ctx")
         t.settle(0.05, 0.5)
         t.hang_up()
@@ -102,7 +97,7 @@ def test_a_window_that_is_closed_ends_the_program(program: Program) -> None:
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 30))])
 def test_resizing_at_any_point_to_any_size_does_no_harm(program: Program, seed: int) -> None:
     chance = random.Random(seed)
-    with terminal(program, "-m", "script:long-reply", "go on") as t:
+    with program.terminal("-m", "script:long-reply", "go on") as t:
         before = modes(t)
         first_byte(t)
         for _ in range(25):
