@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import io
 import os
@@ -17,6 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _write_anything(stream)
     given = sys.argv[1:] if arguments is None else arguments
+    # Registered first, so that it comes last.
+    atexit.register(_end_undisturbed)
     try:
         code = _run(given)
         sys.stdout.flush()
@@ -35,6 +38,14 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"agentcli: the output cannot be written: {error.strerror}.", file=sys.stderr)
         return 1
     return code
+
+
+def _end_undisturbed() -> None:
+    """Nothing is left to be done but to end with the exit code, which a signal would now replace."""
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _run(arguments: list[str]) -> int:

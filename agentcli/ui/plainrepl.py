@@ -38,6 +38,7 @@ PATIENCE = 0.75
 """Seconds that what goes on has to end when a signal ends the program, and once more when it is cancelled."""
 INTERRUPTED, HANGUP = 130, 129
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_ALL = (signal.SIGINT, *_SIGNALS)
 _HELP = (
     "Enter sends a line. Lines typed while it works wait for their turn.",
     "Ctrl-C interrupts what goes on, keeping what came; twice: leave. Ctrl-D leaves.",
@@ -57,8 +58,17 @@ def run(open_: Open, *, prompts: Sequence[str] = ()) -> int:
 
 def _guard() -> None:
     """Have signals end the program at once: for as long as there is no work to be ended first."""
-    for number in _SIGNALS:
+    for number in _ALL:
         signal.signal(number, lambda number, _: os._exit(128 + number))
+
+
+def _take_back(loop: asyncio.AbstractEventLoop) -> None:
+    """Guard again from a loop that is about to close: it would leave each signal that it still has to the system."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ALL)
+    for number in _ALL:
+        loop.remove_signal_handler(number)
+    _guard()
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class PlainTerminal:
@@ -93,14 +103,14 @@ class PlainTerminal:
             loop.add_signal_handler(number, self._end, 128 + number)
         with self._lines.open():
             await self._until_ended(asyncio.create_task(self._talk()))
-        for number in (signal.SIGINT, *_SIGNALS):
+        for number in _ALL:
             # We are leaving already, and soon: nothing is to break into the saving.
             loop.add_signal_handler(number, lambda: None)
         await self._idle.stop()
         if self.desk.journal.folder is not None:
             self.say(f"agentcli resume {self.desk.journal.id}")
         self.desk.close()
-        _guard()
+        _take_back(loop)
         return self._code
 
     async def _talk(self) -> None:

@@ -108,6 +108,20 @@ def begun(t: Terminal, what: str, mark: str) -> None:
             t.settle(0.2, 0.2)
 
 
+def arrived(pid: int, number: int) -> None:
+    """Wait until a signal has reached the process: while one waits to be delivered, another of its kind is lost."""
+    ends = time.monotonic() + 20
+    while time.monotonic() < ends:
+        try:
+            told = Path(f"/proc/{pid}/status").read_text()
+        except OSError:
+            return
+        waiting = [int(line.split()[1], 16) for line in told.splitlines() if line.startswith(("SigPnd:", "ShdPnd:"))]
+        if not any(mask >> (number - 1) & 1 for mask in waiting):
+            return
+        time.sleep(0.01)
+
+
 def is_resumable(program: Program) -> None:
     if not any(program.sessions.glob("*/*/records/*.json")):
         return
@@ -151,6 +165,7 @@ def test_a_signal_ends_it_whatever_goes_on(
         begun(t, what, mark)
         t.signal(number)
         if number == signal.SIGINT:
+            arrived(t.pid, number)
             t.settle(0.2, 0.2)
             with contextlib.suppress(ProcessLookupError):
                 t.signal(number)
@@ -212,3 +227,23 @@ def test_a_window_that_is_closed_ends_the_plain_program_too(program: Program, ma
         assert t.wait(PATIENCE) == 129
     assert err.read_text() == ""
     is_resumable(program)
+
+
+@linux
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize("front", ["full", "plain"])
+def test_a_signal_that_comes_again_and_again_changes_nothing_of_the_end(
+    program: Program, front: str, number: signal.Signals
+) -> None:
+    arguments, _ = doing(program, "nothing", "")
+    env = {**program.env, "TERM": "dumb" if front == "plain" else "xterm-256color"}
+    with Terminal([sys.executable, "-m", "agentcli", *arguments], columns=200, env=env, cwd=str(program.work)) as t:
+        t.until("lists the commands" if front == "plain" else "ctx")
+        ends = time.monotonic() + PATIENCE
+        with contextlib.suppress(ProcessLookupError):
+            while t.code is None and time.monotonic() < ends:
+                t.signal(number)
+                with contextlib.suppress(AssertionError):
+                    t.wait(0.005)
+        assert t.wait() == CODES[number]
+        assert b"Traceback" not in t.raw, t.raw.decode(errors="replace")
