@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -579,60 +578,6 @@ def test_ctrl_z_suspends_and_fg_brings_everything_back(tmp_path: Path) -> None:
         t.send(" goes on")
         t.until("> my draft goes on")
         assert "\n".join(t.history()).count("You said: hello") == 1
-
-
-@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-def test_in_tmux_every_block_reaches_the_scrollback_once(tmp_path: Path) -> None:
-    socket = str(tmp_path / "tmux")
-
-    def tmux(*words: str) -> str:
-        return subprocess.run(
-            ["tmux", "-S", socket, "-f", "/dev/null", *words], check=True, capture_output=True, text=True
-        ).stdout
-
-    command = f"cd {REPOSITORY} && exec {' '.join(PREVIEW)} state={tmp_path}"
-    tmux("new-session", "-d", "-x", "80", "-y", "24", command)
-    try:
-        _until(lambda: "demo/demo · ask" in tmux("capture-pane", "-p"))
-        tmux("send-keys", "long 60 2000", "Enter")
-        _until(lambda: "all done" in tmux("capture-pane", "-p"))
-        time.sleep(0.2)
-        assert tags(tmux("capture-pane", "-p", "-J", "-S", "-").split("\n")) == Counter(f"#{n:04}" for n in range(60))
-    finally:
-        tmux("kill-server")
-
-
-@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-def test_in_tmux_a_resize_loses_no_block(tmp_path: Path) -> None:
-    socket = str(tmp_path / "tmux")
-
-    def tmux(*words: str) -> str:
-        return subprocess.run(
-            ["tmux", "-S", socket, "-f", "/dev/null", *words], check=True, capture_output=True, text=True
-        ).stdout
-
-    command = f"cd {REPOSITORY} && exec {' '.join(PREVIEW)} state={tmp_path}"
-    tmux("new-session", "-d", "-x", "80", "-y", "24", command)
-    try:
-        _until(lambda: "demo/demo · ask" in tmux("capture-pane", "-p"))
-        tmux("send-keys", "long 150 1500", "Enter")
-        for columns, rows in ((60, 24), (120, 40), (50, 15), (80, 24)):
-            time.sleep(0.3)
-            tmux("resize-window", "-x", str(columns), "-y", str(rows))
-        _until(lambda: "all done" in tmux("capture-pane", "-p"))
-        time.sleep(0.2)
-        found = tags(tmux("capture-pane", "-p", "-J", "-S", "-").split("\n"))
-        assert set(found) == {f"#{n:04}" for n in range(150)}
-        assert sum(count - 1 for count in found.values()) <= 4
-    finally:
-        tmux("kill-server")
-
-
-def _until(holds: object, seconds: float = 20.0) -> None:
-    ends = time.monotonic() + seconds
-    while not holds():  # type: ignore[operator]
-        assert time.monotonic() < ends
-        time.sleep(0.05)
 
 
 def test_all_calls_of_a_reply_are_allowed_at_once_after_they_were_shown(tmp_path: Path) -> None:

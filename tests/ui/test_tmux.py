@@ -50,6 +50,29 @@ def until(tmux: Tmux, text: str, seconds: float = 30.0) -> str:
     return shown
 
 
+def tags(shown: str) -> Counter[str]:
+    return Counter(re.findall(r"#\d{4}", shown))
+
+
+def test_every_block_reaches_the_scrollback_once(tmux: Tmux) -> None:
+    tmux("send-keys", "long 60 2000", "Enter")
+    until(tmux, "all done")
+    time.sleep(0.2)
+    assert tags(tmux("capture-pane", "-p", "-J", "-S", "-")) == Counter(f"#{n:04}" for n in range(60))
+
+
+def test_a_resize_loses_no_block(tmux: Tmux) -> None:
+    tmux("send-keys", "long 150 1500", "Enter")
+    for columns, rows in ((60, 24), (120, 40), (50, 15), (80, 24)):
+        time.sleep(0.3)
+        tmux("resize-window", "-x", str(columns), "-y", str(rows))
+    until(tmux, "all done")
+    time.sleep(0.2)
+    found = tags(tmux("capture-pane", "-p", "-J", "-S", "-"))
+    assert set(found) == {f"#{n:04}" for n in range(150)}
+    assert sum(count - 1 for count in found.values()) <= 4
+
+
 def test_every_block_stands_in_the_history_once_however_the_window_changes(tmux: Tmux) -> None:
     tmux("set-option", "-g", "history-limit", "10000")
     tmux("send-keys", "long 60 500", "Enter")
@@ -60,7 +83,7 @@ def test_every_block_stands_in_the_history_once_however_the_window_changes(tmux:
             tmux("resize-window", "-x", str(columns + 3 - step), "-y", str(rows))
         until(tmux, f"#{8 * (n + 1):04}")
     shown = until(tmux, "all done")
-    found = Counter(re.findall(r"#\d{4}", shown))
+    found = tags(shown)
     assert found == Counter(set(re.findall(r"#\d{4}", long_reply(60))))
     assert shown.count("ctx ") == 1
     assert "esc to interrupt" not in shown
