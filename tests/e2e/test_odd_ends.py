@@ -86,6 +86,11 @@ def test_the_smallest_terminal_still_works(program: Program, size: tuple[int, in
         t.bytes_until(b"\x1b[?2004h", 20)
         t.settle(0.5, 10)
         t.send("hello\r")
+        # Nothing that tells of it fits on such a screen.
+        ends = time.monotonic() + 20
+        while len(list(program.sessions.glob("*/*/records/*-message.json"))) < 2:
+            assert time.monotonic() < ends, t.screen()
+            t.settle(0.05, 0.05)
         t.settle(0.5, 10)
         t.send("/help\r")
         t.settle(0.5, 10)
