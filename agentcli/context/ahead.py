@@ -51,9 +51,7 @@ def due_prune(
         # Its rule is asked when a prompt has been answered: one that waits is not passed yet.
         return plan_prune(_answered(shown), counts, limits, settings.prune, policy=policy)
     free = free_because(shown, limits.model, now, limits.cache_lifetime)
-    # Past the hard mark we go down to the soft one: trimming a little at each step would lose the cache each time.
-    need = size - limits.soft if size > limits.hard else 0
-    pressure = Pressure(free=free, need=need)
+    pressure = Pressure(free=free, need=max(0, size - limits.hard))
     return plan_prune(shown, counts, limits, settings.prune, pressure=pressure, policy=policy)
 
 

@@ -106,3 +106,10 @@ def test_a_session_without_a_word_is_planned_for() -> None:
         settings = ContextSettings()
         made = foresee(fold(empty), Counts(), limits_of(MODEL, settings), settings, policy, NOW)
         assert (made.trigger, made.split, made.summarised, made.kept, made.cleared) == (None, None, (), (), ())
+
+
+def test_past_the_hard_mark_as_much_is_cleared_as_leads_to_the_soft_one_and_no_more() -> None:
+    made = ahead(reads(*[15_000] * 32))
+    limits = limits_of(MODEL, ContextSettings())
+    one = (made.tokens_before - made.tokens_after_estimate) / len(made.cleared)
+    assert limits.soft - one <= made.tokens_after_estimate <= limits.soft

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from agentcli.context.ahead import due_prune
 from agentcli.context.assemble import assemble
 from agentcli.context.check import check
 from agentcli.context.compaction import Summary, Task, body, shrinkage, task
@@ -17,14 +18,13 @@ from agentcli.context.lab.needed import missed
 from agentcli.context.lab.probes import Fact, Kept, facts, gone_from, kept
 from agentcli.context.limits import Limits, limits_of
 from agentcli.context.policies import plan, policy_named
-from agentcli.context.prune import Pressure, free_because, plan_prune
 from agentcli.context.settings import ContextSettings, SnapshotSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, after, view
 from agentcli.core.history import History, evolve, in_force
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
-from agentcli.core.record import Body, Compaction, Record, Settings, Todo, Trigger
+from agentcli.core.record import Body, Compaction, Prune, Record, Settings, Todo, Trigger
 
 Summarise = Callable[[Task, Counts, SnapshotSettings], Summary]
 """Writes the summary of a compaction; by default from the ledger, without a model."""
@@ -131,7 +131,7 @@ class _Player:
             case Message("assistant") as message:
                 self.ask(record, message)
             case Message("user") if self.policy == "opencode":
-                self.prune(Pressure())  # after each prompt, as its rule has it
+                self.prune(self.due_prune())  # after each prompt, as its rule has it
                 self.keep(record.body, record.time)
             case Settings(system=system, tools=tools):
                 if system or tools:
@@ -174,20 +174,19 @@ class _Player:
 
     def make_room(self) -> None:
         """As the agent does before each request: prune if that pays, compact at the policy's marks."""
-        size = self.counts.prompt(self.shown)
         if self.policy == "auto":
-            now = datetime.fromtimestamp(self.now, UTC)
-            free = free_because(self.shown, self.model.id, now, self.limits.cache_lifetime)
-            self.prune(Pressure(free=free, need=max(0, size - self.limits.hard)))
+            self.prune(self.due_prune())
         due = plan(self.policy, self.shown, self.limits, self.counts, self.setup.settings)
         boundary = bool(self.records) and isinstance(self.records[-1].body, Message)
         if due.trigger is not None and (boundary or due.trigger != "soft"):
             self.compact("auto")
 
-    def prune(self, pressure: Pressure) -> None:
-        body, _ = plan_prune(
-            self.shown, self.counts, self.limits, self.setup.settings.prune, pressure=pressure, policy=self.policy
-        )
+    def due_prune(self) -> Prune | None:
+        shown, now = self.shown, datetime.fromtimestamp(self.now, UTC)
+        size = self.counts.prompt(shown)
+        return due_prune(shown, self.counts, self.limits, self.setup.settings, self.policy, size, now)[0]
+
+    def prune(self, body: Prune | None) -> None:
         if body is not None:
             self.keep(body, self.records[-1].time)
             self.edited = True
