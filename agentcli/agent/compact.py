@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -21,10 +21,10 @@ from agentcli.context.preview import preview
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.core.errors import ModelError
-from agentcli.core.event import CompactionStarted, Event, Noticed, Recorded, Warned
+from agentcli.core.event import CompactionStarted, Event, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec, ToolSchema
-from agentcli.core.record import Trigger, Undo
+from agentcli.core.record import Trigger
 
 
 async def compact(
@@ -80,15 +80,6 @@ async def compact(
         yield event
 
 
-def uncompress(journal: Journal) -> Iterator[Event]:
-    """Take back the newest compaction: the view is again what it was before it, and what has been said since follows."""
-    newest = journal.history.compaction
-    if newest is None:
-        yield Noticed("Nothing to take back: this session's view has not been compacted.")
-        return
-    yield Recorded(journal.append(Undo(newest.seq, "compaction")))
-
-
 async def _warnings(
     attempt: Attempt, plan: Plan, hooks: Hooks | None, interrupt: asyncio.Event | None
 ) -> AsyncIterator[Event]:
@@ -119,4 +110,4 @@ async def _written(work: Task, brief: Brief, secretary: Secretary) -> tuple[Made
     return replace(made, summary=whole), trouble
 
 
-__all__ = ["compact", "preview", "uncompress"]
+__all__ = ["compact", "preview"]

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from agentcli.core.errors import ConfigError, TrustError
+from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.sessions.shared_file import update
 
@@ -84,16 +84,6 @@ def distrust(folder: Path, file: Path) -> None:
 def trusted_folders(file: Path) -> dict[Path, str]:
     """All trusted folders with the time (ISO 8601, UTC) since when. Raises ConfigError when the file cannot be read."""
     return {Path(name): since for name, since in _read(file).items()}
-
-
-def require_trust(folder: Path, file: Path) -> None:
-    """Raise TrustError unless the folder is trusted or has nothing to load."""
-    found = what_it_would_load(folder)
-    if found and not is_trusted(folder, file):
-        listed = "\n".join(f"  {one}" for one in found)
-        raise TrustError(
-            f"This folder is not trusted and would load:\n{listed}\nLook at it, then start once with --trust."
-        )
 
 
 def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:

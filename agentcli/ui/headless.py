@@ -38,7 +38,6 @@ from agentcli.core.record import Record
 from agentcli.core.sanitise import safe
 
 Format = Literal["text", "json", "stream-json"]
-FORMATS: tuple[Format, ...] = ("text", "json", "stream-json")
 SCHEMA_VERSION = 1
 INTERRUPTED, TERMINATED = 130, 143
 

@@ -16,7 +16,7 @@ from agentcli.core.event import CompactionEnded, Event
 from agentcli.core.journal import Journal
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, Request
-from agentcli.core.record import Compaction, Trigger
+from agentcli.core.record import Compaction, Trigger, Undo
 from agentcli.providers.scripted import Reply, Scripted, say
 from agentcli.sessions.memory import MemorySession
 from tests.context.story import Story
@@ -90,6 +90,13 @@ def compress(
     if shown(journal).messages:
         can_be_sent(journal, main)
     return events
+
+
+def take_back(journal: Journal) -> None:
+    """Undo the newest compaction, as `/uncompress` does."""
+    newest = journal.history.compaction
+    assert newest is not None
+    journal.append(Undo(newest.seq, "compaction"))
 
 
 def ended(events: list[Event]) -> CompactionEnded:

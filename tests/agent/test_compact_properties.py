@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentcli.agent.compact import uncompress
 from agentcli.context.check import check
 from agentcli.context.keep import former_compaction
 from agentcli.context.limits import limits_of
@@ -32,6 +31,7 @@ from tests.agent.compacting import (
     session,
     shown,
     snapshot,
+    take_back,
     text_of,
 )
 from tests.context.transcripts import ACTS, Session, act, sessions
@@ -87,8 +87,7 @@ def test_taking_a_compaction_back_gives_the_view_back(
     events = compress(journal, Answers(reply), main=SMALL, settings=EAGER, policy=policy, trigger=trigger)  # type: ignore[arg-type]
     if ended(events).status == "compressed":
         assert shown(journal) != before
-        for _ in uncompress(journal):
-            pass
+        take_back(journal)
     assert shown(journal) == before
 
 

@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agentcli.agent.desk import OpenDesk
 from agentcli.context.limits import limits_of
 from agentcli.context.settings import CacheSettings, ContextSettings, GeminiSettings, PruneSettings
-from agentcli.core.errors import ContextError, ModelError
+from agentcli.core.errors import ContextError, InputError, ModelError
 from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded, Warned
 from agentcli.core.message import Message
 from agentcli.core.model import Breakpoint, Request, Step
@@ -233,3 +235,10 @@ def test_an_interrupt_does_not_wait_for_an_exact_count(tmp_path: Path) -> None:
         return await asyncio.wait_for(desk.talk.count_exactly(interrupt), 20)
 
     assert not asyncio.run(story())
+
+
+def test_where_nothing_was_compacted_nothing_can_be_taken_back(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path, [say("Done.")])
+    say_to(desk, "go")
+    with pytest.raises(InputError, match="Nothing to take back"):
+        desk.uncompress()

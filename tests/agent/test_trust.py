@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.trust import distrust, is_trusted, require_trust, trust, trusted_folders, what_it_would_load
-from agentcli.core.errors import ConfigError, TrustError
+from agentcli.agent.trust import distrust, is_trusted, trust, trusted_folders, what_it_would_load
+from agentcli.core.errors import ConfigError
 
 
 @pytest.fixture
@@ -114,16 +114,6 @@ def test_what_a_folder_would_load_is_listed_from_the_top_down(project: Path) -> 
         ("environment", "src/.env"),
         ("instructions", "src/AGENTS.md"),
     ]
-
-
-def test_an_untrusted_folder_with_something_to_load_is_an_error_that_lists_it(project: Path, file: Path) -> None:
-    require_trust(project, file)
-    (project / "CLAUDE.md").write_text("")
-    with pytest.raises(TrustError, match=r"CLAUDE\.md") as raised:
-        require_trust(project, file)
-    assert raised.value.exit_code == 55
-    trust(project, file)
-    require_trust(project, file)
 
 
 def test_a_hostile_folder_name_cannot_write_on_the_terminal(tmp_path: Path) -> None:
