@@ -11,6 +11,7 @@ import subprocess
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -288,19 +289,20 @@ def test_a_name_that_nobody_knows_is_told(work: Bench) -> None:
 
 
 BOMB = b"x" * 40_000_000
+_gzip = partial(gzip.compress, mtime=0)  # without the time, so that a case has the same name in every process
 
 
 @pytest.mark.parametrize(
     ("packed", "encoding", "told"),
     [
-        (gzip.compress(BOMB), "gzip", "larger than"),
-        (gzip.compress(gzip.compress(BOMB)), "gzip, gzip", "not asked for"),
+        (_gzip(BOMB), "gzip", "larger than"),
+        (_gzip(_gzip(BOMB)), "gzip, gzip", "not asked for"),
         (zlib.compress(BOMB), "deflate", "larger than"),
         (b"\x8b\x03", "br", "not asked for"),
         (b"(\xb5/\xfd", "zstd", "not asked for"),
-        (gzip.compress(BOMB[:99_999]), "gzip", "x" * 99),
-        (gzip.compress(b"hello" * 999)[:-12], "gzip", "damaged"),
-        (gzip.compress(b"hello") + b"garbage", "gzip", "hello"),
+        (_gzip(BOMB[:99_999]), "gzip", "x" * 99),
+        (_gzip(b"hello" * 999)[:-12], "gzip", "damaged"),
+        (_gzip(b"hello") + b"garbage", "gzip", "hello"),
         (b"", "gzip", ""),
     ],
 )
