@@ -24,7 +24,7 @@ from agentcli.core.event import (
     Waiting,
     Warned,
 )
-from agentcli.core.history import History
+from agentcli.core.history import answered
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Mode
@@ -129,13 +129,9 @@ class Subagents:
 
     def _working(self) -> Sequence[Journal]:
         """The journals of subagents whose results do not stand in the session yet, and with them what they spent."""
-        answered = _answered(self._desk.history)
-        self._sent = {call_id: journal for call_id, journal in self._sent.items() if call_id not in answered}
+        done = answered(self._desk.history.entries)
+        self._sent = {call_id: journal for call_id, journal in self._sent.items() if call_id not in done}
         return [*self._sent.values()]
-
-
-def _answered(history: History) -> frozenset[str]:
-    return frozenset(entry.body.call_id for entry in history.entries if isinstance(entry.body, ToolResult))
 
 
 def _told(event: Event, call_id: str) -> Iterator[Event]:

@@ -213,10 +213,15 @@ def _start(before: list[Record], newest: Record) -> History:
     )
 
 
+def answered(entries: Iterable[Record]) -> frozenset[str]:
+    """The ids of the calls whose results are among the records."""
+    return frozenset(entry.body.call_id for entry in entries if isinstance(entry.body, ToolResult))
+
+
 def _compacted(history: History, record: Record, body: Compaction) -> History:
     stays = set(body.kept)
     entries = tuple(entry for entry in history.entries if entry.seq >= body.kept_from or entry.seq in stays)
-    alive = {entry.body.call_id for entry in entries if isinstance(entry.body, ToolResult)}
+    alive = answered(entries)
     cleared = {**history.cleared, **dict.fromkeys(body.cleared, record.seq)}
     compacted = replace(
         history,

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import sys
 import time
-import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.program import Program
+from tests.processes import fresh_mark, living
 from tests.terminal import Terminal
 
 SOON = 2.0
@@ -26,19 +25,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 @pytest.fixture
 def mark() -> str:
-    """An argument to recognise processes by: `sleep` takes it as a very long time."""
-    return f"9{uuid.uuid4().int % 10**12:012}"
-
-
-def living(mark: str) -> list[str]:
-    """Command lines of living processes that carry a mark."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            if any(mark in os.fsdecode(word) for word in words):
-                found.append(os.fsdecode(b" ".join(words)))
-    return found
+    return fresh_mark()
 
 
 def gone(mark: str, seconds: float = PATIENCE) -> bool:

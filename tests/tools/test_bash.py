@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from agentcli.core.tool import Outcome, ToolLimits
 from agentcli.tools import _process
 from agentcli.tools.bash import environment
 from agentcli.tools.table import run, tools
+from tests.processes import fresh_mark, living
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -26,23 +26,9 @@ BASH = tools({"bash"})[0]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 
-def living(mark: str) -> list[str]:
-    """Command lines of living processes that carry a mark."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if mark in line and int(pid) != os.getpid():
-            found.append(line)
-    return found
-
-
 @pytest.fixture
 def mark() -> str:
-    """An argument to recognise processes by: `sleep` takes it as a very long time."""
-    return f"9{uuid.uuid4().int % 10**12:012}"
+    return fresh_mark()
 
 
 def test_output_and_errors_come_in_order_with_the_exit_code(call: Call) -> None:

@@ -7,33 +7,20 @@ import os
 import signal
 import sys
 import time
-import uuid
 from pathlib import Path
 
 import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.ui.shell import Ran, run
+from tests.processes import fresh_mark, living
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 
 @pytest.fixture
 def mark() -> str:
-    """An argument to recognise processes by: `sleep` takes it as a very long time."""
-    return f"9{uuid.uuid4().int % 10**12:012}"
-
-
-def living(mark: str) -> list[int]:
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if mark.encode() in words:
-            found.append(int(pid))
-    return found
+    return fresh_mark()
 
 
 def shown(command: str, folder: Path, stop_at: str = "\0") -> tuple[Ran, str]:
@@ -76,7 +63,7 @@ def test_what_a_command_leaves_running_on_its_own_goes_on(tmp_path: Path, mark: 
     ran, _ = shown(f"setsid sleep {mark} >/dev/null 2>&1 & echo started", tmp_path)
     assert (ran.output, ran.code) == ("started\n", 0)
     [left] = living(mark)
-    os.kill(left, signal.SIGKILL)
+    os.kill(int(left.split()[0]), signal.SIGKILL)
     ends = time.monotonic() + 10
     while living(mark) and time.monotonic() < ends:
         time.sleep(0.01)
