@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from agentcli.core.fields import items, number, table, text, whole
 from agentcli.core.message import (
@@ -46,6 +46,7 @@ from agentcli.core.record import (
     Words,
 )
 
+_STATUSES = frozenset(get_args(Status))
 TodoStatus = Literal["pending", "in_progress", "completed"]
 UndoTarget = Literal["compaction", "prune", "rewind", "undo"]
 
@@ -147,7 +148,7 @@ def _result(raw: Mapping[str, Any]) -> ToolResult:
     return ToolResult(
         call_id=text(raw, "call_id", None),
         name=text(raw, "name", None),
-        status=cast(Status, text(raw, "status", None)),
+        status=_status(text(raw, "status", None)),
         output=text(raw, "output", None),
         truncated=bool(raw.get("truncated")),
         output_file=text(raw, "output_file"),
@@ -157,6 +158,11 @@ def _result(raw: Mapping[str, Any]) -> ToolResult:
         metadata=table(raw, "metadata"),
         images=tuple(part for part in map(part_from_json, items(raw, "images", dict)) if isinstance(part, Image)),
     )
+
+
+def _status(given: str) -> Status:
+    """How a call ended; whatever this program does not know did not end well."""
+    return cast(Status, given) if given in _STATUSES else "error"
 
 
 def _compaction(raw: Mapping[str, Any]) -> Compaction:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentcli.core.errors import InputError, StoreError
-from agentcli.core.message import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
-from agentcli.core.record import Body, Compaction, Failure, Prune, Undo
+from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.record import (
+    KINDS,
+    Body,
+    Checkpoint,
+    Compaction,
+    Failure,
+    Pin,
+    Prune,
+    Retry,
+    Settings,
+    Title,
+    Todo,
+    TodoItem,
+    Undo,
+    Unknown,
+    Unpin,
+    Words,
+)
 from agentcli.sessions.changes import Changes
 from agentcli.sessions.disk import Disk
 from agentcli.sessions.exporting import ExportFormat, collect, export
@@ -348,6 +367,90 @@ def test_no_text_at_all_breaks_out(text: str):
     page = told("html", *everywhere(text), redacted=False)
     assert_harmless(page)
     page.encode("utf-8")
+
+
+HOSTILE = "\"'><meta http-equiv=refresh content=0><zq onzq=1><!--"
+"""What would begin a tag, an attribute or a comment wherever it stood unescaped."""
+
+
+def hostile_copies(value: Any) -> Iterator[Any]:
+    """The value once for each string in it, with that one hostile."""
+    match value:
+        case str():
+            yield HOSTILE
+        case Mapping():
+            for name, inner in value.items():
+                yield {**{key: each for key, each in value.items() if key != name}, HOSTILE: inner}
+                yield from ({**value, name: copy} for copy in hostile_copies(inner))
+        case tuple() | list():
+            for place, inner in enumerate(value):
+                yield from ((*value[:place], copy, *value[place + 1 :]) for copy in hostile_copies(inner))
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            for each in fields(value):
+                yield from (replace(value, **{each.name: copy}) for copy in hostile_copies(getattr(value, each.name)))
+        case _:
+            pass
+
+
+def every_kind() -> list[Body]:
+    """A record of every kind, with something in every field that an export may show."""
+    spoken = (Text("said", False, "reminder", {"a": "b"}), Text("note", True, "reminder"))
+    call = ToolCall("c", "edit", {"file_path": "a.py", "content": "x = 1", "edits": [{"old_string": "a"}]}, {"m": "n"})
+    image = Image("image/png", PNG, "a.png")
+    words = (Words(1, 1, "typed"),)
+    todo = (TodoItem("step", "pending", "doing it"),)
+    return [
+        Message("user", (*spoken, image, File("text/plain", "a.txt", "text")), 1),
+        Message("assistant", (Thinking("hm", "sig"), *spoken, call), 1, "p", "m", stop="end_turn", error="broke"),
+        ToolResult("c", "edit", "success", "out", True, "c.txt", "t", metadata={"diff": "-a\n+b"}, images=(image,)),
+        Compaction("auto", "compressed", "auto", (1, 1), 2, "what was", {"l": "m"}, words, words, model="m", note="n"),
+        Prune(("c",), 1, "old"),
+        Undo(9, "prune"),
+        Pin(1),
+        Unpin(1),
+        Retry(1, 1.0, "busy"),
+        Title("title", "name", "m"),
+        Todo(todo),
+        Checkpoint({"before": {"a": None}}),
+        Settings("m", "ask", "auto", ("system",), ({"name": "t"},), "why"),
+        Failure("broke", "model"),
+        Unknown("newer", {"kind": "newer", "text": "t"}),
+    ]
+
+
+def test_no_string_of_any_kind_of_record_reaches_a_page_unescaped() -> None:
+    bodies = every_kind()
+    assert {type(body) for body in bodies} == {*KINDS, Unknown}
+    plain = collect(journal(*bodies))
+    tags = {tag for tag, _ in Page(export(plain, "html")).tags} | {"a", "strong", "em", "p", "code", "span"}
+    hostile = [replace(plain, info=info) for info in hostile_copies(replace(plain.info, title="t", directory="d"))]
+    for place, (record, data) in enumerate(plain.records):
+        for copy in hostile_copies(record):
+            hostile.append(replace(plain, records=(*plain.records[:place], (copy, data), *plain.records[place + 1 :])))
+    for source in hostile:
+        page = export(source, "html", redacted=False)
+        parsed = Page(page)
+        assert {tag for tag, _ in parsed.tags} <= tags
+        assert not [tag for tag, given in parsed.tags if any("zq" in name for name in given)]
+        assert [given.get("http-equiv") for tag, given in parsed.tags if tag == "meta"].count("refresh") == 0
+        assert "<!--" not in page
+
+
+def test_a_status_that_no_tool_ends_with_is_read_as_an_error(store: Store, tmp_path: Path) -> None:
+    session = store.create(tmp_path)
+    session.append(user("go"))
+    session.append(agent(ToolCall("c", "bash", {"command": "ls"})))
+    session.append(ToolResult("c", "bash", "success", "ok"))
+    session.close()
+    file = tmp_path / "s.json"
+    exported = json.loads(export(collect(session), "json", redacted=False))
+    exported["records"][-1]["status"] = f"success{HOSTILE}<script>"
+    file.write_text(json.dumps(exported))
+    info = plant(store.root, read(file), tmp_path)
+    page = export(collect(store.open(info.project_id, info.id, read_only=True)), "html")
+    assert "refresh" not in page
+    assert "zq" not in page
+    assert '<span class="error">error</span>' in page
 
 
 class Full(Disk):

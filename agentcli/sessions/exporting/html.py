@@ -64,7 +64,7 @@ def _scene(scene: Scene, limit: int) -> Iterator[str]:
     match scene:
         case Words(seq, time, speaker, text):
             said = rendered(_plain(text), limit) if speaker == "assistant" else _text(text)
-            who = f'<a class="who" href="#r{seq}">{_SPEAKERS.get(speaker, speaker)} · {_text(time[11:16])}</a>'
+            who = f'<a class="who" href="#r{seq}">{_text(_SPEAKERS.get(speaker, speaker))} · {_text(time[11:16])}</a>'
             yield f'<section class="{_text(speaker)}" id="r{seq}">{who}<div class="words">{said}</div></section>'
         case Aside(_, label, text):
             yield f"<details><summary>{_text(label)}</summary>{_pre(text)}</details>"
@@ -79,8 +79,8 @@ def _scene(scene: Scene, limit: int) -> Iterator[str]:
 
 
 def _done(scene: Done, limit: int) -> str:
-    status = scene.status
-    head = f'<b>{_text(scene.call.name)}</b> <code>{_text(scene.subject)}</code> <span class="{status}">{status}</span>'
+    name, subject, status = map(_text, (scene.call.name, scene.subject, scene.status))
+    head = f'<b>{name}</b> <code>{subject}</code> <span class="{status}">{status}</span>'
     blocks = [_given(scene, name, value, limit) for name, value in scene.call.input.items()]
     if scene.result is not None:
         diff = scene.result.metadata.get("diff")
