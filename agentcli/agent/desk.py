@@ -33,6 +33,7 @@ from agentcli.core.message import File, Message, Part, Text, ToolResult
 from agentcli.core.model import Model, ToolSchema
 from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Outcome, Tool
+from agentcli.sessions.info import name_of
 
 
 class OpenDesk(Account):
@@ -193,8 +194,8 @@ class OpenDesk(Account):
         return [self._hands.record(Settings(model, mode, policy))]
 
     def rename(self, name: str) -> Sequence[Event]:
-        """Give the session a name that `resume` takes."""
-        return [self._hands.record(Title(name=name))]
+        """Give the session a name that `resume` takes. Raises InputError for one that cannot be shown as it is."""
+        return [self._hands.record(Title(name=name_of(name)))]
 
     async def improve_title(self) -> Sequence[Event]:
         """Once a session has something to be named after, have the cheap model think of a title; for when nothing else goes on.

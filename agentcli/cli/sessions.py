@@ -19,7 +19,7 @@ from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
 from agentcli.ground import Ground
 from agentcli.options import Options
-from agentcli.sessions.info import info_to_json
+from agentcli.sessions.info import info_to_json, name_of
 from agentcli.sessions.session import Session
 
 app = typer.Typer(help="The session store.", no_args_is_help=True, rich_markup_mode=None)
@@ -163,6 +163,7 @@ def import_file(file: Path, name: str = "", cwd: Cwd = "") -> None:
     ground = Ground(Options(cwd=cwd))
     if not file.is_file():
         raise InputError(f"{file} is not a file.")
+    name = name and name_of(name)
     imported = read(file)
     info = plant(ground.store.root, imported, ground.cwd)
     if name:

@@ -33,6 +33,11 @@ def safe_line(text: str) -> str:
     return safe(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def harmful(text: str) -> str:
+    """The characters of a text that `safe_line` would spell out, each once and spelled out; empty where there is none."""
+    return ", ".join(dict.fromkeys(safe_line(letter) for letter in text if safe_line(letter) != letter))
+
+
 def invisible(letter: str) -> bool:
     """Whether a reader would not see this character, or would see others in another order because of it."""
     if " " <= letter <= "~":

@@ -9,14 +9,26 @@ from typing import Any, Literal
 
 from agentcli.core.codec import usage_from_json, usage_to_json
 from agentcli.core.delegated import changed_files, spent
+from agentcli.core.errors import InputError
 from agentcli.core.fields import items, number, table, text, whole
 from agentcli.core.message import File, Message, ToolResult, Usage
 from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, Record, Settings, Title
+from agentcli.core.sanitise import harmful
 
 TITLE_LENGTH = 60
 """Characters of the first prompt that make a title."""
 FILES_REMEMBERED = 1_000
 """Paths of changed files that are remembered so that each is counted once; beyond that the count stands still."""
+
+
+def name_of(given: str) -> str:
+    """A session's name as it is kept. Raises InputError for one without a letter, or with characters that a terminal obeys."""
+    name = given.strip()
+    if not name:
+        raise InputError("A session's name needs at least one letter.")
+    if found := harmful(name):
+        raise InputError(f"A session's name cannot hold control or invisible characters ({found}). Leave them out.")
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from agentcli.core.errors import InputError, StoreError
 from agentcli.core.record import Body, Settings, Title
 from agentcli.sessions.disk import DISK, Disk, reason, write_file
 from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.info import Info, Parent, Times
+from agentcli.sessions.info import Info, Parent, Times, name_of
 from agentcli.sessions.lock import is_locked
 from agentcli.sessions.opening import encode_origin, open_session, read_info, retrace
 from agentcli.sessions.partial import INTERVAL
@@ -212,13 +212,12 @@ class Store:
     def rename(self, info: Info, name: str) -> Info:
         """Call a session that is not open here by a name of the user's.
 
-        Raises SessionBusy when it is open elsewhere, StoreError when the disk refuses.
+        Raises InputError for a name that `name_of` refuses, SessionBusy when it is open elsewhere, StoreError when the disk refuses.
         """
-        if not name.strip():
-            raise InputError("A session's name needs at least one letter.")
+        name = name_of(name)
         session = self.open(info.project_id, info.id)
         try:
-            session.append(Title(name=name.strip()))
+            session.append(Title(name=name))
             if session.unsaved:
                 why = session.trouble().partition(". ")[0]
                 raise StoreError(f"Session {info.id} keeps its name. {why}.")

@@ -134,7 +134,7 @@ class Asking:
             self._editor.repaint()
 
     async def _question(self, question: Question, place: str) -> str | None:
-        offered = [Choice(safe(choice.label), safe(choice.description)) for choice in question.choices]
+        offered = [Choice(choice.label, choice.description) for choice in question.choices]
         title = safe(f"{question.header}: {question.question}" if question.header else question.question) + place
         if not offered:
             return await self._free(title)

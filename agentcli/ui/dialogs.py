@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from agentcli.core.sanitise import safe_line
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of a dialog that can be chosen; any of the characters in `keys` chooses it at once."""
+    """One line of a dialog that can be chosen; any of the characters in `keys` chooses it at once.
+
+    Its texts are made safe to show, whoever wrote them: names of sessions, models and rules come from outside.
+    """
 
     label: str
     detail: str = ""
     keys: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", safe_line(self.label))
+        object.__setattr__(self, "detail", safe_line(self.detail))
 
 
 @dataclass(frozen=True, slots=True)

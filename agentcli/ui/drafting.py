@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentcli.core.errors import AgentError
-from agentcli.core.sanitise import safe
 from agentcli.ui import clipboard
 from agentcli.ui.console import Console
 from agentcli.ui.dialogs import Choice
@@ -47,7 +46,7 @@ class Drafting:
     async def search(self) -> None:
         """Choose from the earlier prompts of all sessions and projects, newest first."""
         seen = self.memory.newest_first
-        choices = [Choice(safe(one.text[:SEARCHED]).replace("\n", " ⏎ "), safe(one.folder)) for one in seen]
+        choices = [Choice(one.text[:SEARCHED].replace("\n", " ⏎ "), one.folder) for one in seen]
         chosen = await self._console.pick("Earlier prompts", choices)
         if chosen is not None:
             self._console.draft(seen[chosen].text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agentcli.core.sanitise import safe
+from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.cells import clip, expand, width, wrap
 from agentcli.ui.entry import dialog_lines, input_lines
 from agentcli.ui.look import Look, Markdown, duration
@@ -30,10 +30,18 @@ ONE_LINE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One completion: what is inserted, and what it says."""
+    """One completion: what is inserted, as it is, and what it says. Shown are `name` and `detail`, both safe."""
 
     label: str
     detail: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "detail", safe_line(self.detail))
+
+    @property
+    def name(self) -> str:
+        """The label for a terminal."""
+        return safe_line(self.label)
 
 
 @dataclass(frozen=True, slots=True)

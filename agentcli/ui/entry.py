@@ -31,9 +31,9 @@ def input_lines(edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[
 def _menu(edit: Edit, size: Size, theme: Theme) -> list[str]:
     room = min(MENU_ROWS, max(size.rows - 6, 1))
     first = max(0, min(edit.chosen - room // 2, len(edit.menu) - room))
-    wide = min(max((width(item.label) for item in edit.menu), default=0), size.columns // 2)
+    wide = min(max((width(item.name) for item in edit.menu), default=0), size.columns // 2)
     rows = [
-        _option(item.label, item.detail, first + n == edit.chosen, wide, size.columns - 1, theme)
+        _option(item.name, item.detail, first + n == edit.chosen, wide, size.columns - 1, theme)
         for n, item in enumerate(edit.menu[first : first + room])
     ]
     below = len(edit.menu) - first - room

@@ -68,6 +68,16 @@ def arranged(program: Program) -> list[str]:
     return ["-m", f"script:{program.base / 'script.json'}"]
 
 
+def name_by_hand(program: Program) -> None:
+    """The only session gets a name that `rename` refuses, as if somebody had edited its file."""
+    name = "".join(ARGUABLE[::20])
+    [session] = [folder.parent for folder in program.sessions.glob("*/*/records")]
+    refused = program.run("sessions", "rename", session.name, name)
+    assert (refused.code, refused.err.count("control or invisible")) == (42, 1)
+    info = json.loads((session / "session.json").read_text())
+    (session / "session.json").write_text(json.dumps(info | {"name": name}))
+
+
 def terminal(program: Program, *arguments: str, **more: Any) -> Terminal:
     return program.terminal(*arguments, env={**program.env, "PAGER": "cat"}, columns=160, rows=50, **more)
 
@@ -117,8 +127,16 @@ def test_nothing_hostile_reaches_the_terminal_by_any_display(program: Program) -
     said = json.dumps(program.records())
     assert "]52;c;cm0=" in said
     [session] = [folder.parent.name for folder in program.sessions.glob("*/*/records")]
-    name = "".join(text for text in ARGUABLE[::20])
-    assert program.run("sessions", "rename", session, name).code == 0
+    name_by_hand(program)
+    with terminal(program, "resume") as t:
+        t.until("Go on with which session?")
+        t.settle(0.4, 5)
+        assert "Zq" in "\n".join(t.screen())
+        t.send("\x1b")
+        t.settle(0.4, 5)
+        t.send("\x04")
+        assert t.wait(20) == 0
+        is_clean(t.raw)
     with terminal(program, "resume", session) as t:
         t.until("ctx")
         t.settle(1, 20)
@@ -142,7 +160,7 @@ def test_nothing_hostile_reaches_a_terminal_without_a_person(program: Program, a
         ran = program.run("-p", "\n".join(ARGUABLE), *asked, "--mode", "yolo")
         assert ran.code == 0, ran.err
         [session] = [folder.parent.name for folder in program.sessions.glob("*/*/records")]
-        assert program.run("sessions", "rename", session, "".join(ARGUABLE[::20])).code == 0
+        name_by_hand(program)
         arguments = [session if word == "--last" else word for word in arguments]
         arguments += [session] if arguments[-1] in ("export", "show") else []
     elif arguments == ["-p", "go"]:

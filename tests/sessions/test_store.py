@@ -174,3 +174,18 @@ def test_the_trash_is_emptied_by_age(store: Store, tmp_path: Path) -> None:
 def test_a_project_id_cannot_lead_out_of_the_store(store: Store) -> None:
     with pytest.raises(InputError):
         store.open("../..", "etc")
+
+
+@pytest.mark.parametrize("name", ["na\x1b]0;T\x07", "a\u202eb", "two\nlines", "a\u200bb", "\x9b31m", "tag\U000e0041"])
+def test_a_name_that_would_steer_a_terminal_is_refused_with_what_is_in_it(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    info = started(store, tmp_path)
+    with pytest.raises(InputError, match="cannot hold control or invisible characters"):
+        store.rename(info, name)
+    assert store.find(info.id).name == ""
+
+
+@pytest.mark.parametrize("name", ["my own", "fix \U0001f469\u200d\U0001f4bb", "naïve 漢字", "مرحبا"])
+def test_a_name_may_be_in_any_script(store: Store, tmp_path: Path, name: str) -> None:
+    assert store.rename(started(store, tmp_path), f" {name} ").name == name

@@ -58,3 +58,9 @@ def test_nothing_is_picked_when_nothing_matches() -> None:
 def test_a_raised_digit_chooses_nothing() -> None:
     dialog = Dialog("Which?", choices=(Choice("a"), Choice("b")))
     assert press(dialog, "²") == dialog
+
+
+def test_what_a_choice_says_is_safe_to_show_whoever_wrote_it() -> None:
+    choice = Choice("na\x1b]0;TITLE\x07\nme", "\u202egnihton")
+    assert choice.label == "na\\x1b]0;TITLE\\x07\\nme"
+    assert choice.detail == "\\u202egnihton"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.desk import OpenDesk
-from agentcli.core.errors import AgentError, UsageError
+from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.record import Compaction
 from agentcli.providers.scripted import say
 from agentcli.ui import commands, spoken
@@ -108,6 +108,13 @@ def test_a_name_that_another_session_has_is_refused() -> None:
     stage.host.sessions = lambda: [taken]
     with pytest.raises(UsageError, match="Another session is called mine"):
         asyncio.run(commands.run(stage, "/rename mine"))
+
+
+def test_a_name_that_would_steer_a_terminal_is_refused(tmp_path: Path) -> None:
+    stage = talked(tmp_path, "hello")
+    for line in ("/rename a\x1b[2Jb", "/rename a\u202eb"):
+        with pytest.raises(InputError, match="cannot hold control or invisible characters"):
+            asyncio.run(commands.run(stage, line))
 
 
 def test_an_export_into_a_folder_is_named_after_the_session(tmp_path: Path) -> None:
