@@ -24,14 +24,14 @@ from agentcli.agent.subagents import Subagents
 from agentcli.agent.talk import Manner, Talk
 from agentcli.context.limits import limits_of
 from agentcli.context.oversize import is_oversize, reference, size_of
-from agentcli.context.settings import POLICIES, PolicyName
+from agentcli.context.settings import PolicyName
 from agentcli.context.tokens import Counts
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import File, Message, Part, Text, ToolResult
 from agentcli.core.model import Model, ToolSchema
-from agentcli.core.record import MODES, Body, Mode, Pin, Settings, Title, Undo, Unpin
+from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Outcome, Tool
 from agentcli.sessions.info import name_of
 
@@ -128,7 +128,9 @@ class OpenDesk(Account):
     def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
         """Pin the message with this seq, by default the newest prompt. Raises InputError for one that does not exist."""
         if seq is None:
-            prompts = [entry.seq for entry in self.history.entries if _is_prompt(entry.body)]
+            prompts = [
+                entry.seq for entry in self.history.entries if isinstance(entry.body, Message) and entry.body.is_prompt
+            ]
             seq = prompts[-1] if prompts else 0
         record = self.journal.record(seq)
         if record is None or not isinstance(record.body, Message | ToolResult):
@@ -138,7 +140,7 @@ class OpenDesk(Account):
     def rewind(self, seq: int) -> Sequence[Event]:
         """Back to just before the prompt with this seq. The conversation only; files stay as they are."""
         record = self.journal.record(seq)
-        if record is None or not _is_prompt(record.body):
+        if record is None or not isinstance(record.body, Message) or not record.body.is_prompt:
             raise InputError(f"There is no prompt {seq} to rewind to.")
         return [self._hands.record(Undo(seq - 1, "rewind"))]
 
@@ -177,21 +179,16 @@ class OpenDesk(Account):
     async def _delegate(self, call_id: str, description: str, words: str, kind: str) -> Outcome:
         return await self._subagents.delegate(call_id, description, words, kind)
 
-    def switch(self, *, model: str = "", mode: str = "", policy: str = "") -> Sequence[Event]:
+    def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
         if mode and mode not in MODES:
             raise InputError(f"There is no mode {mode!r}. There are: {', '.join(MODES)}.")
-        if policy and policy not in POLICIES:
-            raise InputError(f"There is no policy {policy!r}. There are: {', '.join(POLICIES)}.")
         if model:
             self.talk.model = self._outfit.connect(model)
             model = self.model.name
         if mode:
             self._hands.gate.mode = mode
-        if policy:
-            self.talk.room.settings = replace(self.talk.room.settings, policy=policy)
-            self._counts.use(self._outfit.estimator(policy))
-        return [self._hands.record(Settings(model, mode, policy))]
+        return [self._hands.record(Settings(model, mode))]
 
     def rename(self, name: str) -> Sequence[Event]:
         """Give the session a name that `resume` takes. Raises InputError for one that cannot be shown as it is."""
@@ -306,11 +303,3 @@ class OpenDesk(Account):
 
 def _reminder(words: str) -> Text:
     return Text(words, synthetic=True, source="reminder")
-
-
-def _is_prompt(body: Body) -> bool:
-    return (
-        isinstance(body, Message)
-        and body.role == "user"
-        and any(not (isinstance(part, Text) and part.synthetic) for part in body.parts)
-    )

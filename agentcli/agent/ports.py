@@ -147,7 +147,7 @@ class Desk(Protocol):
         """Back to just before the prompt with this seq (the conversation only)."""
         ...
 
-    def switch(self, *, model: str = "", mode: str = "", policy: str = "") -> Sequence[Event]:
+    def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, with the near ones."""
         ...
 

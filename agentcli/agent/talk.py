@@ -25,7 +25,6 @@ from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
-from agentcli.core.history import answered
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, Usage
 from agentcli.core.model import Model, ModelSpec, Request, ToolSchema
@@ -268,12 +267,8 @@ class Talk:
 
     def answer_open_calls(self, why: str = NOT_RUN) -> Iterator[Event]:
         """Every call has one result: those that will not run get theirs here."""
-        entries = self.journal.history.entries
-        done = answered(entries)
-        last = next((entry.body for entry in reversed(entries) if isinstance(entry.body, Message)), None)
-        for call in last.calls if last else ():
-            if call.call_id not in done:
-                yield self.record(refusal(call, why, "interrupted"))
+        for call in self.journal.history.open_calls:
+            yield self.record(refusal(call, why, "interrupted"))
 
     def news(self) -> Iterator[Event]:
         """What the user should know of the saving itself."""

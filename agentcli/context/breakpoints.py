@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from agentcli.core.message import Part, Text, Thinking, ToolResult
-from agentcli.core.model import Breakpoint, ModelSpec, Turn
+from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Turn
 
-MOST = 4
-"""Breakpoints that a provider accepts in one request."""
 MILESTONE = 2_000
 """Tokens from which a tool result is large enough to end a cached prefix."""
 
@@ -48,7 +46,7 @@ def breakpoints(
         known = best.get(candidate.place)
         if candidate.tokens >= model.cache_minimum and (known is None or known.value < candidate.value):
             best[candidate.place] = candidate
-    chosen = sorted(best.values(), key=lambda candidate: -candidate.value)[:MOST]
+    chosen = sorted(best.values(), key=lambda candidate: -candidate.value)[:MOST_BREAKPOINTS]
     return tuple(sorted((each.place for each in chosen), key=lambda place: (place.turn, place.part)))
 
 

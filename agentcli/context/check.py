@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agentcli.context.breakpoints import MOST
 from agentcli.context.inject import escape
 from agentcli.context.repair import can_be_sent, repair
 from agentcli.context.view import Block, View
 from agentcli.core.message import Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import Request, Turn
+from agentcli.core.model import MOST_BREAKPOINTS, Request, Turn
 from agentcli.core.record import Compaction, Words
 
 Invariant = Literal["pairing", "roles", "thinking", "kept", "snapshot", "breakpoints", "size"]
@@ -170,8 +169,8 @@ def _holds(view: View, text: str) -> bool:
 
 
 def _breakpoints(request: Request) -> Iterator[Violation]:
-    if len(request.breakpoints) > MOST:
-        yield Violation("breakpoints", f"{len(request.breakpoints)} of at most {MOST}")
+    if len(request.breakpoints) > MOST_BREAKPOINTS:
+        yield Violation("breakpoints", f"{len(request.breakpoints)} of at most {MOST_BREAKPOINTS}")
     for place in request.breakpoints:
         inside = place.turn == -1 or (
             0 <= place.turn < len(request.turns) and -1 <= place.part < len(request.turns[place.turn].parts)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, assert_never
 
 from agentcli.core import delegated
-from agentcli.core.message import Message, ToolResult, Usage
+from agentcli.core.message import Message, ToolCall, ToolResult, Usage
 from agentcli.core.record import (
     Body,
     Carry,
@@ -64,6 +64,17 @@ class History:
     cost: float | None = None
     last_seq: int = 0
     undone: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of the newest message that have no result yet, in order."""
+        answers: set[str] = set()  # only what came after it: a server may give the ids of former calls anew
+        for entry in reversed(self.entries):
+            if isinstance(entry.body, ToolResult):
+                answers.add(entry.body.call_id)
+            elif isinstance(entry.body, Message):
+                return tuple(call for call in entry.body.calls if call.call_id not in answers)
+        return ()
 
     @property
     def carry(self) -> Carry:

@@ -20,9 +20,7 @@ Stop = Literal[
     "interrupted",
     "error",
 ]
-Source = Literal[
-    "", "reminder", "ide_selection", "ide_opened_file", "prompt_hook", "tool_hook", "file", "shell", "compactor"
-]
+Source = Literal["", "reminder", "file", "shell", "compactor"]
 """Where a synthetic text came from; the empty source is the speaker's own words."""
 
 Meta = Mapping[str, Any]
@@ -162,6 +160,11 @@ class Message:
     def text(self) -> str:
         """The speaker's own words, without injections, thoughts or calls."""
         return "".join(part.text for part in self.parts if isinstance(part, Text) and not part.synthetic)
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether the user says or shows something here: not only what agentcli wrote on someone's behalf."""
+        return self.role == "user" and any(not (isinstance(part, Text) and part.synthetic) for part in self.parts)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

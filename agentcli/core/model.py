@@ -66,11 +66,6 @@ class ModelSpec:
         """`provider/id`, as a user would write it."""
         return f"{self.provider}/{self.id}"
 
-    @property
-    def usable(self) -> int:
-        """Tokens that a prompt may fill: the window less what the reply may need, at most 32,000."""
-        return self.window - min(self.max_output, 32_000)
-
     def cost(self, usage: Usage) -> float | None:
         """USD, or None where the prices are unknown."""
         return None if self.prices is None else self.prices.cost(usage)
@@ -106,6 +101,10 @@ class Turn:
     parts: tuple[Part | ToolResult, ...]
     provider: str = ""
     model: str = ""
+
+
+MOST_BREAKPOINTS = 4
+"""Breakpoints that a provider accepts in one request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import Breakpoint, ModelSpec, Request, ToolSchema, Turn
+from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Request, ToolSchema, Turn
 from agentcli.providers.calls import wire_name
 from agentcli.providers.ids import wire_id
 from agentcli.providers.settings import ProviderSettings
@@ -15,7 +15,6 @@ from agentcli.providers.texts import attachment, sendable, sendable_json
 Json = dict[str, Any]
 
 KIND = "anthropic"
-MOST_BREAKPOINTS = 4
 _CACHED = {"type": "ephemeral"}
 _UNCACHEABLE = ("thinking", "redacted_thinking")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, fold
-from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.message import Message, ToolResult
 from agentcli.sessions.disk import Disk, is_temporary, make_folder, reason, write_file
 from agentcli.sessions.info import Info, Parent, decode_info, encode_info, note
 from agentcli.sessions.lock import Lock
@@ -66,22 +66,11 @@ def repair_on_open(session: Session) -> None:
         turn = session.history.turn
         session.append(Message("assistant", reply.parts, turn, provider, model, stop="interrupted"))
         cut_off = True
-    for call in open_calls(session.history):
+    for call in session.history.open_calls:
         session.append(ToolResult(call.call_id, call.name, "interrupted", CUT_OFF if cut_off else RAN))
     if not session.unsaved:
         with contextlib.suppress(OSError):
             leftover.unlink()
-
-
-def open_calls(history: History) -> Sequence[ToolCall]:
-    """The calls of the newest message that have no result yet."""
-    answered: set[str] = set()  # only what came after it: a server may give the ids of former calls anew
-    for entry in reversed(history.entries):
-        if isinstance(entry.body, ToolResult):
-            answered.add(entry.body.call_id)
-        elif isinstance(entry.body, Message):
-            return [call for call in entry.body.calls if call.call_id not in answered]
-    return ()
 
 
 def read_info(folder: str | Path) -> Info | None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from agentcli.core.message import Text, Thinking
 from agentcli.core.record import Body, Compaction, Prune, Record, Title
 from agentcli.sessions.ids import new_id
-from agentcli.sessions.opening import open_calls
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.sessions.said import reply, result, user
@@ -29,7 +28,7 @@ def main(root: Path, seed: int, effects: Path) -> None:
     else:
         session = store.open(newest.project_id, newest.id)
     # An agent that naively ran what is open would run it a second time here.
-    for call in open_calls(session.history):
+    for call in session.history.open_calls:
         run(effects, call.call_id)
     for _ in range(10_000):
         session = turn(store, session, dice, effects)

@@ -296,12 +296,12 @@ class ScriptedDesk:
     def rewind(self, seq: int) -> Sequence[Event]:
         return [Noticed(f"Back to before #{seq}.")]
 
-    def switch(self, *, model: str = "", mode: str = "", policy: str = "") -> Sequence[Event]:
+    def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         if mode and mode not in MODES:
             raise UsageError(f"There is no mode {mode}; there are {', '.join(MODES)}.")
         if model:
             self.model = next(one for one in MODELS if one.name == model)
-        return [self._keep(Settings(model, mode, policy))]
+        return [self._keep(Settings(model, mode))]
 
     def rename(self, name: str) -> Sequence[Event]:
         return [self._keep(Title(name=name))]

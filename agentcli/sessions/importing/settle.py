@@ -69,7 +69,7 @@ def _joined(items: Sequence[Item]) -> Iterable[Item]:
     waiting: list[Item] = []
     for item in items:
         said = item.said
-        if isinstance(said, Message) and said.role == "user" and not _speaks(said):
+        if isinstance(said, Message) and said.role == "user" and not said.is_prompt:
             waiting.append(item)
         elif isinstance(said, Message) and said.role == "user" and waiting:
             parts = tuple(part for former in waiting for part in _parts(former))
@@ -100,10 +100,6 @@ def _with_models(items: Iterable[Item]) -> Iterable[Item]:
 
 def _parts(item: Item) -> tuple[Text, ...]:
     return tuple(part for part in item.said.parts if isinstance(part, Text)) if isinstance(item.said, Message) else ()
-
-
-def _speaks(message: Message) -> bool:
-    return any(not (isinstance(part, Text) and part.synthetic) for part in message.parts)
 
 
 def _unsigned(message: Message) -> Message:
@@ -139,7 +135,7 @@ class _Numbering:
             return self._compaction(said, seq)
         if isinstance(said, Message):
             said = _unsigned(said)
-            begins = said.role == "user" and _speaks(said)
+            begins = said.is_prompt
             return replace(said, turn=self.state.turn + begins)
         return said
 
