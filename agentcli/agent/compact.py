@@ -10,10 +10,10 @@ from typing import Any, Literal
 from agentcli.agent.attempt import Attempt
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.standby import Standby
-from agentcli.agent.summaries import shortened, summarise, without_model
+from agentcli.agent.summaries import summarise, without_model
 from agentcli.agent.summaries.brief import Brief, Made
 from agentcli.agent.summaries.secretary import Interrupted, Secretary, Unusable
-from agentcli.context.compaction import Summary, Task
+from agentcli.context.compaction import Summary, Task, clipped_outputs
 from agentcli.context.keep import pins_report
 from agentcli.context.limits import limits_of
 from agentcli.context.plan import Plan
@@ -44,7 +44,6 @@ async def compact(
     calls: int | None = None,
     may_call: Callable[[], Awaitable[str]] | None = None,
     cwd: str = "",
-    policy: str = "",
     standby: Standby | None = None,
 ) -> AsyncIterator[Event]:
     """Compact the session's view as its policy plans it. Ends with exactly one CompactionEnded, whatever happens.
@@ -54,7 +53,7 @@ async def compact(
     settings allow. `may_call` says why a model must not be called at all, where something forbids it: asked once,
     before the first call. `standby` writes where the summariser fails.
     """
-    name = policy or settings.policy
+    name = settings.policy
     yield CompactionStarted(trigger, name)
     usable = limits_of(main, settings).usable
     brief = Brief(settings, counts, usable, main, focus, tuple(system), tuple(tools), options or {})
@@ -98,7 +97,7 @@ async def _written(work: Task, brief: Brief, secretary: Secretary) -> tuple[Made
     """The summary by the model, or else by the ledger alone with the reason; outputs cut as the plan says. Raises Interrupted."""
     if secretary.interrupt and secretary.interrupt.is_set():
         raise Interrupted
-    cut = shortened(work, brief.settings.auto.clipped * 3)
+    cut = clipped_outputs(work, brief.settings)
     if not work.plan.summarised:
         return Made(Summary(replaced=cut)), ""
     try:

@@ -23,7 +23,7 @@ from agentcli.context.lab.shown import show as shown
 from agentcli.context.limits import limits_of
 from agentcli.context.plan import Plan
 from agentcli.context.policies import plan as plan_by
-from agentcli.context.settings import POLICIES, SnapshotSettings
+from agentcli.context.settings import POLICIES, ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import view
 from agentcli.core.history import History
@@ -137,7 +137,7 @@ def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
     return foresee(history, counts, limits, context, name, datetime.now(UTC))
 
 
-def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task, Counts, SnapshotSettings], Summary]:
+def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task, Counts, ContextSettings], Summary]:
     """Summaries by a real model. Each gets a connection of its own, since each runs in an event loop of its own."""
     from agentcli.agent.summaries import summarise
     from agentcli.agent.summaries.brief import Brief
@@ -146,7 +146,7 @@ def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task,
     context = with_preset(program.config)
     usable = limits_of(main, context).usable
 
-    def write(task: Task, counts: Counts, _: SnapshotSettings) -> Summary:
+    def write(task: Task, counts: Counts, _: ContextSettings) -> Summary:
         brief = Brief(context, counts, usable, main)
         form = context.snapshot
         secretary = Secretary(

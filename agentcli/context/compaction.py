@@ -16,11 +16,15 @@ from agentcli.context.policies.stretch import stretch
 from agentcli.context.settings import ContextSettings, SnapshotSettings
 from agentcli.context.snapshot import ROOT, Snapshot, items, parse
 from agentcli.context.tokens import Counts
+from agentcli.context.truncate import truncate_middle
 from agentcli.context.verify import Evidence
 from agentcli.context.view import View, ViewMessage, view
 from agentcli.core.history import History
-from agentcli.core.message import Text
+from agentcli.core.message import Text, ToolResult
 from agentcli.core.record import Compaction, Record, Trigger, Words
+
+_CHARACTERS = 3
+"""Characters of an output for each token that is to be left of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,17 @@ def task(
     if policy.keeps_words:
         words = kept_words(gone, shown, counts, settings, limits.usable)
     return Task(plan, policy, history, shown, gone, known, words, kept_pins(gone, shown), settings.snapshot)
+
+
+def clipped_outputs(task: Task, settings: ContextSettings) -> dict[str, str]:
+    """The outputs that a plan cuts to their two ends, by call id, with the way back to the whole."""
+    longest = settings.auto.clipped * _CHARACTERS
+    going = set(task.plan.clipped)
+    return {
+        block.tool_use_id: f'{truncate_middle(block.part.output, longest)}\n[recall(id="{block.tool_use_id}") shows all of it]'
+        for block in task.view.blocks
+        if block.tool_use_id in going and isinstance(block.part, ToolResult)
+    }
 
 
 def body(task: Task, summary: Summary, trigger: Trigger, preserved_thinking: bool) -> Compaction:

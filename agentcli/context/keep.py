@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
+from agentcli.context.truncate import truncate_middle
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Words
@@ -94,6 +96,5 @@ def _both_ends(words: Words, counts: Counts, longest: int) -> Words:
     tokens = counts.text(words.text)
     if tokens <= longest:
         return words
-    half = int(len(words.text) * longest / tokens / 2)
-    notice = f"\n[… {len(words.text) - 2 * half:,} characters left out: more than this model's window can hold …]\n"
-    return Words(words.seq, words.turn, words.text[:half] + notice + words.text[-half:])
+    characters = int(len(words.text) * longest / tokens)
+    return replace(words, text=truncate_middle(words.text, characters, "more than this model's window can hold"))

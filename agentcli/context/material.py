@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agentcli.context.inject import escape
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.tokens import Counts, as_text
+from agentcli.context.truncate import truncate_middle
 from agentcli.context.view import Block, ViewMessage
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 
@@ -52,14 +53,6 @@ def recite(message: ViewMessage, clip: int, words: int) -> str:
     return escape(TAG, f"[turn {message.turn}] {speaker}:\n" + "\n".join(pieces))
 
 
-def ends(text: str, longest: int) -> str:
-    """The text, or its beginning and end with a notice between them of how much is left out."""
-    if len(text) <= longest:
-        return text
-    half = longest // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out …]\n{text[-half:] if half else ''}"
-
-
 def facts(messages: Iterable[ViewMessage]) -> Iterator[str]:
     """Every word said in these messages, thoughts included: what a summary of them may be held to."""
     for message in messages:
@@ -80,15 +73,17 @@ def spoken(messages: Iterable[ViewMessage]) -> Iterator[str]:
 def _told(block: Block, clip: int, words: int) -> str:
     match block.part:
         case Text(text, synthetic, source):
-            return f"[{source or 'reminder'}] {ends(text, clip)}" if synthetic else ends(text, words)
+            return (
+                f"[{source or 'reminder'}] {truncate_middle(text, clip)}" if synthetic else truncate_middle(text, words)
+            )
         case Thinking():
             return ""
         case ToolCall(_, name, given):
-            return f"→ {name} {ends(as_text(given), max(clip, 200))}"
+            return f"→ {name} {truncate_middle(as_text(given), max(clip, 200))}"
         case ToolResult(_, name, status, output):
-            return f"← {name} ({status}): {ends(output, clip)}"
+            return f"← {name} ({status}): {truncate_middle(output, clip)}"
         case File(_, path, text):
-            return f"[file {path}] {ends(text, clip)}"
+            return f"[file {path}] {truncate_middle(text, clip)}"
         case Image(mime, _, path):
             return f"[{mime} image {path}]"
 
@@ -137,7 +132,7 @@ def _divided(told: Sequence[str], counts: Counts, room: int) -> list[str]:
     for text in told:
         size = counts.text(text)
         if size > room:
-            text = ends(text, max(200, int(len(text) * room / size * 0.9)))
+            text = truncate_middle(text, max(200, int(len(text) * room / size * 0.9)))
             size = counts.text(text)
         if size > left and chunks[-1]:
             chunks.append([])

@@ -23,10 +23,9 @@ def preview(
     settings: ContextSettings,
     spec: ModelSpec,
     summariser: ModelSpec | None = None,
-    policy: str = "",
 ) -> Sequence[str]:
     """Lines that say what `/compress` would do: it plans from the same view with the same rules, so it will do just that."""
-    made = plan(policy or settings.policy, view, limits, counts, settings, forced=True)
+    made = plan(settings.policy, view, limits, counts, settings, forced=True)
     lines = [f"Policy {made.policy}. {' '.join(made.reasons)}"]
     if not made.does_something:
         return lines

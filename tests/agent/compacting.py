@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from agentcli.agent.compact import compact
 from agentcli.context.assemble import assemble
 from agentcli.context.check import ensure
-from agentcli.context.settings import ContextSettings
+from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
 from agentcli.core.event import CompactionEnded, Event
@@ -42,8 +43,6 @@ class Answers:
         reply = Reply() if not text else say(text, usage=Usage(input=100, output=10))
         model = Scripted(self.spec, lambda _: reply)
         # The wrapped model would write a snapshot of its own if it saw the order for one.
-        from dataclasses import replace
-
         async for step in model.stream(replace(request, turns=())):
             yield step
 
@@ -74,13 +73,20 @@ def compress(
     main: ModelSpec = MAIN,
     settings: ContextSettings | None = None,
     counts: Counts | None = None,
+    policy: PolicyName = "auto",
     **more: Any,
 ) -> list[Event]:
     """All events of one compaction; the view that it leaves can be sent."""
 
     async def drive() -> list[Event]:
         stream = compact(
-            journal, model, main, settings or ContextSettings(), counts or Counts(), trigger=trigger, **more
+            journal,
+            model,
+            main,
+            replace(settings or ContextSettings(), policy=policy),
+            counts or Counts(),
+            trigger=trigger,
+            **more,
         )
         return [event async for event in stream]
 

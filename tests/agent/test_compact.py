@@ -183,7 +183,7 @@ def test_a_bloated_summary_is_cut_to_its_share() -> None:
     journal = session(long_story())
     events = compress(journal, Answers(snapshot("Fix the parser.", facts)))
     assert ended(events).status == "compressed"
-    assert Counts().text(newest(journal).snapshot) < 0.2 * MAIN.usable
+    assert Counts().text(newest(journal).snapshot) < 0.2 * limits_of(MAIN, ContextSettings()).usable
 
 
 def test_what_would_not_be_smaller_is_dropped_and_the_session_stays() -> None:
@@ -383,7 +383,7 @@ def test_when_even_the_ledger_is_too_long_the_rest_is_dropped_with_a_note() -> N
     assert "[Earlier turns truncated due to compactor error]" in newest(journal).snapshot
     assert TRUNCATED in newest(journal).note
     assert "Never push." in newest(journal).snapshot
-    assert Counts().view(shown(journal)) < small.usable
+    assert Counts().view(shown(journal)) < limits_of(small, ContextSettings()).usable
 
 
 def test_tokens_that_cannot_be_counted_stop_it() -> None:

@@ -98,12 +98,15 @@ def test_calls_stay_with_their_results_and_pins_stay_whole(
     policy: str, story: Session, again: bool, reply: str | ModelError
 ) -> None:
     journal = journal_of(story)
+    before = former_compaction(shown(journal))
+    # Of an output that was cleared or summarised, that is what is pinned.
+    gone = {*journal.history.cleared, *(before.replaced if before else ())}
     pinned = {
         record.seq: record.body
         for record in journal.history.entries
         if record.seq in journal.history.pins
         and isinstance(record.body, ToolResult)
-        and record.body.call_id not in journal.history.cleared
+        and record.body.call_id not in gone
     }
     compress(journal, Answers(reply), main=SMALL, settings=EAGER, policy=policy)
     if again:

@@ -1,7 +1,4 @@
-from hypothesis import given
-from hypothesis import strategies as st
-
-from agentcli.context.material import ends, facts, material, recite, spoken
+from agentcli.context.material import facts, material, recite, spoken
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import ViewMessage, view
@@ -71,14 +68,6 @@ def test_facts_hold_inputs_outputs_and_thoughts() -> None:
     for fact in ("hello", "note", "I will", "deep", "a.py", "old_string", "x1", "x2", "fine"):
         assert fact in text
     assert list(spoken(told(story))) == ["hello", "I will"]
-
-
-@given(st.text(max_size=300), st.integers(0, 200))
-def test_two_ends_are_never_longer_than_the_whole_and_a_notice(text: str, longest: int) -> None:
-    cut = ends(text, longest)
-    assert len(cut) <= longest + 60 or cut == text
-    assert cut.startswith(text[: longest // 2])
-    assert not longest // 2 or cut.endswith(text[-(longest // 2) :])
 
 
 def test_outputs_that_may_not_be_cut_are_divided_all_the_same() -> None:

@@ -8,12 +8,10 @@ from agentcli.agent.summaries.regions import regions, replaced
 from agentcli.agent.summaries.secretary import Secretary
 from agentcli.agent.summaries.snapshots import finished, snapshot
 from agentcli.context.compaction import Summary, Task
-from agentcli.context.material import ends
 from agentcli.context.merge import from_ledger
 from agentcli.context.redact import redact
 from agentcli.context.snapshot import TRUNCATED, Snapshot, render
 from agentcli.context.verify import Evidence
-from agentcli.core.message import ToolResult
 
 
 async def summarise(task: Task, brief: Brief, secretary: Secretary) -> Made:
@@ -39,14 +37,3 @@ def truncated(task: Task, brief: Brief) -> Summary:
     """The least that can be said where even the ledger's snapshot does not fit: goal, rules, and that the rest is gone."""
     bare = Snapshot(redact(task.goal), brief.rules(task.ledger.rules), note="", actions=(TRUNCATED,))
     return Summary(render(bare), note=TRUNCATED)
-
-
-def shortened(task: Task, clip: int) -> dict[str, str]:
-    """The outputs that a plan cuts to their two ends, with the way back to the whole."""
-    going = set(task.plan.clipped)
-    blocks = [block for block in task.view.blocks if block.tool_use_id in going and isinstance(block.part, ToolResult)]
-    return {
-        block.tool_use_id: f'{ends(block.part.output, clip)}\n[recall(id="{block.tool_use_id}") shows all of it]'
-        for block in blocks
-        if isinstance(block.part, ToolResult)
-    }

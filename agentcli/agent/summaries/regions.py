@@ -10,10 +10,11 @@ from agentcli.agent.summaries.brief import Brief, Made
 from agentcli.agent.summaries.secretary import Secretary
 from agentcli.context.compaction import Summary, Task
 from agentcli.context.inject import wrap
-from agentcli.context.material import ends, recite, spoken
+from agentcli.context.material import recite, spoken
 from agentcli.context.policies.regions import heading
 from agentcli.context.redact import redact
 from agentcli.context.snapshot import TRUNCATED
+from agentcli.context.truncate import truncate_middle
 from agentcli.context.verify import Evidence, Struck, speaks_another_language, verified_text
 from agentcli.context.view import ViewMessage
 from agentcli.resources import prompt
@@ -49,7 +50,7 @@ def _batches(wanted: Mapping[int, Sequence[ViewMessage]], brief: Brief, room: in
     for number, messages in wanted.items():
         tokens = sum(map(brief.counts.message, messages))
         told = "\n".join(recite(message, 1_000_000, 1_000_000) for message in messages)
-        text = ends(told, int(len(told) * min(1.0, room / max(1, 2 * tokens))))
+        text = truncate_middle(told, int(len(told) * min(1.0, room / max(1, 2 * tokens))))
         target = brief.settings.regions.summary_of(tokens)
         segment = wrap("conversation_segment", text, n=number, target_tokens=target)
         size = brief.counts.text(segment)
@@ -81,6 +82,6 @@ def replaced(
             brief.settings.regions.summary_of(sum(map(brief.counts.message, messages))) + brief.settings.regions.slack
         )
         first, *others = calls
-        texts[first] = f"{heading(min(turns), max(turns))}\n{ends(redact(text), longest) or TRUNCATED}"
+        texts[first] = f"{heading(min(turns), max(turns))}\n{truncate_middle(redact(text), longest) or TRUNCATED}"
         texts |= dict.fromkeys(others, f"[summarised together with the output of {first}]")
     return texts

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from agentcli.context.compaction import Summary, Task
-from agentcli.context.material import ends
+from agentcli.context.compaction import Summary, Task, clipped_outputs
 from agentcli.context.merge import from_ledger
 from agentcli.context.outcomes import outcome
 from agentcli.context.policies.regions import heading
-from agentcli.context.settings import SnapshotSettings
+from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot import render, trimmed
 from agentcli.context.tokens import Counts
 from agentcli.core.message import ToolResult
 
-CLIP = 1_200
-"""Characters left of an output that a plan cuts to its two ends."""
 LONGEST = 60_000
 """Characters of the longest snapshot."""
 
 
-def summary_of(task: Task, counts: Counts, form: SnapshotSettings) -> Summary:
+def summary_of(task: Task, _: Counts, settings: ContextSettings) -> Summary:
     """The summary of the part that goes, repeatable and free of charge."""
-    cut = {call: text for call, text in _outputs(task).items() if call in task.plan.clipped}
-    clipped = {call: f'{ends(text, CLIP)}\n[recall(id="{call}") shows all of it]' for call, text in cut.items()}
+    clipped = clipped_outputs(task, settings)
     if task.policy.form == "regions":
         return Summary(replaced=clipped | _regions(task))
     if not task.plan.summarised:
         return Summary(replaced=clipped)
-    made = from_ledger(task.ledger, task.former_snapshot, task.goal, form)
+    made = from_ledger(task.ledger, task.former_snapshot, task.goal, settings.snapshot)
     return Summary(render(trimmed(made, LONGEST)), replaced=clipped)
 
 

@@ -18,7 +18,7 @@ from agentcli.context.lab.needed import missed
 from agentcli.context.lab.probes import Fact, Kept, facts, gone_from, kept
 from agentcli.context.limits import Limits, limits_of
 from agentcli.context.policies import plan, policy_named
-from agentcli.context.settings import ContextSettings, SnapshotSettings
+from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, after, view
 from agentcli.core.history import History, evolve, in_force
@@ -26,7 +26,7 @@ from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
 from agentcli.core.record import Body, Compaction, Prune, Record, Settings, Todo, Trigger
 
-Summarise = Callable[[Task, Counts, SnapshotSettings], Summary]
+Summarise = Callable[[Task, Counts, ContextSettings], Summary]
 """Writes the summary of a compaction; by default from the ledger, without a model."""
 
 
@@ -202,7 +202,7 @@ class _Player:
             return
         rules = policy_named(self.policy)
         work = task(made, rules, self.history, self.counts, self.limits, self.setup.settings)
-        summary = self.setup.summarise(work, self.counts, self.setup.settings.snapshot)
+        summary = self.setup.summarise(work, self.counts, self.setup.settings)
         record = body(work, summary, trigger, self.limits.preserved_thinking)
         self.pay_for(work, record)
         self.edited = True
