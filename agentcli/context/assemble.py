@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agentcli.context.breakpoints import MILESTONE, breakpoints
-from agentcli.context.inject import is_injection, shown, shown_without_images
+from agentcli.context.inject import shown, shown_without_images
 from agentcli.context.repair import repair
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, ViewMessage
@@ -24,7 +24,6 @@ def assemble(
     tools: Sequence[ToolSchema],
     model: ModelSpec,
     *,
-    pending: Sequence[Part] = (),
     options: Mapping[str, Any] | None = None,
     max_output: int = REPLY_RESERVE,
     counts: Counts | None = None,
@@ -32,11 +31,10 @@ def assemble(
 ) -> Request:
     """The request that shows this view to this model.
 
-    `pending` are injections that are not recorded yet: they join the newest message of the user, before the user's words.
     Requests made from a growing view are prefixes of one another, but for the breakpoints.
     """
     counts = counts or Counts()
-    turns = repair(with_pending(turns_of(view, model), pending), model)
+    turns = repair(turns_of(view, model), model)
     places = breakpoints(turns, counts.overhead(system, tools), model, counts.part, milestone)
     # What a small window keeps free for the reply is at most half of it (see limits_of).
     reply = min(max_output, model.max_output, model.window // 2)
@@ -52,20 +50,6 @@ def turns_of(view: View, model: ModelSpec) -> tuple[Turn, ...]:
     if model.preserved_thinking and view.undone:
         messages = tuple(_without_bound(message, view) for message in messages)
     return tuple(_turn(message, model) for message in messages)
-
-
-def with_pending(turns: tuple[Turn, ...], pending: Iterable[Part]) -> tuple[Turn, ...]:
-    """The turns with these injections merged into the newest message of the user, never as a message of their own."""
-    wrapped = tuple(map(shown, pending))
-    if not wrapped:
-        return turns
-    if not turns or turns[-1].role == "assistant":
-        return (*turns, Turn("user", wrapped))
-    last = turns[-1].parts
-    words = len(last)
-    while words and not isinstance(last[words - 1], ToolResult) and not _injected(last[words - 1]):
-        words -= 1
-    return (*turns[:-1], replace(turns[-1], parts=(*last[:words], *wrapped, *last[words:])))
 
 
 def _without_bound(message: ViewMessage, view: View) -> ViewMessage:
@@ -87,7 +71,3 @@ def _shown(part: Part | ToolResult, show: Any, model: ModelSpec) -> Part | ToolR
         left_out = "\n".join(f"[{image.mime} image left out: this model takes no images]" for image in part.images)
         return replace(part, output=f"{part.output}\n{left_out}".lstrip(), images=())
     return part
-
-
-def _injected(part: Part | ToolResult) -> bool:
-    return not isinstance(part, ToolResult) and is_injection(part)

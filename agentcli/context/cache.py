@@ -53,11 +53,6 @@ class Health:
         total = self.fresh + self.written + self.read
         return self.read / total if total else 0.0
 
-    @property
-    def thrashing(self) -> bool:
-        """Whether the cache has failed often enough in a row that the user should know."""
-        return self.in_a_row >= self.thrash
-
     def after(self, request: Request, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> Health:
         """After one more answered request, `idle` seconds after the one before.
 

@@ -13,10 +13,6 @@ TAGS: Mapping[Source, str] = MappingProxyType(
     {
         "": "system-reminder",
         "reminder": "system-reminder",
-        "ide_selection": "ide_selection",
-        "ide_opened_file": "ide_opened_file",
-        "prompt_hook": "user-prompt-submit-hook",
-        "tool_hook": "pre-tool-use-hook",
         "file": "file",
         "shell": "shell-output",
     }

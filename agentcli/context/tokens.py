@@ -70,7 +70,7 @@ class Counts:
 
     def block(self, block: Block) -> int:
         """Tokens of one block."""
-        return block.token_count or self.part(block.part)
+        return self.part(block.part)
 
     def part(self, part: Part | ToolResult) -> int:
         """Tokens of one part."""
@@ -115,14 +115,6 @@ class Counts:
         size = sum(map(self.rule.size, system))
         size += sum(self.rule.size(_schema_text(tool), code=True) for tool in tools)
         return round(size * self.rule.rate + (len(system) + len(tools)) * self.rule.per_block)
-
-    def counted(self, view: View) -> View:
-        """The view with the `token_count` of every block filled in."""
-        messages = (
-            replace(message, blocks=tuple(replace(block, token_count=self.block(block)) for block in message.blocks))
-            for message in view.messages
-        )
-        return replace(view, messages=tuple(messages))
 
     def _from_last_reply(self, view: View) -> int | None:
         edited = view.compaction.seq if view.compaction else 0

@@ -27,8 +27,8 @@ class Block:
 
     `part` is what the model is shown (the marker of a cleared output, the summary of a replaced one; injections not yet
     wrapped), `seq` the record it comes from. `tier` is trust: 0 agentcli, 1 the user's own words, 2 the assistant, 3
-    anything from outside. `source` is one of system, user, assistant, tool, hook, reminder, file, compactor.
-    `created_at` is ISO 8601 in UTC; `token_count` 0 means not counted yet. `pinned` is never summarised or cleared;
+    anything from outside. `source` is one of system, user, assistant, tool, reminder, file, compactor.
+    `created_at` is ISO 8601 in UTC. `pinned` is never summarised or cleared;
     `compactable` may be summarised.
     """
 
@@ -38,7 +38,6 @@ class Block:
     source: str
     created_at: str
     tool_use_id: str = ""
-    token_count: int = 0
     pinned: bool = False
     compactable: bool = True
     cleared: bool = False
@@ -264,13 +263,11 @@ def _origin(part: Part) -> tuple[int, str]:
     match part:
         case Text(source="" | "reminder", synthetic=True):
             return 0, "reminder"
-        case Text(source="prompt_hook" | "tool_hook", synthetic=True):
-            return 3, "hook"
         case Text(source="shell", synthetic=True):
             return 3, "tool"
         case Text(source="compactor", synthetic=True):
             return 3, "compactor"
-        case Text(source="file" | "ide_opened_file", synthetic=True) | File():
+        case Text(source="file", synthetic=True) | File():
             return 3, "file"
         case Text(synthetic=True):
             return 3, "reminder"

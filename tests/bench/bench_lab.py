@@ -15,11 +15,11 @@ from pathlib import Path
 
 from agentcli.context.lab.replay import Played, Setup, replay
 from agentcli.context.lab.report import Report
-from agentcli.context.lab.traces import trace
 from agentcli.context.settings import POLICIES
 from agentcli.core.record import Record
 from agentcli.providers.catalog import spec
 from agentcli.sessions.importing import read
+from tests.context.lab.traces import trace
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
 MODEL, SUMMARISER = "anthropic/claude-opus-4-5", "anthropic/claude-haiku-4-5"
@@ -45,7 +45,7 @@ def main() -> None:
     if REAL.exists():
         real = Report(POLICIES, {"real session": {policy: replay(recorded(), policy, setup()) for policy in POLICIES}})
         print("\n".join(real.lines()))
-        print(f"auto costs {real.cheaper('auto', BASELINE):.1%} less than {BASELINE}")
+        print(f"auto costs {cheaper(real, 'auto', BASELINE):.1%} less than {BASELINE}")
 
 
 def one(seed: int) -> dict[str, Played]:
@@ -71,14 +71,29 @@ def verdict(report: Report) -> list[str]:
     saved = sorted(1 - each["auto"].cost / each[BASELINE].cost for each in report.played.values())
     enough = sum(share >= GOAL for share in saved) / len(saved)
     aims = [
-        (f"auto below the plain prune rule, over all: {report.cheaper('auto', BASELINE):.1%}", report.cheaper("auto", BASELINE) >= GOAL),
+        (f"auto below the plain prune rule, over all: {cheaper(report, 'auto', BASELINE):.1%}", cheaper(report, "auto", BASELINE) >= GOAL),
         (f"in the median trace: {saved[len(saved) // 2]:.1%}; by {GOAL:.0%} or more in {enough:.1%} of traces", None),
-        (f"below every other policy in {report.wins('auto'):.1%} of traces", report.wins("auto") >= WINS),
+        (f"below every other policy in {wins(report, 'auto'):.1%} of traces", wins(report, "auto") >= WINS),
         (f"overflows: {auto.overflows}, refused: {auto.refused}", auto.overflows == 0),
         (f"planted facts retained or recallable: {auto.planted.recoverability:.1%}", auto.planted.recoverability >= PLANTED),
         (f"violated invariants: {', '.join(auto.broken) or 'none'}", not auto.broken),
     ]  # fmt: skip
     return [f"{'      ' if met is None else 'met   ' if met else 'MISSED'} {what}" for what, met in aims]
+
+
+def cheaper(report: Report, policy: str, other: str) -> float:
+    """How much less the one policy cost than the other over all sessions: 0.4 is 40 %, below 0 is more."""
+    totals = report.totals()
+    return 1 - totals[policy].cost / totals[other].cost if totals[other].cost else 0.0
+
+
+def wins(report: Report, policy: str) -> float:
+    """The share of sessions in which the policy cost less than every other."""
+    won = [
+        all(each[policy].cost < played.cost for name, played in each.items() if name != policy)
+        for each in report.played.values()
+    ]
+    return sum(won) / len(won) if won else 0.0
 
 
 if __name__ == "__main__":

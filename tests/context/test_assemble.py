@@ -1,11 +1,11 @@
-"""Requests: pending injections, pictures, and where the cache ends."""
+"""Requests: injections, pictures, and where the cache ends."""
 
 from dataclasses import replace
 
 from agentcli.context.assemble import assemble
 from agentcli.context.tokens import Counts
 from agentcli.context.view import view
-from agentcli.core.message import Image, Message, Part, Text, Thinking, ToolResult
+from agentcli.core.message import Image, Message, Text, Thinking, ToolResult
 from agentcli.core.model import Breakpoint, ModelSpec, Request, ToolSchema
 from agentcli.core.record import Compaction, Undo
 from tests.context.made import call, history, prompt, reply, result, thought
@@ -16,21 +16,14 @@ NOTE = Text("it rains", True, "reminder")
 WRAPPED = Text("<system-reminder>\nit rains\n</system-reminder>", True, "reminder")
 
 
-def request(*bodies: object, system: str = BIG, pending: tuple[Part, ...] = (), model: object = MODEL) -> Request:
-    return assemble(view(history(*bodies)), [system], [], model, pending=pending)  # type: ignore[arg-type]
+def request(*bodies: object, system: str = BIG, model: object = MODEL) -> Request:
+    return assemble(view(history(*bodies)), [system], [], model)  # type: ignore[arg-type]
 
 
-def test_pending_injections_join_the_newest_message_between_results_and_words() -> None:
-    asked = (prompt("hi"), reply(call("a")), result("a"))
-    assert request(*asked, pending=(NOTE,)).turns[-1].parts == (result("a"), WRAPPED)
-    assert request(*asked, prompt("and"), pending=(NOTE,)).turns[-1].parts == (result("a"), WRAPPED, Text("and"))
-    assert request(prompt("hi"), reply("yes"), pending=(NOTE,)).turns[-1].parts == (WRAPPED,)
-
-
-def test_a_pending_injection_looks_the_same_once_it_is_recorded() -> None:
-    pending = request(prompt("hi"), reply(call("a")), result("a"), pending=(NOTE,))
-    recorded = request(prompt("hi"), reply(call("a")), result("a"), Message("user", (NOTE,), 1))
-    assert pending == recorded
+def test_a_recorded_injection_stands_between_results_and_words() -> None:
+    asked = (prompt("hi"), reply(call("a")), result("a"), Message("user", (NOTE,), 1))
+    assert request(*asked).turns[-1].parts == (result("a"), WRAPPED)
+    assert request(*asked, prompt("and")).turns[-1].parts == (result("a"), WRAPPED, Text("and"))
 
 
 def test_a_model_without_eyes_is_told_of_each_picture() -> None:

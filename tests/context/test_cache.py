@@ -48,15 +48,15 @@ def test_the_hit_rate_is_the_share_of_input_that_was_read() -> None:
 def test_three_misses_in_a_row_are_thrashing_and_the_culprit_is_named() -> None:
     health = Health()
     for minute in range(4):
-        assert not health.thrashing
+        assert health.in_a_row < health.thrash
         health = health.after(request(*TALK, system=f"12:0{minute}"), Usage(0, 1, 0, 0, 9_000))
-    assert health.thrashing
+    assert health.in_a_row == health.thrash
     assert health.misses == health.in_a_row == 3
     assert health.words() == (
         "The provider's cache was missed 3 times in a row: the system prompt changed since the request before."
     )
     again = health.after(request(*TALK, system="12:03"), Usage(0, 1, 0, 9_000, 0))
-    assert not again.thrashing
+    assert again.in_a_row == 0
     assert again.words() == ""
 
 

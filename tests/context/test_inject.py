@@ -14,10 +14,7 @@ from agentcli.core.message import File, Image, Part, Source, Text
     ("source", "tag"),
     [
         ("reminder", "system-reminder"),
-        ("ide_selection", "ide_selection"),
-        ("ide_opened_file", "ide_opened_file"),
-        ("prompt_hook", "user-prompt-submit-hook"),
-        ("tool_hook", "pre-tool-use-hook"),
+        ("shell", "shell-output"),
     ],
 )
 def test_each_source_has_its_wrapper(source: Source, tag: str) -> None:

@@ -1,18 +1,11 @@
-"""Messages that are too large to begin with, and outputs found again."""
+"""Messages that are too large to begin with."""
 
-import re
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.context.oversize import is_oversize, reference, size_of
-from agentcli.context.recall import excerpt, find_result, search_results
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
-from agentcli.core.message import ToolResult
-from agentcli.core.record import Compaction, Prune, Undo
-from tests.context.made import call, prompt, records, reply, result
 
 SETTINGS = ContextSettings(large_input_lines=2, large_input_line=10)
 
@@ -43,45 +36,3 @@ def test_a_reference_can_be_written_as_utf8_whenever_the_text_can(text: str) -> 
     shown = reference(text, "p", size_of(text, Counts()), SETTINGS)
     shown.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass")
     assert len(shown) < 600
-
-
-TALK = records(
-    prompt("hi"),
-    reply(call("a"), call("b")),
-    result("a", "one\ntwo\r\nthree\n"),
-    result("b", "four"),
-    Prune(("a",), 1, "test"),
-    Compaction("auto", "compressed", "auto", (1, 4), 6, "s"),
-    prompt("again", 2),
-    Undo(1, "rewind"),
-)
-
-
-def test_a_result_is_found_whatever_was_compacted_cleared_or_rewound_since() -> None:
-    assert find_result(TALK, "a") == result("a", "one\ntwo\r\nthree\n")
-    assert find_result(reversed(TALK), "b") == result("b", "four")
-    assert find_result(TALK, "c") is None
-
-
-def test_results_are_searched_in_their_whole_output() -> None:
-    def whole(part: ToolResult) -> str:
-        return part.output + ("\nfive" if part.call_id == "b" else "")
-
-    assert [found.call_id for found, _ in search_results(TALK, "^t", whole)] == ["a"]
-    assert [text for _, text in search_results(TALK, "five$", whole)] == ["four\nfive"]
-    with pytest.raises(re.error):
-        list(search_results(TALK, "(", whole))
-
-
-def test_an_excerpt_is_whole_a_range_or_what_matches() -> None:
-    text = "one\ntwo\r\nthree\n"
-    assert excerpt(text).text == text
-    assert excerpt(text, first=2, count=1).lines == ((2, "two\r"),)
-    assert excerpt(text, pattern="^t").lines == ((2, "two\r"), (3, "three"))
-    assert excerpt(text, first=3, pattern="o").lines == ()
-    assert excerpt(text).total == 4
-
-
-@given(st.text())
-def test_a_whole_excerpt_is_byte_for_byte_the_text(text: str) -> None:
-    assert excerpt(text).text == text

@@ -477,7 +477,11 @@ def early(story: Story, settings: ContextSettings = SETTINGS, model: ModelSpec =
 
 def test_auto_compacts_below_the_soft_mark_when_that_pays() -> None:
     made = early(long_talk())
-    assert LARGE.usable * SETTINGS.compact_floor < made.tokens_before < limits_of(LARGE, SETTINGS).soft
+    assert (
+        limits_of(LARGE, SETTINGS).usable * SETTINGS.compact_floor
+        < made.tokens_before
+        < limits_of(LARGE, SETTINGS).soft
+    )
     assert made.trigger == "soft"
     assert made.does_something
     says = re.search(r"are below the soft mark of 117,599, but it pays after (\d+) requests\.", made.reasons[0])
@@ -536,7 +540,9 @@ def test_auto_does_not_compact_a_short_session_early() -> None:
 def test_auto_does_not_compact_a_tiny_window_early() -> None:
     tiny = replace(LARGE, window=32_000, max_output=8_000)
     made = early(long_talk(tokens=15_000), model=tiny)
-    assert tiny.usable * SETTINGS.compact_floor < made.tokens_before < limits_of(tiny, SETTINGS).soft
+    assert (
+        limits_of(tiny, SETTINGS).usable * SETTINGS.compact_floor < made.tokens_before < limits_of(tiny, SETTINGS).soft
+    )
     assert made.trigger is None
     less = replace(SETTINGS, compact_least=5_000)
     assert early(long_talk(tokens=15_000), less, tiny).trigger == "soft"
@@ -572,7 +578,7 @@ def test_a_view_of_nothing_needs_no_plan() -> None:
 
 def test_synthetic_messages_of_the_user_are_places_to_split_too() -> None:
     story = talk(2_000, 2_000)
-    story.user("", Text("hook said so", True, "prompt_hook"))
+    story.user("", Text("the shell said so", True, "shell"))
     story.says("ok")
     assert planned("gemini", story).split == 3
 

@@ -49,11 +49,11 @@ def test_results_stand_in_the_order_of_their_calls_and_before_everything_else() 
 
 
 def test_every_block_knows_where_it_comes_from() -> None:
-    hook = Text("h", True, "prompt_hook")
-    seen = view(history(prompt("hi", 1, hook, File("text/plain", "f")), reply("yes", call("a")), result("a"), Pin(1)))
+    shell = Text("s", True, "shell")
+    seen = view(history(prompt("hi", 1, shell, File("text/plain", "f")), reply("yes", call("a")), result("a"), Pin(1)))
     told = [(block.tier, block.source, block.pinned, block.compactable) for block in seen.blocks]
     assert told == [
-        (3, "hook", True, True),
+        (3, "tool", True, True),
         (3, "file", True, True),
         (1, "user", True, False),
         (2, "assistant", False, True),

@@ -28,7 +28,7 @@ WORDS = st.sampled_from(
         "Always use tabs.",
     ]
 )
-SOURCES: tuple[Source, ...] = ("reminder", "ide_selection", "ide_opened_file", "prompt_hook", "tool_hook", "shell")
+SOURCES: tuple[Source, ...] = ("reminder", "file", "shell")
 
 
 @dataclass

@@ -28,19 +28,6 @@ class Report:
         """Each policy over all sessions; `sizes` one after the other."""
         return {policy: reduce(_both, (each[policy] for each in self.played.values())) for policy in self.policies}
 
-    def cheaper(self, policy: str, other: str) -> float:
-        """How much less the one policy cost than the other over all sessions: 0.4 is 40 %, below 0 is more."""
-        totals = self.totals()
-        return 1 - totals[policy].cost / totals[other].cost if totals[other].cost else 0.0
-
-    def wins(self, policy: str) -> float:
-        """The share of sessions in which the policy cost less than every other."""
-        won = [
-            all(each[policy].cost < played.cost for name, played in each.items() if name != policy)
-            for each in self.played.values()
-        ]
-        return sum(won) / len(won) if won else 0.0
-
     def lines(self) -> list[str]:
         """A table for each session, and one over all where there are several."""
         lines: list[str] = []

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from agentcli.context.lab.replay import Played, Setup, replay
-from agentcli.context.lab.traces import Shape, trace
+from agentcli.context.limits import limits_of
 from agentcli.context.settings import POLICIES, ContextSettings, PruneSettings
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Record, Settings, Undo
+from tests.context.lab.traces import Shape, trace
 
 MODEL = ModelSpec("anthropic", "claude", window=60_000, max_output=8_000, prices=Prices(5, 25, 0.5, 6.25))
 SETUP = Setup(MODEL)
@@ -52,7 +53,7 @@ def test_each_prompt_is_paid_for_once(long_runs: dict[str, Played], policy: str)
 def test_auto_never_overflows_a_small_window(long_runs: dict[str, Played]):
     played = long_runs["auto"]
     assert (played.overflows, played.refused) == (0, 0)
-    assert played.peak <= MODEL.usable
+    assert played.peak <= limits_of(MODEL, ContextSettings()).usable
     assert played.prunes + played.compactions > 0
 
 

@@ -7,9 +7,9 @@ import os
 import subprocess
 import sys
 
-from agentcli.context.lab.traces import trace
 from agentcli.core.codec import encode
 from agentcli.core.message import Message, ToolResult
+from tests.context.lab.traces import trace
 
 PRINT = "import sys; sys.path[:0] = [{path!r}]\nfrom tests.context.lab.test_traces import digest\nprint(digest(5))"
 
