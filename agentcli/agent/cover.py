@@ -14,6 +14,7 @@ from agentcli.core.record import Body, Checkpoint
 from agentcli.core.tool import Outcome, Tool, Workplace
 from agentcli.sessions.changes import Changes
 from agentcli.sessions.checkpoints import Restored
+from agentcli.tools._paths import spelled
 
 Makes = Callable[[Callable[[Body], object]], Changes]
 """Makes the changes of one session, given where their checkpoint records go."""
@@ -82,7 +83,8 @@ class Cover:
     ) -> AbstractContextManager[None] | None:
         match tool.effect:
             case "write":
-                return self._changes.edits([work.cwd / Path(str(given.get(tool.subject, ""))).expanduser()], [call_id])
+                path = work.options.get("judged") or spelled(work.cwd, str(given.get(tool.subject, "")))
+                return self._changes.edits([Path(path)], [call_id])
             case "run":
                 return self._changes.command([call_id])
             case _:

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from agentcli.agent.unless import unless
@@ -36,6 +37,8 @@ class Permit:
     """Why it does not run, for the model; empty when it may."""
     status: Status = "denied"
     """What the refusal is: `error` for a call that could not have worked anyway."""
+    path: Path | None = None
+    """The resolved path that was decided about: the tool may use this one and no other, wherever links lead by then."""
 
 
 Permitting = Callable[[ToolCall, Tool], Awaitable[Permit]]

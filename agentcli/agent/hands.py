@@ -15,7 +15,6 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Body, Mode
 from agentcli.core.tool import Outcome, Tool, Workplace
-from agentcli.tools.grants import grant
 from agentcli.tools.task import Delegate
 
 
@@ -35,15 +34,14 @@ class Hands:
         self._leave_plan = leave_plan
         self._delegate = delegate
         self._calls: dict[str, ToolCall] = {}
-        self._harmless: set[str] = set()
-        self._outside = {journal.folder / "outputs"} if journal.folder else set()
+        self._permits: dict[str, Permit] = {}
         self.jobs = outfit.jobs()
         self.gate = Gate(
             rules=outfit.rules,
             mode=mode,
             place=outfit.place,
             approve=outfit.approve,
-            preview=lambda tool, given: outfit.preview(self.work, tool, given),
+            preview=lambda tool, given, path: outfit.preview(self.work.judged(path), tool, given),
             save=outfit.save_rule,
             repeats=Repeats(outfit.agent.repeat_limit),
             later=self._later,
@@ -59,18 +57,17 @@ class Hands:
         return Kit(tools, self.work, self.run, self.permit, self.record, self.work.printed)
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
-        """The gate's decision; a path outside the workspace that was allowed is open to the tools from now on."""
+        """The gate's decision; what it allows holds for this one call."""
         permit = await self.gate.permit(call, tool)
-        if permit.event is not None and permit.event.rule == "read-only":
-            self._harmless.add(permit.call.call_id)
-        if not permit.refused:
-            grant(self.work, tool, permit.call.input)
+        self._permits[permit.call.call_id] = permit
         return permit
 
     async def run(self, tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]) -> Outcome:
-        """Run a tool, the states of the files that it may change taken before."""
-        harmless = call_id in self._harmless
+        """Run a tool at the path that it was allowed for, the states of the files that it may change taken before."""
+        permit = self._permits[call_id]
+        harmless = permit.event is not None and permit.event.rule == "read-only"
         self.work.options = self._options(harmless=harmless)
+        work = self.work.judged(permit.path)
         if self.cover is None:
             return await self._outfit.run(tool, work, call_id, given)
         return await self.cover.run(self._outfit.run, tool, work, call_id, given, harmless=harmless)
@@ -92,8 +89,7 @@ class Hands:
         """Settings of single tools as they are now. A command that runs unasked since it only reads gets the hardened environment."""
         given = self._outfit.tool_options(self.gate.mode)
         bash = {**given.get("bash", {}), "hardened": harmless}
-        own = {"bash": bash, "jobs": self.jobs, "exit_plan": self._leave_plan, "outside_ok": self._outside}
-        own["task"] = self._delegate
+        own = {"bash": bash, "jobs": self.jobs, "exit_plan": self._leave_plan, "task": self._delegate}
         return {**given, **own}
 
     def _workplace(self) -> SessionWorkplace:
@@ -111,7 +107,8 @@ class Hands:
     def record(self, body: Body) -> Recorded:
         match body:
             case Message():
-                self._calls = {call.call_id: call for call in body.calls} or self._calls
+                if body.calls:
+                    self._calls, self._permits = {call.call_id: call for call in body.calls}, {}
             case ToolResult() if call := self._calls.get(body.call_id):
                 self.gate.repeats.note(call, body)
             case _:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.agent.execute import Permit
@@ -19,8 +20,8 @@ from agentcli.core.record import Mode
 from agentcli.core.schema import check
 from agentcli.core.tool import Effect, Tool
 
-Preview = Callable[[Tool, Mapping[str, Any]], str]
-"""What the person is shown of a call before allowing it: for an edit, the diff it would make."""
+Preview = Callable[[Tool, Mapping[str, Any], Path | None], str]
+"""What the person is shown of a call before allowing it: for an edit, the diff it would make at the path that was judged."""
 
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
 NOBODY = "Nobody is there to allow it, so it is denied"
@@ -43,8 +44,8 @@ class Gate:
     after_plan: Mode = "ask"
     """The mode that an approved plan is carried out in: auto-edit where the person said so for the session."""
     later: Callable[[ToolCall], Sequence[tuple[ToolCall, Tool]]] = lambda _: ()
-    _allowed: dict[str, str] = field(default_factory=dict)
-    """The calls that were allowed together with one before them, each with what was shown of it."""
+    _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The calls that were allowed together with one before them, each with what was shown of it, and why it asked."""
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
         """Decide about one call; ask if need be. What a person edited is decided about again, as it will run."""
@@ -57,12 +58,12 @@ class Gate:
         except ToolError as error:
             # Nobody is asked about a call that cannot work, such as an edit that cannot be made; the model is told at once.
             return Permit(call, None, str(error), "error")
-        if self._allowed.pop(call.call_id, None) == ask.preview:
+        if self._allowed.pop(call.call_id, None) == (ask.preview, ask.why):
             return _permit(call, replace(decision, decision="allow", rule="user:all"))
         ask = replace(ask, others=self._others(call) if ask.kind != "plan" else ())
         answer = await self.approve(ask)
         if answer is not None and answer.choice == "all":
-            self._allowed = {other.call.call_id: other.preview for other in ask.others}
+            self._allowed = {other.call.call_id: (other.preview, other.why) for other in ask.others}
         if answer is None:
             why = f"{decision.why}. {NOBODY}".lstrip(". ")
             return _permit(call, replace(decision, decision="deny", why=why))
@@ -83,11 +84,20 @@ class Gate:
             call=call,
             title=tool.title(given) or tool.name,
             why=decision.why,
-            preview=self.preview(tool, given),
+            preview=self._preview(tool, given, decision.path),
             kind="plan" if tool.name == "exit_plan" else _KINDS.get(tool.effect, "input"),
             always=decision.always,
             unsaved=decision.unsaved,
         )
+
+    def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
+        try:
+            return self.preview(tool, given, path)
+        except ToolError as error:
+            if path is None or any(path.is_relative_to(root) for root in self.place.workspace):
+                raise
+            # What is the matter with a file outside is not told to the model before somebody has allowed it.
+            return str(error)
 
     def _others(self, call: ToolCall) -> tuple[Ask, ...]:
         return tuple(ask for ask in (self._asking(*each) for each in self.later(call)) if ask is not None)
@@ -148,7 +158,8 @@ def _key(call: ToolCall) -> str:
 
 
 def _permit(call: ToolCall, decision: Decision) -> Permit:
-    return Permit(call, _event(call, decision), decision.why if decision.decision == "deny" else "")
+    refused = decision.why if decision.decision == "deny" else ""
+    return Permit(call, _event(call, decision), refused, path=decision.path)
 
 
 def _event(call: ToolCall, decision: Decision) -> PermissionDecided:

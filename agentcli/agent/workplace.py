@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,12 @@ class SessionWorkplace:
         self._journal = journal
         self._record = record
         self._ask = ask
+
+    def judged(self, path: Path | None) -> SessionWorkplace:
+        """The same workplace for one call, whose tool may use the resolved path that the call was allowed for and no other."""
+        work = copy(self)
+        work.options = {**self.options, "judged": path}
+        return work
 
     def keep_output(self, call_id: str, text: str) -> str:
         """Save a whole output and return the path that the cut notice names."""

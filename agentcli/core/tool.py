@@ -78,11 +78,12 @@ class Workplace(Protocol):
 
     cwd: Path
     roots: tuple[Path, ...]
+    """The folders of the workspace, resolved."""
     limits: ToolLimits
     seen: dict[Path, str]
     """SHA-256 of each file's content as the model last saw it in full or in part: an edit needs it to be current."""
     options: Mapping[str, Any]
-    """Settings that only one tool reads, by tool name."""
+    """Settings that only one tool reads, by tool name; and `judged`, the resolved path that the call was allowed for."""
 
     def keep_output(self, call_id: str, text: str) -> str:
         """Save a whole output and return the path that the cut notice names."""

@@ -14,6 +14,8 @@ from agentcli.core.errors import ToolError
 from agentcli.core.tool import Workplace
 
 _TRIES = 5
+_LOOKS = 100
+"""How often a path is followed again that changes meanwhile."""
 _WALK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 _KERNEL = (Path("/proc"), Path("/sys"), Path("/dev"))
 _KINDS = {
@@ -56,20 +58,35 @@ class Spot:
 def locate(work: Workplace, path: str) -> Place:
     """Where a path given by the model leads once all links are followed. Raises ToolError outside what the call may touch.
 
-    Inside is what lies beneath one of `work.roots`, and what `work.options["outside_ok"]` names: True, or a collection of
-    resolved paths, each of which stands for itself and all beneath it.
+    `work.options["judged"]` is the resolved path that the call was allowed for: then it is this one or none. Without it a
+    call may touch what lies beneath one of `work.roots`.
     """
     real = resolve(work.cwd, path)
-    for root in work.roots:
-        base = Path(os.path.realpath(root))
-        if real.is_relative_to(base):
-            _refuse_kernel_files(real, base, path)
-            return Place(real, base, _shown(real, work.cwd))
-    if _allowed_outside(work, real):
-        _refuse_kernel_files(real, Path(real.anchor), path)
-        return Place(real, Path(real.anchor), _shown(real, work.cwd))
-    roots = ", ".join(str(root) for root in work.roots)
-    raise ToolError(f"{path} is outside the workspace ({roots}). The user can add its folder with --add-dir.")
+    judged = work.options.get("judged")
+    if judged is not None and real != judged:
+        raise ToolError(f"{path} is being changed by something else. Try again.")
+    # The outermost folder: an inner one can be swapped for a link by whoever may write in the outer one.
+    around = [root for root in work.roots if real.is_relative_to(root)]
+    if not around and judged is None:
+        roots = ", ".join(str(root) for root in work.roots)
+        raise ToolError(f"{path} is outside the workspace ({roots}). The user can add its folder with --add-dir.")
+    base = min(around, key=lambda root: len(root.parts), default=Path(real.anchor))
+    _refuse_kernel_files(real, base, path)
+    return Place(real, base, _shown(real, work.cwd))
+
+
+def spelled(cwd: Path, path: str) -> str:
+    """The absolute path that a path given by the model stands for, with the home folder filled in and its links as they are."""
+    return os.path.join(cwd, os.path.expanduser(path))
+
+
+def searched(path: str, pattern: str) -> tuple[str, str]:
+    """The folder that a glob searches, and the pattern within it: one that leads elsewhere starts at the folder it names."""
+    if not pattern.startswith(("/", "~", "../")):
+        return path, pattern
+    parts = os.path.expanduser(pattern).split("/")
+    plain = next((n for n, part in enumerate(parts) if set(part) & set("*?[{")), len(parts) - 1)
+    return os.path.join(path, "/".join(parts[:plain]) or "/"), "/" + "/".join(parts[plain:])
 
 
 def resolve(cwd: Path, path: str) -> Path:
@@ -79,9 +96,20 @@ def resolve(cwd: Path, path: str) -> Path:
     if "\0" in path:
         raise ToolError("The path has a NUL character in it.")
     try:
-        return Path(os.path.realpath(cwd / Path(path).expanduser()))
-    except (OSError, RuntimeError, ValueError) as error:
+        return follow(spelled(cwd, path))
+    except (OSError, ValueError) as error:
         raise ToolError(f"{path!r} cannot be a path: {error}") from error
+
+
+def follow(path: str) -> Path:
+    """The absolute path without links and dots; it need not exist.
+
+    A name that ceases to be a link while it is read makes this fail with OSError, as does one that is no path.
+    """
+    for _ in range(_LOOKS):
+        with suppress(OSError):
+            return Path(os.path.realpath(path))
+    return Path(os.path.realpath(path))
 
 
 @contextmanager
@@ -147,7 +175,7 @@ def nearby(spot: Spot) -> str:
 
 
 def _descend(place: Place, make: bool) -> int:
-    folder = os.open(place.root, _WALK & ~os.O_NOFOLLOW)
+    folder = os.open(place.root, _WALK)
     try:
         for part in place.path.relative_to(place.root).parts[:-1]:
             inner = _enter(folder, part, make)
@@ -174,13 +202,6 @@ def _refuse_kernel_files(real: Path, root: Path, path: str) -> None:
     """What looks like files there are doors into the kernel, and some never end; a workspace that lies there is another matter."""
     if any(real.is_relative_to(folder) and not root.is_relative_to(folder) for folder in _KERNEL):
         raise ToolError(f"{path} belongs to the kernel and is no regular file. Use bash if you really need it.")
-
-
-def _allowed_outside(work: Workplace, real: Path) -> bool:
-    allowed = work.options.get("outside_ok", ())
-    if isinstance(allowed, bool):
-        return allowed
-    return any(real.is_relative_to(path) for path in allowed)
 
 
 def _shown(real: Path, cwd: Path) -> str:

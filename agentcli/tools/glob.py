@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from agentcli.core.tool import Outcome, Workplace
 from agentcli.tools._beneath import top
 from agentcli.tools._cut import kept
-from agentcli.tools._paths import Place
+from agentcli.tools._paths import Place, searched
 from agentcli.tools._search import files, ripgrep
 
 
@@ -37,7 +36,7 @@ def prefix(place: Place) -> str:
 
 
 def _glob(work: Workplace, call_id: str, pattern: str, path: str) -> Outcome:
-    path, pattern = _split(path, pattern)
+    path, pattern = searched(path, pattern)
     with top(work, path) as (place, held):
         times = {name: held.changed(name) for name in files(place.path, pattern, ripgrep())}
     found = sorted(
@@ -50,12 +49,3 @@ def _glob(work: Workplace, call_id: str, pattern: str, path: str) -> Outcome:
     rest = len(names) - len(shown)
     notice = f"{len(shown)} of {len(names):,} files, newest first; {rest:,} more" if rest else ""
     return kept(work, call_id, shown, names, notice, {"matches": len(names)})
-
-
-def _split(path: str, pattern: str) -> tuple[str, str]:
-    """An absolute pattern, or one that starts with `../`, searches the folder that its plain beginning names."""
-    if not pattern.startswith(("/", "~", "../")):
-        return path, pattern
-    parts = pattern.split("/")
-    plain = next((n for n, part in enumerate(parts) if set(part) & set("*?[{")), len(parts) - 1)
-    return os.path.join(path, "/".join(parts[:plain]) or "/"), "/" + "/".join(parts[plain:])

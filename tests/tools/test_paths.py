@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.errors import ToolError
+from agentcli.tools._files import load
+from agentcli.tools._paths import held
 from agentcli.tools.table import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -84,15 +87,39 @@ def test_links_within_the_workspace_work(call: Call, work: Bench) -> None:
     assert list(work.seen) == [work.cwd / "real/a.txt", work.cwd / "real/new/b.txt"]
 
 
-def test_added_folders_and_allowed_paths_are_inside(call: Call, work: Bench, outside: Path) -> None:
+def test_added_folders_are_inside(call: Call, work: Bench, outside: Path) -> None:
     work.roots = (work.cwd, outside)
     assert call("read", file_path="../project-two/secret.txt").status == "success"
-    work.roots = (work.cwd,)
-    work.options["outside_ok"] = {outside / "secret.txt"}
+
+
+def test_an_allowed_path_outside_may_be_used_and_no_other(call: Call, work: Bench, outside: Path) -> None:
+    work.options["judged"] = outside / "secret.txt"
     assert call("read", file_path="../project-two/secret.txt").status == "success"
     assert call("write", file_path="../project-two/other.txt", content="x").status == "error"
-    work.options["outside_ok"] = {outside}
-    assert call("write", file_path="../project-two/other.txt", content="x").status == "success"
+    assert call("read", file_path=".").status == "error"
+
+
+def test_a_link_that_leads_elsewhere_after_it_was_judged_is_refused(call: Call, work: Bench, outside: Path) -> None:
+    (work.cwd / "a.txt").write_text("inside\n")
+    (work.cwd / "b.txt").write_text("inside, too\n")
+    for link_to in (outside / "secret.txt", work.cwd / "b.txt"):
+        (work.cwd / "link").symlink_to("a.txt")
+        work.options["judged"] = work.cwd / "a.txt"
+        assert call("read", file_path="link").status == "success"
+        (work.cwd / "link").unlink()
+        (work.cwd / "link").symlink_to(link_to)
+        for name, given in PATHS.items():
+            assert call(name, **{TOOLS[name].subject: "link"}, **given).status == "error", name
+        (work.cwd / "link").unlink()
+
+
+def test_a_workspace_within_another_is_reached_from_the_outer_one(call: Call, work: Bench, outside: Path) -> None:
+    inner = work.cwd / "inner"
+    inner.mkdir()
+    (inner / "secret.txt").write_text("inside\n")
+    work.roots = (inner, work.cwd)
+    with held(work, "inner/secret.txt") as spot:
+        assert spot.place.root == work.cwd
 
 
 @contextmanager
@@ -208,10 +235,6 @@ def test_thousands_of_searches_through_a_swapped_link_show_nothing_from_outside(
 
 
 def test_a_folder_swapped_for_a_link_after_it_was_resolved_is_not_followed(work: Bench, outside: Path) -> None:
-    from agentcli.core.errors import ToolError
-    from agentcli.tools._files import load
-    from agentcli.tools._paths import held
-
     folder = work.cwd / "folder"
     folder.mkdir()
     (folder / "secret.txt").write_text("inside\n")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from agentcli.agent.permissions.nature import Nature, nature_of
@@ -27,11 +28,17 @@ class Decision:
     why: str
     always: str = ""
     unsaved: str = ""
+    path: Path | None = None
+    """The resolved path that was decided about, for a tool that takes one: what is allowed is this path and no other."""
 
 
 def decide(call: ToolCall, tool_effect: Effect, rules: Rules, mode: Mode, place: Place) -> Decision:
     """Deny before ask, ask before allow, and all of them before what the mode would do. Reads links and git config, runs nothing."""
     nature = nature_of(call, tool_effect, rules, place)
+    return replace(_decided(nature, mode, place), path=nature.path)
+
+
+def _decided(nature: Nature, mode: Mode, place: Place) -> Decision:
     if nature.refused:
         return Decision("deny", "limits", nature.refused)
     if nature.denied:

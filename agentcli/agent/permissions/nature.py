@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from agentcli.agent.permissions import bash
 from agentcli.agent.permissions.path_rules import exact_path, path_rule
-from agentcli.agent.permissions.paths import FREE, PathVerdict, could_name_protected, judge_path
+from agentcli.agent.permissions.paths import PathVerdict, could_name_protected, judge_path
 from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.rules import Rule, Rules, url_matches, wildcard
 from agentcli.core.message import ToolCall
 from agentcli.core.tool import Effect
+from agentcli.tools._paths import searched
 
 SUBJECTS: Mapping[str, str] = {
     "read": "file_path",
@@ -50,6 +52,8 @@ class Nature:
     why: str = ""
     always: str = ""
     unsaved: str = ""
+    path: Path | None = None
+    """The resolved path that all this was said of, for a tool that takes one."""
 
 
 def nature_of(call: ToolCall, effect: Effect, rules: Rules, place: Place) -> Nature:
@@ -64,7 +68,8 @@ def nature_of(call: ToolCall, effect: Effect, rules: Rules, place: Place) -> Nat
             return Nature(refused="no file is named")
         return _file_nature(call, subject, rules, place)
     if call.name in _SEARCHERS:
-        return _file_nature(call, subject if isinstance(subject, str) and subject else ".", rules, place)
+        folder, pattern = _search(call, subject if isinstance(subject, str) and subject else ".")
+        return _file_nature(call, folder, rules, place, pattern)
     if call.name == "web_fetch":
         return _fetch_nature(str(subject or ""), rules)
     return _other_nature(call, effect, rules)
@@ -98,27 +103,39 @@ def _path_rule_in(line: bash.Line, rules: list[Rule], place: Place) -> Rule | No
     return next((rule for word in bash.words_of(line) if (rule := path_rule(rules, word, place, strict=False))), None)
 
 
-def _file_nature(call: ToolCall, path: str, rules: Rules, place: Place) -> Nature:
+def _search(call: ToolCall, folder: str) -> tuple[str, str]:
+    """The folder that is searched, and the pattern that picks files in it."""
+    pattern = call.input.get("pattern") if call.name == "glob" else call.input.get("glob")
+    if not isinstance(pattern, str):
+        return folder, ""
+    if call.name == "glob":
+        folder, pattern = searched(folder, pattern)
+    return folder, pattern.lstrip("/")
+
+
+def _file_nature(call: ToolCall, path: str, rules: Rules, place: Place, pattern: str = "") -> Nature:
     write = call.name in _WRITERS
     verdict = judge_path(path, place, write=write)
-    if verdict.verdict == "refused":
+    target = verdict.path
+    if verdict.verdict == "refused" or target is None:
         return Nature(refused=verdict.why)
-    if verdict.verdict == "free" and call.name in _SEARCHERS:
-        verdict = _search_verdict(call, path, place)
+    if verdict.verdict == "free" and pattern and not pattern.startswith("!"):
+        verdict = _search_verdict(call, path, pattern, place)
     covering = _WRITERS if write else frozenset({"read", call.name})
     deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
     names = {call.name, "edit"} if call.name == "multi_edit" else {call.name}
     allow = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
     return Nature(
-        denied=path_rule(deny, path, place, strict=False),
+        denied=path_rule(deny, path, place, strict=False, target=target),
         protected=verdict.why if verdict.verdict == "protected" else "",
-        asked=path_rule(ask, path, place, strict=False),
-        allowed=path_rule(allow, path, place, strict=True),
+        asked=path_rule(ask, path, place, strict=False, target=target),
+        allowed=path_rule(allow, path, place, strict=True, target=target),
         harmless="reading inside the workspace is free" if verdict.verdict == "free" and not write else "",
         edits_inside=write and verdict.verdict == "free",
         changes=write,
         why=verdict.why or "it changes a file",
-        always=f"{call.name}({exact_path(path, place)})",
+        always=f"{call.name}({exact_path(target, place)})",
+        path=target,
     )
 
 
@@ -126,11 +143,8 @@ def _covers(rule: Rule, tool: str, covering: Iterable[str]) -> bool:
     return rule.is_for(tool) or (bool(rule.pattern) and rule.tool in covering)
 
 
-def _search_verdict(call: ToolCall, path: str, place: Place) -> PathVerdict:
-    """What the policy says of what a search would pick out: `../*` leaves the workspace, `.env*` names what is protected."""
-    pattern = call.input.get("pattern") if call.name == "glob" else call.input.get("glob")
-    if not isinstance(pattern, str) or not pattern or pattern.startswith("!"):
-        return FREE
+def _search_verdict(call: ToolCall, path: str, pattern: str, place: Place) -> PathVerdict:
+    """What the policy says of what a search would pick out: `.env*` names what is protected."""
     if call.name == "grep" and could_name_protected(pattern):
         return PathVerdict("protected", f"{pattern} is protected")
     return judge_path(os.path.join(path, pattern), place, write=False)

@@ -13,11 +13,16 @@ from agentcli.agent.permissions.place import Place, impossible, resolved
 from agentcli.agent.permissions.rules import Rule
 
 
-def path_rule(rules: Iterable[Rule], path: str, place: Place, *, strict: bool) -> Rule | None:
-    """The first rule whose pattern fits the path as its links lead; unless `strict`, also as it is written, in any case."""
+def path_rule(
+    rules: Iterable[Rule], path: str, place: Place, *, strict: bool, target: Path | None = None
+) -> Rule | None:
+    """The first rule whose pattern fits the path as its links lead; unless `strict`, also as it is written, in any case.
+
+    `target` is where they led when the path was judged; without it they are followed now.
+    """
     if impossible(path):
         return None
-    forms = {resolved(place.cwd / path)}
+    forms = {target or resolved(place.cwd / path)}
     if not strict:
         forms.add(Path(os.path.normpath(place.cwd / os.path.expanduser(path))))
     for rule in rules:
@@ -26,9 +31,8 @@ def path_rule(rules: Iterable[Rule], path: str, place: Place, *, strict: bool) -
     return None
 
 
-def exact_path(path: str, place: Place) -> str:
-    """The pattern that fits one file alone: from the workspace's top where the file lies inside."""
-    target = resolved(place.cwd / path)
+def exact_path(target: Path, place: Place) -> str:
+    """The pattern that fits one resolved path alone: from the workspace's top where it lies inside."""
     inside = next((target.relative_to(root) for root in place.workspace if root in target.parents), None)
     text = f"./{inside}" if inside else str(target)
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)

@@ -7,13 +7,14 @@ import os
 import stat
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from agentcli.agent.permissions.place import Place, impossible, resolved
 from agentcli.core.sanitise import invisible
+from agentcli.tools._paths import follow, spelled
 
 Verdict = Literal["free", "outside", "protected", "refused"]
 
@@ -65,23 +66,24 @@ _SPECIAL_TREES = ("/proc", "/sys", "/dev")
 
 @dataclass(frozen=True, slots=True)
 class PathVerdict:
-    """Whether a path may be used: `free` by the mode, `outside` the workspace, `protected` in every mode, or `refused`."""
+    """Whether a path may be used: `free` by the mode, `outside` the workspace, `protected` in every mode, or `refused`.
+
+    `path` is where its links led when that was said: what is allowed is this path, whatever the links do afterwards.
+    """
 
     verdict: Verdict
     why: str = ""
-
-
-FREE = PathVerdict("free")
+    path: Path | None = None
 
 
 def judge_path(text: str, place: Place, *, write: bool, cwd: Path | None = None) -> PathVerdict:
     """What the policy says of `text` as a path seen from `cwd`, both as it is written and where its links lead."""
     if why := impossible(text):
         return PathVerdict("refused", why)
+    first, *others = (_judge(reading, place, write) for reading in _readings(text, place, cwd or place.cwd))
     if not _plain(text) and any(invisible(letter) for letter in text):
-        return PathVerdict("protected", "the path holds invisible characters")
-    verdicts = [_judge(reading, place, write) for reading in _readings(text, place, cwd or place.cwd)]
-    return max(verdicts, key=lambda verdict: _SEVERITY[verdict.verdict])
+        return PathVerdict("protected", "the path holds invisible characters", first.path)
+    return replace(max((first, *others), key=lambda verdict: _SEVERITY[verdict.verdict]), path=first.path)
 
 
 def names_protected(text: str, *, write: bool) -> str:
@@ -115,34 +117,34 @@ _SEVERITY: dict[Verdict, int] = {"free": 0, "outside": 1, "protected": 2, "refus
 
 
 def _readings(text: str, place: Place, cwd: Path) -> list[str]:
-    """The paths that `text` may mean: as it stands, and with the home folder filled in as a tool might do."""
+    """The paths that `text` may mean: first as the file tools take it, then as it stands and as a shell might take it."""
     forms = {text, text.strip()}
     if "$" in text or text.startswith("~"):
         home = str(place.home)
         expanded = text.replace("${HOME}", home).replace("$HOME", home)
         at_home = expanded == "~" or expanded.startswith("~/")
         forms.add(home + expanded[1:] if at_home else os.path.expanduser(expanded))
-    return [os.path.join(cwd, form) for form in forms]
+    return [spelled(cwd, text), *(os.path.join(cwd, form) for form in forms)]
 
 
 def _judge(path: str, place: Place, write: bool) -> PathVerdict:
     try:
-        target = os.path.realpath(path)
+        target = str(follow(path))
     except (OSError, ValueError):
         return PathVerdict("refused", "the path cannot be resolved")
     forms = {os.path.normpath(path), target}
     if special := _special(forms, target):
-        return PathVerdict("refused", special)
+        return PathVerdict("refused", special, Path(target))
     for form in forms:
         parts = form.split("/")[1:]
         if private := _private(parts, place):
-            return PathVerdict("protected", private)
+            return PathVerdict("protected", private, Path(target))
         for part in _below_root(form, parts, place):
             if _protected_name(part, write):
-                return PathVerdict("protected", f"{part} is protected")
+                return PathVerdict("protected", f"{part} is protected", Path(target))
     if not _is_below(target, place.workspace):
-        return PathVerdict("outside", f"{target} is outside the workspace")
-    return FREE
+        return PathVerdict("outside", f"{target} is outside the workspace", Path(target))
+    return PathVerdict("free", "", Path(target))
 
 
 def _special(forms: Iterable[str], target: str) -> str:

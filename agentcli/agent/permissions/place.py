@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentcli.agent.permissions.git import GitFacts, git_facts
+from agentcli.tools._paths import follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +60,4 @@ def impossible(path: str) -> str:
 
 def resolved(path: Path | str) -> Path:
     """The path with every link followed as far as it exists. Raises ValueError for a path that no system call takes."""
-    return Path(os.path.realpath(path))
+    return follow(os.fspath(path))

@@ -1,0 +1,128 @@
+"""What is allowed is the path that was judged, for the one call; where its links lead later does not matter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentcli.agent.ports import Answer, Ask
+from agentcli.providers.scripted import call, say
+from tests.agent.desks import Person, open_desk, results, say_to
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A workspace beside two files that do not belong to it."""
+    folder = tmp_path / "work"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git/config").write_text("[core]\n")
+    (tmp_path / "notes.txt").write_text("notes\n")
+    (tmp_path / "secret.txt").write_text("secret\n")
+    return folder
+
+
+class Meddler(Person):
+    """Says yes, and turns a link while being asked."""
+
+    def __init__(self, link: Path, target: Path) -> None:
+        super().__init__(Answer("once"))
+        self.link, self.target = link, target
+
+    async def __call__(self, ask: Ask) -> Answer | None:
+        self.link.unlink()
+        self.link.symlink_to(self.target)
+        return await super().__call__(ask)
+
+
+def test_what_is_allowed_once_is_read_once(work: Path) -> None:
+    person = Person(Answer("once"), Answer("no"))
+    reads = [say("", call("read", file_path="../notes.txt")) for _ in range(2)]
+    desk = open_desk(work, [*reads, say("Done.")], person=person)
+    say_to(desk, "go")
+    assert [result.status for result in results(desk)] == ["success", "denied"]
+    assert len(person.asked) == 2
+
+
+def test_what_is_allowed_for_the_session_is_not_asked_about_again(work: Path) -> None:
+    person = Person(Answer("session"))
+    reads = [say("", call("read", file_path="../notes.txt")) for _ in range(2)]
+    desk = open_desk(work, [*reads, say("Done.")], person=person)
+    say_to(desk, "go")
+    assert [result.status for result in results(desk)] == ["success", "success"]
+    assert len(person.asked) == 1
+
+
+def test_a_link_that_is_turned_while_the_person_is_asked_leads_nowhere(work: Path, tmp_path: Path) -> None:
+    (work / "link").symlink_to(tmp_path / "notes.txt")
+    person = Meddler(work / "link", tmp_path / "secret.txt")
+    desk = open_desk(work, [say("", call("read", file_path="link")), say("Done.")], person=person)
+    say_to(desk, "go")
+    assert str(tmp_path / "notes.txt") in person.asked[0].why
+    (result,) = results(desk)
+    assert result.status == "error"
+    assert "secret\n" not in result.output
+
+
+@pytest.mark.parametrize("target", ["../secret-folder", ".git"])
+def test_a_command_of_the_same_reply_cannot_turn_the_link_of_a_later_edit(
+    work: Path, tmp_path: Path, target: str
+) -> None:
+    (tmp_path / "secret-folder").mkdir()
+    (work / "real").mkdir()
+    (work / "link").symlink_to("real")
+    reply = say("", call("bash", command=f"ln -sfn {target} link"), call("write", file_path="link/new", content="x"))
+    desk = open_desk(work, [reply, say("Done.")], mode="auto-edit", person=Person(Answer("once")))
+    say_to(desk, "go")
+    assert [result.status for result in results(desk)] == ["success", "error"]
+    assert not (work / target / "new").exists()
+    assert not (work / "real/new").exists()
+
+
+def test_a_tilde_behind_a_dot_is_a_name_and_not_the_home_folder(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    desk = open_desk(work, [say("", call("read", file_path="./~/secret.txt")), say("Done.")])
+    say_to(desk, "go")
+    (result,) = results(desk)
+    assert result.status == "error"
+    assert "secret\n" not in result.output
+
+
+def test_an_edit_outside_is_shown_as_a_diff_and_made_when_it_is_allowed(work: Path, tmp_path: Path) -> None:
+    person = Person(Answer("once"), Answer("once"))
+    script = [
+        say("", call("read", file_path="../notes.txt")),
+        say("", call("edit", file_path="../notes.txt", old_string="notes", new_string="better notes")),
+        say("Done."),
+    ]
+    desk = open_desk(work, script, person=person)
+    say_to(desk, "go")
+    assert "+better notes" in person.asked[1].preview
+    assert (tmp_path / "notes.txt").read_text() == "better notes\n"
+
+
+@pytest.mark.parametrize("name", ["secret.txt", "missing.txt"])
+def test_what_stands_outside_is_not_told_before_somebody_allows_it(work: Path, name: str) -> None:
+    edit = call("edit", file_path=f"../{name}", old_string="a", new_string="b")
+    desk = open_desk(work, [say("", edit), say("Done.")])
+    say_to(desk, "go")
+    (result,) = results(desk)
+    assert result.status == "denied"
+    assert result.output.endswith("is outside the workspace. Nobody is there to allow it, so it is denied")
+
+
+def test_a_search_reaches_the_folder_that_its_pattern_names_and_was_judged(work: Path, tmp_path: Path) -> None:
+    person = Person(Answer("once"), Answer("no"))
+    script = [
+        say("", call("glob", pattern="../*.txt")),
+        say("", call("glob", pattern=f"{tmp_path}/*.txt")),
+        say("Done."),
+    ]
+    desk = open_desk(work, script, person=person)
+    say_to(desk, "go")
+    first, second = results(desk)
+    assert "notes.txt" in first.output
+    assert second.status == "denied"
+    assert person.asked[0].always == f"glob({tmp_path})"
