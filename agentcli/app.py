@@ -30,6 +30,7 @@ from agentcli.resources import prompt
 from agentcli.sessions.changes import Changes
 from agentcli.sessions.info import Info, Parent
 from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.project import about_gone_folders
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.sessions.survey import SKIPPED
@@ -88,7 +89,8 @@ class Program(Ground):
         if selector == LAST:
             newest = self.store.newest(self.project)
             if newest is None:
-                raise InputError("This project has no session yet. Start one with `agentcli`.")
+                hint = about_gone_folders(self.store.root)
+                raise InputError(f"This project has no session yet. Start one with `agentcli`. {hint}".rstrip())
             return newest
         if not selector:
             raise InputError("Which session? Give an id, a unique beginning of one, or a name; or use --last.")
@@ -103,16 +105,19 @@ class Program(Ground):
         """A session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy when it is open elsewhere."""
         aloof = self.options.no_session
         session = self.store.open(info.project_id, info.id, read_only=aloof)
-        return self.desk(MemorySession(session) if aloof else session)
+        return self.desk(MemorySession(session) if aloof else session, self._from_elsewhere(info))
 
-    def desk(self, journal: Journal) -> OpenDesk:
-        """An open session, ready to work: with the model and mode it had, unless this run asks for others."""
+    def desk(self, journal: Journal, notes: Sequence[str] = ()) -> OpenDesk:
+        """An open session, ready to work: with the model and mode it had, unless this run asks for others.
+
+        `notes` are said to the person before anything else, with those about the settings.
+        """
         history = journal.history
         spec = self.spec_for(history)
         mode = _mode(self.options.mode or history.mode or self.config.general.mode)
         if history.model and (spec.name, mode) != (history.model, history.mode):
             journal.append(Settings(spec.name, mode))
-        return OpenDesk(journal, self._outfit(), self.models.connect(spec.name), mode)
+        return OpenDesk(journal, self._outfit(notes), self.models.connect(spec.name), mode)
 
     def history(self, selector: str) -> History:
         """The history of a session that is only looked at."""
@@ -173,7 +178,14 @@ class Program(Ground):
         self.__dict__.pop("config", None)
         _ = self.config
 
-    def _outfit(self) -> Outfit:
+    def _from_elsewhere(self, info: Info) -> Sequence[str]:
+        """Where a session was led before, if that was not in this project's folder."""
+        if info.project_id == self.store.project_id(self.cwd):
+            return ()
+        gone = "" if Path(info.directory).is_dir() else ", which is gone"
+        return (f"This session was led in {info.directory}{gone}. It goes on in {self.cwd}.",)
+
+    def _outfit(self, notes: Sequence[str]) -> Outfit:
         config, bounds = self.config, self.bounds
         files = instructions(self.cwd, self.places.config, config.agent.instruction_bytes)
         counts = Counts(self._estimator(config.context.policy))
@@ -203,7 +215,7 @@ class Program(Ground):
             save_rule=bounds.save_rule,
             instructions=[(file.path, counts.text(file.text)) for file in files],
             allowance=self._allowance,
-            notes=config.warnings,
+            notes=(*notes, *config.warnings),
         )
 
     def _system(self, files: Sequence[Instructions]) -> tuple[str, ...]:

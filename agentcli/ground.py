@@ -16,6 +16,7 @@ from agentcli.sessions.store import Store
 
 if TYPE_CHECKING:
     from agentcli.config import Config
+    from agentcli.sessions.project import Project
 
 TRUSTED = "trusted.json"
 """The file in the state folder that lists the folders the user trusts."""
@@ -71,9 +72,9 @@ class Ground:
         return Store(self.places.sessions)
 
     @cached_property
-    def project(self) -> str:
-        """The id of the project that the current folder belongs to."""
-        return self.store.project_id(self.cwd)
+    def project(self) -> Project:
+        """The project that the current folder belongs to."""
+        return self.store.project(self.cwd)
 
 
 def _here() -> str:

@@ -39,8 +39,11 @@ class TerminalHost:
         return program.open(program.store.fork(program.store.find(desk.journal.id)))
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
-        """`session.json` of this project's sessions, newest first."""
-        return [info_to_json(info) for info in self._program.store.list(self._program.project)]
+        """`session.json` of this project's sessions, newest first; `place` is where those were led that were not led here."""
+        program = self._program
+        project = program.store.project(program.cwd)  # anew: another place may have got its first session meanwhile
+        infos = program.store.list(project)
+        return [{**info_to_json(info), "place": str(project.elsewhere(info) or "")} for info in infos]
 
     def models(self) -> Sequence[ModelSpec]:
         """The models that are known."""

@@ -10,6 +10,7 @@ from agentcli.cli.tables import say, say_json, table
 from agentcli.ground import Ground
 from agentcli.options import Options
 from agentcli.sessions.info import Info, info_to_json
+from agentcli.sessions.project import Place, about_gone_folders
 from agentcli.sessions.tree import branches, stem
 
 FOUND, HITS = 20, 3
@@ -45,12 +46,27 @@ def print_list(
         say("The trash is empty.")
     elif not infos:
         say("No sessions yet. `agentcli` starts one; --all lists those of other projects.")
+        if hint := about_gone_folders(ground.store.root):
+            say(hint)
     else:
-        rows = [
-            [info.id, when(info), info.records, info.model, info.cost, stem(depth) + (info.name or info.title)]
-            for depth, info in branches(infos)
+        _print_table(infos, () if everywhere or trash else ground.project.others)
+
+
+def _print_table(infos: Sequence[Info], places: Sequence[Place]) -> None:
+    """Sessions line by line; those led in other places of the project with that folder's name, which is spelled out below."""
+    others = {place.id: place for place in places if any(info.project_id == place.id for info in infos)}
+    head = ["id", "last used", "records", "model", "cost $", *(["folder"] if others else []), "title"]
+    rows = [
+        [
+            *(info.id, when(info), info.records, info.model, info.cost),
+            *([others[info.project_id].name if info.project_id in others else ""] if others else []),
+            stem(depth) + (info.name or info.title),
         ]
-        print(table(["id", "last used", "records", "model", "cost $", "title"], rows))
+        for depth, info in branches(infos)
+    ]
+    print(table(head, rows))
+    for place in others.values():
+        say(f"{place.name}: {place}")
 
 
 def print_found(
@@ -66,8 +82,8 @@ def print_found(
     from agentcli.sessions.search import search
 
     ground = Ground(Options(cwd=cwd))
-    project = None if everywhere else ground.project
-    found = search(ground.store.root, " ".join(words), project, limit=limit, hits=hits)
+    projects = () if everywhere else ground.project.ids
+    found = search(ground.store.root, " ".join(words), projects, limit=limit, hits=hits)
     if json:
         say_json([one.to_json() for one in found])
     elif not found:

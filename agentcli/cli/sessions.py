@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, TypeVar, cast, get_args
 
 import typer
 
@@ -13,20 +15,23 @@ from agentcli.cli.finding import FOUND, HITS, print_found, print_list, when
 from agentcli.cli.pager import page
 from agentcli.cli.tables import say, say_json
 from agentcli.core.codec import body_to_json
-from agentcli.core.errors import InputError, UsageError
+from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
-from agentcli.ground import Ground
+from agentcli.ground import Ground, folder_named
 from agentcli.options import Options
-from agentcli.sessions.info import info_to_json, name_of
+from agentcli.sessions.info import Info, info_to_json, name_of
 from agentcli.sessions.session import Session
+from agentcli.sessions.store import is_subagent
 
+T = TypeVar("T")
 app = typer.Typer(help="The session store.", no_args_is_help=True, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Selector = Annotated[str, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")]
 Cwd = Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")]
+Selectors = Annotated[list[str], typer.Argument(metavar="SESSION...", help="full ids, unique prefixes, or names")]
 All = Annotated[bool, typer.Option("--all", help="the sessions of all projects")]
 
 
@@ -80,22 +85,59 @@ def fork(
 def rename(selector: Selector, name: str, cwd: Cwd = "") -> None:
     """Give a session a name that `resume` takes."""
     ground = Ground(Options(cwd=cwd))
-    info = ground.store.rename(ground.store.find(selector, ground.project), name)
+    info = ground.store.rename(ground.store.find(selector, ground.project), name, ground.project)
     say(f"{info.id} is called {info.name} now.")
 
 
 @app.command()
 def delete(
-    selector: Selector, undo: Annotated[bool, typer.Option("--undo", help="fetch it back")] = False, cwd: Cwd = ""
+    selectors: Selectors,
+    undo: Annotated[bool, typer.Option("--undo", help="fetch them back")] = False,
+    force: Annotated[bool, typer.Option("--force", "--yes", help="also those that are pinned, without asking")] = False,
+    cwd: Cwd = "",
 ) -> None:
-    """Move a session to the trash; with --undo fetch it back."""
+    """Move sessions to the trash; with --undo fetch them back."""
     ground = Ground(Options(cwd=cwd))
+    store = ground.store
     if undo:
-        say(f"{ground.store.restore(selector).id} is back.")
+        each_of(selectors, lambda selector: say(f"{store.restore(selector).id} is back."))
         return
-    info = ground.store.find(selector, ground.project)
-    ground.store.delete(info)
-    say(f"{info.id} is in the trash. To fetch it back: agentcli sessions delete --undo {info.id}")
+    infos = _found(ground, selectors)
+    if not force:
+        _confirm([info for info in infos if store.is_pinned(info)])
+
+    def put(info: Info) -> None:
+        store.delete(info)
+        say(f"{info.id} is in the trash. To fetch it back: agentcli sessions delete --undo {info.id}")
+
+    each_of(infos, put)
+
+
+@app.command()
+def move(
+    selectors: Annotated[list[str] | None, typer.Argument(metavar="[SESSION]...", help="none: all of --from")] = None,
+    source: Annotated[
+        str, typer.Option("--from", metavar="DIR", help="the folder they were led in; it need not be there any more")
+    ] = "",
+    to: Annotated[str, typer.Option("--to", metavar="DIR", help="the folder they belong to from now on: here")] = "",
+    cwd: Cwd = "",
+) -> None:
+    """Make sessions those of another folder: after it was moved or renamed, or to go on with them elsewhere.
+
+    Without names and --from: those of this repository that were led where it lay before.
+    """
+    ground = Ground(Options(cwd=cwd))
+    target = folder_named(str(ground.cwd / to)) if to else ground.cwd
+    infos = _moving(ground, selectors or (), source)
+    store = ground.store
+    if not infos:
+        raise UsageError("Which sessions? Name them, or the folder that they were led in: --from DIR.")
+
+    def bring(info: Info) -> None:
+        moved = store.move(info, target)
+        say(f"{info.id} belongs to {moved.directory} now (it was led in {info.directory}).")
+
+    each_of(infos, bring)
 
 
 @app.command()
@@ -200,6 +242,54 @@ def check(
                 say(f"{report.session}: {done}")
         say(f"{sum(report.ok for report in reports)} of {len(reports)} sessions are sound.")
     if not all(report.ok for report in reports):
+        raise typer.Exit(1)
+
+
+def each_of(things: Iterable[T], act: Callable[[T], None]) -> None:
+    """Act on each; what fails with one is told and keeps none of the others from its turn. Raises Exit 1 if any failed."""
+    failed = False
+    for thing in things:
+        try:
+            act(thing)
+        except AgentError as error:
+            failed = True
+            print(f"agentcli: {safe(str(error))}", file=sys.stderr)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _found(ground: Ground, selectors: Sequence[str]) -> list[Info]:
+    """Each named session once. Raises InputError for a name that leads to none: then nothing is done to the others either."""
+    infos = [ground.store.find(selector, ground.project) for selector in selectors]
+    return list({info.id: info for info in infos}.values())
+
+
+def _moving(ground: Ground, selectors: Sequence[str], source: str) -> Sequence[Info]:
+    """The sessions to move, with those of their subagents."""
+    everything = ground.store.list()
+    old = os.path.join(os.path.realpath(ground.cwd / Path(source).expanduser()), "")
+    gone = {place.id for place in ground.project.others if place.gone}
+    if source:
+        led = [info for info in everything if os.path.join(info.directory, "").startswith(old)]
+        if not led:
+            raise InputError(f"No session was led in {old.rstrip('/')}. See `agentcli sessions list --all`.")
+        infos = [ground.store.chosen(selector, led) for selector in selectors] or led
+    else:
+        infos = _found(ground, selectors) or [info for info in everything if info.project_id in gone]
+    ids = {info.id for info in infos}
+    ids |= {info.id for info in everything if is_subagent(info) and info.parent and info.parent.session in ids}
+    return [info for info in everything if info.id in ids]
+
+
+def _confirm(pinned: Sequence[Info]) -> None:
+    """Ask before pinned sessions are deleted. Raises UsageError where nobody can be asked, Exit 1 for a no."""
+    if not pinned:
+        return
+    names = ", ".join(f"{info.id} ({info.name or info.title})" for info in pinned)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(f"Pinned, so nothing was deleted: {names}. Delete with --force, or unpin first.")
+    if not typer.confirm(f"Pinned: {safe(names)}. Delete all the same?", err=True):
+        say("Nothing was deleted.")
         raise typer.Exit(1)
 
 

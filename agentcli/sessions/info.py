@@ -15,6 +15,7 @@ from agentcli.core.message import File, Message, ToolResult, Usage
 from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, Record, Settings, Title
 from agentcli.core.sanitise import harmful
 
+_FORK = " (fork)"
 TITLE_LENGTH = 60
 """Characters of the first prompt that make a title."""
 FILES_REMEMBERED = 1_000
@@ -96,7 +97,8 @@ def note(info: Info, record: Record, head: str) -> Info:
     noted = _noted(info, record, head)
     if info.parent is None or info.parent.kind != "fork" or record.seq > info.parent.seq:
         return noted
-    return replace(noted, inherited=noted.usage, inherited_cost=noted.cost)
+    title = noted.title if noted.title == info.title else title_of_fork(noted.title)
+    return replace(noted, title=title, inherited=noted.usage, inherited_cost=noted.cost)
 
 
 def _noted(info: Info, record: Record, head: str) -> Info:
@@ -124,6 +126,11 @@ def _noted(info: Info, record: Record, head: str) -> Info:
             return replace(info, model=model or info.model, mode=mode or info.mode)
         case _:
             return info
+
+
+def title_of_fork(title: str) -> str:
+    """The title of the session that a fork comes from, marked so that the two can be told apart."""
+    return f"{title}{_FORK}" if title and not title.endswith(_FORK) else title
 
 
 def first_title(message: Message) -> str:

@@ -15,7 +15,7 @@ from agentcli.core.errors import StoreError
 from agentcli.core.record import Body, Record
 from agentcli.sessions.disk import Disk, make_folder, reason, sync_folder, write_file
 from agentcli.sessions.ids import new_id
-from agentcli.sessions.info import Info, encode_info, note
+from agentcli.sessions.info import Info, encode_info, note, title_of_fork
 from agentcli.sessions.opening import encode_origin, retrace
 from agentcli.sessions.records import Shelf, digest, file_name
 
@@ -98,6 +98,7 @@ def fork(source: Path, target: Path, info: Info, seq: int, disk: Disk) -> Info:
         for name in ("outputs", "checkpoints/objects", "damaged"):
             _share_all(source / name, folder / name, disk)
         counted = _counted(folder, info, seq)
+        counted = replace(counted, title=title_of_fork(counted.title))
         return _finish(folder, replace(counted, inherited=counted.usage, inherited_cost=counted.cost), disk)
 
 

@@ -78,9 +78,11 @@ class Found:
 
 
 def search(
-    root: Path, words: str | Sequence[str], project_id: str | None = None, *, limit: int = 0, hits: int = 3
+    root: Path, words: str | Sequence[str], projects: Sequence[str] = (), *, limit: int = 0, hits: int = 3
 ) -> list[Found]:
     """The sessions under `root` in which every one of the words occurs, whatever their case, last written first.
+
+    `projects` are the folders in the store to search, all of them where none is named.
 
     At most `limit` sessions (0: all), those whose files changed last, with at most `hits` places of each. Raises
     InputError without words. Nothing is kept between searches: the records themselves are read, as bytes first, and
@@ -91,7 +93,7 @@ def search(
     if not wanted:
         raise InputError("Say which words to look for.")
     sieve = _Sieve(wanted)
-    sifted = (_sifted(folder, sieve, len(wanted)) for folder in _sessions(root, project_id))
+    sifted = (_sifted(folder, sieve, len(wanted)) for folder in _sessions(root, projects))
     promising = [each for each in sifted if each is not None]
     # Looking closely costs far more than sifting, so it ends when enough is found, the last written sessions first.
     promising.sort(key=lambda each: _written(each.folder), reverse=True)
@@ -126,8 +128,8 @@ class _Sieve:
         return seen
 
 
-def _sessions(root: Path, project_id: str | None) -> Iterator[str]:
-    for project in [str(root / project_id)] if project_id else _folders(str(root)):
+def _sessions(root: Path, projects: Sequence[str]) -> Iterator[str]:
+    for project in [str(root / each) for each in projects] or _folders(str(root)):
         yield from _folders(project)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -14,18 +16,20 @@ from typing import TYPE_CHECKING
 from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.record import Body, Settings, Title
-from agentcli.sessions.disk import DISK, Disk, reason, write_file
+from agentcli.sessions.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import Info, Parent, Times, name_of
-from agentcli.sessions.lock import is_locked
-from agentcli.sessions.opening import encode_origin, open_session, read_info, retrace
+from agentcli.sessions.lock import Lock, is_locked
+from agentcli.sessions.opening import encode_origin, open_session, read_info, retrace, save_info
 from agentcli.sessions.partial import INTERVAL
 from agentcli.sessions.place import as_they_are, chain, fork, place
-from agentcli.sessions.project import project_id
+from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
 from agentcli.sessions.session import Session
 from agentcli.sessions.trash import Trash
 from agentcli.sessions.writer import Writer
 
+Projects = Project | str | None
+"""The sessions that are meant: of a repository with all its places, of one place by its id, or all there are."""
 NONE: Mapping[str, str] = MappingProxyType({})
 if TYPE_CHECKING:  # for what few commands need, imported where they do
     from agentcli.sessions.check import Report
@@ -52,8 +56,12 @@ class Store:
         self._disk, self._interval = disk, interval
 
     def project_id(self, directory: Path) -> str:
-        """The project that a folder belongs to: its repository, or the folder itself."""
+        """The folder in the store for sessions led in this folder: that of its repository's top, or its own."""
         return project_id(directory)
+
+    def project(self, directory: Path) -> Project:
+        """The project that a folder belongs to, with the other places of its repository that have sessions."""
+        return find_project(self.root, directory)
 
     def folder(self, info: Info) -> Path:
         """Where a session lies."""
@@ -72,7 +80,8 @@ class Store:
         here = str(Path(os.path.realpath(directory)))
         info = Info(new_id(), project_id(directory), here, parent, version=version, time=Times(created=stamp()))
         folder = self.folder(info)
-        writer = Writer(folder, self._disk, encode_origin(info))
+        on_made = partial(remember_later, folder.parent, directory)
+        writer = Writer(folder, self._disk, encode_origin(info), on_made=on_made)
         session = Session(folder, info, self._disk, writer, interval=self._interval)
         if model or mode:
             session.append(Settings(model, mode))
@@ -84,12 +93,16 @@ class Store:
         Raises SessionBusy when another process has it open for writing, StoreError when it does not exist.
         """
         folder = self.root / _plain(project_id) / _plain(session_id)
-        return open_session(folder, self._disk, read_only=read_only, interval=self._interval)
+        session = open_session(folder, self._disk, read_only=read_only, interval=self._interval)
+        if not read_only and not (folder.parent / PROJECT).exists():
+            remember_later(folder.parent, Path(session.info.directory))
+        return session
 
     def fork(self, info: Info, seq: int | None = None, directory: Path | None = None) -> Info:
         """A new session that begins as this one was up to record `seq` (all of it by default); open it to go on there.
 
-        The other session may be open: what it wrote never changes. A name gets a number, since names should be unique.
+        The other session may be open: what it wrote never changes. The title says that it is a fork, a name gets a number:
+        both are to tell the sessions of a project apart.
         Raises InputError for a record that is not there, StoreError when the disk refuses.
         """
         source = self.folder(info)
@@ -108,7 +121,7 @@ class Store:
             time=Times(stamp(), stamp()),
         )
         made = fork(source, self.folder(copy), copy, until, self._disk)
-        return self.rename(made, self._unused(made)) if made.name else made
+        return self.rename(made, self.unused_name(made.name, made.project_id)) if made.name else made
 
     def place(
         self,
@@ -184,16 +197,29 @@ class Store:
 
         return repair(self.folder(info), self._disk) if mend else check(self.folder(info))
 
-    def find(self, selector: str, project_id: str | None = None) -> Info:
+    def find(self, selector: str, project: Projects = None) -> Info:
         """The session with this id, name or unique beginning of an id; in all projects where none is given.
 
         A whole id is found in any project. Raises InputError when none fits, or several do.
         """
-        return _chosen(selector, self._fitting(selector, project_id), _NOT_THERE)
+        return _chosen(selector, self._fitting(selector, project), _NOT_THERE)
 
-    def newest(self, project_id: str) -> Info | None:
-        """The session of this project that was written to last, subagents' aside."""
-        by_time = sorted(((_written(folder), folder) for folder in self._folders(project_id)), reverse=True)
+    def chosen(self, selector: str, infos: Sequence[Info]) -> Info:
+        """The one among these sessions that a selector fits, as `find` judges."""
+        return _chosen(selector, _fitting(selector, infos), _NOT_THERE)
+
+    def newest(self, project: Project | str) -> Info | None:
+        """The session of this project that was written to last, subagents' aside.
+
+        One that was led in this very place, also before the place was moved, comes before those of clones and worktrees.
+        """
+        if isinstance(project, str):
+            return self._newest((project,))
+        return self._newest(project.own) or self._newest(project.ids)
+
+    def _newest(self, ids: Iterable[str]) -> Info | None:
+        folders = (folder for each in ids for folder in self._folders(each))
+        by_time = sorted(((_written(folder), folder) for folder in folders), reverse=True)
         best: Info | None = None
         until = 0.0
         for written, folder in by_time:
@@ -204,17 +230,24 @@ class Store:
                 best, until = info, written - _TICK
         return best
 
-    def list(self, project_id: str | None = None) -> Sequence[Info]:
+    def list(self, project: Projects = None) -> Sequence[Info]:
         """The sessions of a project, or of all, last written first."""
-        infos = [info for folder in self._folders(project_id) if (info := _info(folder)) is not None]
+        infos = [info for folder in self._folders(project) if (info := _info(folder)) is not None]
         return sorted(infos, key=_order, reverse=True)
 
-    def rename(self, info: Info, name: str) -> Info:
-        """Call a session that is not open here by a name of the user's.
+    def rename(self, info: Info, name: str, project: Projects = None) -> Info:
+        """Call a session that is not open here by a name of the user's, which no other of its project may have.
 
-        Raises InputError for a name that `name_of` refuses, SessionBusy when it is open elsewhere, StoreError when the disk refuses.
+        Raises InputError for a name that `name_of` refuses or another session has, SessionBusy when this one is open elsewhere,
+        StoreError when the disk refuses.
         """
         name = name_of(name)
+        for other in self.list(project or info.project_id):
+            if other.name == name and other.id != info.id:
+                raise InputError(
+                    f"Session {other.id} is called {name!r} already, and a name must lead to one session. "
+                    "Say another name, or rename that one first."
+                )
         session = self.open(info.project_id, info.id)
         try:
             session.append(Title(name=name))
@@ -228,6 +261,38 @@ class Store:
     def delete(self, info: Info) -> None:
         """Move a session to the trash; `restore` undoes it. Raises SessionBusy when it is open."""
         self.trash.put(info.project_id, info.id)
+
+    def move(self, info: Info, directory: Path) -> Info:
+        """Make a session one of another folder: its project's sessions list it there, and `-c` goes on with it.
+
+        It keeps the subfolder that it was led in, where `directory` has one of that name. Raises SessionBusy when it is open,
+        StoreError when the disk refuses.
+        """
+        source, top = self.folder(info), Path(os.path.realpath(directory))
+        with contextlib.suppress(ValueError):
+            inside = top / Path(info.directory).relative_to(top_for(info.project_id, info.directory))
+            top = inside if inside.is_dir() else top
+        moved = replace(_info(source) or info, project_id=project_id(top), directory=str(top))
+        target = self.folder(moved)
+        try:
+            lock = Lock(source / "lock")
+            try:
+                if target != source:
+                    self._rename(source, target)
+                write_file(self._disk, target / "origin.json", encode_origin(moved))
+                save_info(target, moved, self._disk)
+            finally:
+                lock.release()
+        except OSError as error:
+            raise StoreError(f"Session {info.id} cannot be moved: {reason(error)}.") from error
+        remember_later(target.parent, top)
+        return moved
+
+    def _rename(self, source: Path, target: Path) -> None:
+        make_folder(self._disk, target.parent)
+        self._disk.rename(source, target)
+        sync_folder(self._disk, target.parent)
+        sync_folder(self._disk, source.parent)
 
     def restore(self, selector: str) -> Info:
         """Fetch a session back from the trash, by id, name or unique beginning of an id. Raises InputError when it is not there."""
@@ -243,22 +308,29 @@ class Store:
         """The sessions in the trash, last deleted first."""
         return [info for folder in self.trash.sessions() if (info := _info(folder)) is not None]
 
-    def _unused(self, info: Info) -> str:
-        names = {other.name for other in self.list(info.project_id)}
-        stem = re.sub(r" \(\d+\)$", "", info.name)
-        return next(name for n in itertools.count(2) if (name := f"{stem} ({n})") not in names)
+    def unused_name(self, name: str, project: Projects) -> str:
+        """The name, or the first with a number behind it that no session of the project has."""
+        taken = {other.name for other in self.list(project)}
+        stem = re.sub(r" \(\d+\)$", "", name)
+        numbered = (f"{stem} ({n})" for n in itertools.count(2))
+        return name if name not in taken else next(other for other in numbered if other not in taken)
 
-    def _fitting(self, selector: str, project_id: str | None) -> Sequence[Info]:
+    def _fitting(self, selector: str, project: Projects) -> Sequence[Info]:
         whole = [folder for folder in self._folders(None) if os.path.basename(folder) == selector]
         if whole:
             return [info for folder in whole if (info := _info(folder)) is not None]
-        return _fitting(selector, self.list(project_id))
+        return _fitting(selector, self.list(project))
 
-    def _folders(self, project_id: str | None) -> Iterator[str]:
+    def _folders(self, project: Projects) -> Iterator[str]:
         root = str(self.root)
-        projects = [os.path.join(root, _plain(project_id))] if project_id else _subfolders(root)
-        for project in projects:
-            yield from _subfolders(project)
+        places = _subfolders(root) if not project else [os.path.join(root, _plain(each)) for each in ids(project)]
+        for folder in places:
+            yield from _subfolders(folder)
+
+
+def ids(project: Project | str) -> Sequence[str]:
+    """The folders in the store of a project's sessions."""
+    return (project,) if isinstance(project, str) else project.ids
 
 
 def _fitting(selector: str, infos: Sequence[Info]) -> Sequence[Info]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
 from agentcli.core.errors import SessionBusy
@@ -17,9 +18,17 @@ from agentcli.sessions.records import Shelf, file_name
 class Writer:
     """The writing end of one session's folder: made at the first save, locked as long as it is open."""
 
-    def __init__(self, folder: Path, disk: Disk, origin: bytes, lock: Lock | None = None) -> None:
-        """`origin` is what `origin.json` says; it is written once, when the folder is made."""
+    def __init__(
+        self,
+        folder: Path,
+        disk: Disk,
+        origin: bytes,
+        lock: Lock | None = None,
+        on_made: Callable[[], None] | None = None,
+    ) -> None:
+        """`origin` is what `origin.json` says; it is written once, when the folder is made; then `on_made` is called."""
         self._folder, self._disk, self._origin, self._lock = folder, disk, origin, lock
+        self._on_made = on_made
         self.outputs = Outputs(folder / "outputs", disk)
         self._made = (folder / "records").is_dir()
         self._waiting: deque[tuple[Record, bytes]] = deque()
@@ -97,6 +106,8 @@ class Writer:
         make_folder(self._disk, self._folder / "records")
         write_file(self._disk, self._folder / "origin.json", self._origin)
         self._made = True
+        if self._on_made is not None:
+            self._on_made()
 
     def _late_lock(self) -> Lock:
         """The lock that could not be taken at first; of no use when another process wrote meanwhile."""

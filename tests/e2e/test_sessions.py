@@ -353,3 +353,80 @@ def test_where_sessions_cannot_be_kept_at_all_the_conversation_goes_on(program: 
     assert "Traceback" not in ran.err
     for command in (["list"], ["search", "x"], ["check"]):
         assert program.run("sessions", *command).code == 0
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=me", "-c", "user.email=me@example.org")
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_a_project_that_was_moved_has_its_sessions(program: Program) -> None:
+    old, new = program.work / "old", program.work / "new"
+    old.mkdir()
+    git(old, "init", "-q")
+    git(old, "commit", "-q", "--allow-empty", "-m", "first")
+    first = say_once(program, "before the move", "-C", str(old))
+    old.rename(new)
+    listing = program.run("sessions", "list", "-C", str(new)).out
+    assert first in listing
+    assert f"old: {old} (gone)" in listing
+    ran = program.run("-c", "-C", str(new), "-p", "after it", "-m", "script:echo", "-o", "stream-json")
+    assert ran.result["session_id"] == first
+    assert any(f"led in {old}, which is gone" in warning["message"] for warning in ran.of("warning"))
+    out = program.run("sessions", "move", "-C", str(new)).out
+    assert f"{first} belongs to {new} now" in out
+    assert "(gone)" not in program.run("sessions", "list", "-C", str(new)).out
+    [one] = json.loads(program.run("sessions", "list", "--json", "-C", str(new)).out)
+    assert (one["id"], one["directory"]) == (first, str(new))
+    ran = program.run("-c", "-C", str(new), "-p", "on", "-m", "script:echo", "-o", "stream-json")
+    assert ran.result["session_id"] == first
+    assert ran.of("warning") == []
+
+
+def test_a_folder_outside_of_any_repository_is_moved_by_a_command_that_is_offered(program: Program) -> None:
+    old, new = program.work / "old", program.work / "new"
+    old.mkdir()
+    first, second = (say_once(program, words, "-C", str(old)) for words in ("one", "two"))
+    old.rename(new)
+    refused = program.run("-c", "-C", str(new), "-p", "x", "-m", "script:echo")
+    assert refused.code == 42
+    assert f"folders that are gone: {old}" in refused.err
+    assert "agentcli sessions move --from" in program.run("sessions", "list", "-C", str(new)).out
+    assert program.run("sessions", "move", "-C", str(new)).code == 2
+    assert program.run("sessions", "move", "-C", str(new), "--from", "/nowhere").code == 42
+    assert program.run("sessions", "move", first, "--to", str(new)).code == 0
+    assert program.run("sessions", "move", "--from", "old", "--to", "new").code == 0
+    there = json.loads(program.run("sessions", "list", "--json", "-C", str(new)).out)
+    assert {one["id"] for one in there} == {first, second}
+    assert program.run("-c", "-C", str(new), "-p", "x", "-m", "script:echo").code == 0
+
+
+def test_a_name_that_another_session_has_is_refused(program: Program) -> None:
+    first, second = say_once(program, "one"), say_once(program, "two")
+    assert program.run("sessions", "rename", first, "mine").code == 0
+    refused = program.run("sessions", "rename", second, "mine")
+    assert refused.code == 42
+    assert first in refused.err
+    assert say_once(program, "on", "resume", "mine") == first
+
+
+def test_several_sessions_are_deleted_at_once_and_pinned_ones_only_if_that_is_meant(program: Program) -> None:
+    ids = [say_once(program, f"number {n}") for n in range(4)]
+    assert program.run("sessions", "delete", ids[0], "nothing").code == 42
+    assert len(listed(program)) == 4
+    assert program.run("sessions", "delete", ids[0], ids[1], ids[0]).code == 0
+    assert {one["id"] for one in listed(program)} == {ids[2], ids[3]}
+    program.run("sessions", "pin", ids[2])
+    refused = program.run("sessions", "delete", ids[2], ids[3])
+    assert refused.code == 2
+    assert f"Pinned, so nothing was deleted: {ids[2]}" in refused.err
+    assert len(listed(program)) == 2
+    for answer, left in (("n", 2), ("y", 1)):
+        with program.terminal("sessions", "delete", ids[2], columns=120, rows=10) as t:
+            t.until("Delete all the same?")
+            t.send(f"{answer}\r")
+            assert t.wait() == (answer == "n")
+        assert len(listed(program)) == left
+    assert program.run("sessions", "delete", "--undo", ids[0], ids[2]).code == 0
+    assert program.run("sessions", "delete", "--force", ids[0], ids[2]).code == 0
+    assert [one["id"] for one in listed(program)] == [ids[3]]

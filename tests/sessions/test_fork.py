@@ -83,6 +83,19 @@ def test_forks_of_a_named_session_have_names_of_their_own(store: Store, session:
     assert store.find("mine").id == session.id
 
 
+def test_the_title_of_a_fork_says_that_it_is_one(store: Store, session: Session) -> None:
+    fork = store.fork(session.info)
+    assert (session.info.title, fork.title) == ("one", "one (fork)")
+    assert store.fork(fork).title == "one (fork)"
+    assert store.fork(session.info, 2).title == "one (fork)"
+    (store.folder(fork) / "session.json").unlink()
+    assert store.find(fork.id).title == "one (fork)"
+    other = store.open(fork.project_id, fork.id)
+    other.append(Title("a better one"))
+    other.close()
+    assert store.find(fork.id).title == "a better one"
+
+
 def test_a_fork_survives_the_deletion_of_its_source(store: Store, session: Session) -> None:
     fork = store.fork(session.info)
     session.close()

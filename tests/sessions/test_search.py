@@ -72,9 +72,9 @@ def test_the_session_written_last_comes_first_and_projects_can_be_chosen(root: P
     old, new = keep(root, said("tree"), day=1), keep(root, said("tree"), day=2)
     assert [found.info.id for found in search(root, "tree")] == [new, old]
     project = search(root, "tree")[0].info.project_id
-    assert len(search(root, "tree", project)) == 2
+    assert len(search(root, "tree", [project])) == 2
     assert [found.info.id for found in search(root, "tree", limit=1)] == [new]
-    assert search(root, "tree", "0000") == []
+    assert search(root, "tree", ["0000"]) == []
 
 
 def test_places_with_more_of_the_words_are_shown_first(root: Path):

@@ -189,3 +189,48 @@ def test_a_name_that_would_steer_a_terminal_is_refused_with_what_is_in_it(
 @pytest.mark.parametrize("name", ["my own", "fix \U0001f469\u200d\U0001f4bb", "naïve 漢字", "مرحبا"])
 def test_a_name_may_be_in_any_script(store: Store, tmp_path: Path, name: str) -> None:
     assert store.rename(started(store, tmp_path), f" {name} ").name == name
+
+
+def test_a_name_leads_to_one_session(store: Store, tmp_path: Path) -> None:
+    first, second = started(store, tmp_path, name="taken"), started(store, tmp_path)
+    with pytest.raises(InputError, match=rf"{first.id} is called 'taken' already"):
+        store.rename(second, " taken ")
+    assert store.find("taken").id == first.id
+    assert store.rename(first, "taken").name == "taken"
+    assert store.rename(second, "free").name == "free"
+
+
+def test_a_moved_session_belongs_to_its_new_folder(store: Store, tmp_path: Path) -> None:
+    for name in ("old/src", "new/src", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    info, inside = started(store, tmp_path / "old"), started(store, tmp_path / "old" / "src")
+    before = sorted(path.name for path in store.folder(info).rglob("*"))
+    moved = store.move(info, tmp_path / "new")
+    assert (moved.directory, moved.project_id) == (str(tmp_path / "new"), store.project_id(tmp_path / "new"))
+    assert store.list(moved.project_id) == [moved]
+    assert sorted(path.name for path in store.folder(moved).rglob("*")) == before
+    (store.folder(moved) / "session.json").unlink()
+    assert store.find(info.id).directory == str(tmp_path / "new")
+    assert store.move(inside, tmp_path / "other").directory == str(tmp_path / "other")
+    assert store.move(moved, tmp_path / "new").directory == str(tmp_path / "new")
+    session = store.open(moved.project_id, moved.id)
+    with pytest.raises(SessionBusy):
+        store.move(moved, tmp_path / "other")
+    session.close()
+
+
+def test_a_session_keeps_its_subfolder_when_its_repository_is_moved(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "old" / ".git").mkdir(parents=True)
+    (tmp_path / "old" / "src").mkdir()
+    info = started(store, tmp_path / "old" / "src")
+    (tmp_path / "old").rename(tmp_path / "new")
+    assert store.move(info, tmp_path / "new").directory == str(tmp_path / "new" / "src")
+
+
+def test_a_move_that_the_disk_refuses_changes_nothing(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    info = started(store, tmp_path)
+    full = Store(store.root, disk=Failing("rename", FAULTS["EIO"], 1))
+    with pytest.raises(StoreError, match="cannot be moved"):
+        full.move(info, tmp_path / "new")
+    assert store.find(info.id) == info

@@ -87,4 +87,5 @@ def _label(session: Mapping[str, Any]) -> str:
 def _detail(session: Mapping[str, Any]) -> str:
     times = session.get("time") or {}
     updated = str(times.get("updated", "")) if isinstance(times, Mapping) else ""
-    return " · ".join(filter(None, (updated[:16].replace("T", " "), str(session.get("model", "")))))
+    place = str(session.get("place") or "")
+    return " · ".join(filter(None, (updated[:16].replace("T", " "), str(session.get("model", "")), place)))

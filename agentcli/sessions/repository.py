@@ -1,0 +1,131 @@
+"""A git repository as its own files describe it: what tells that two folders hold the same one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+GIT_SECONDS = 3.0
+"""How long git may take to find the first commit. What takes longer is not asked again."""
+_SCP = re.compile(r"^(?:[^@/]*@)?([^/:]+):(?!//)(.*)$")
+_URL = re.compile(r"^([a-z][a-z0-9+.-]*)://(?:[^@/]*@)?([^/:]*)(?::\d+)?(/.*)?$", re.IGNORECASE)
+_SECTION = re.compile(r'^\[\s*remote\s+"(.*)"\s*\]')
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """Which repository a folder holds.
+
+    `common` is the git folder that all its worktrees share, `remote` the normalised URL of its remote, empty without one.
+    `root_commit` is the id of the first commit; empty where there is none or git could not say it in time, None where git was
+    not asked yet.
+    """
+
+    common: str
+    remote: str = ""
+    root_commit: str | None = None
+
+    def is_same(self, other: Repository) -> bool:
+        """Whether both are one repository: worktrees of it, clones of it, or the same one before and after a move.
+
+        First commit and remote must not contradict each other, and one of the two must be known to agree: forks share the
+        first commit but not the remote, a template's copies neither.
+        """
+        commits = _agree(self.root_commit, other.root_commit)
+        remotes = _agree(self.remote, other.remote)
+        if self.common == other.common:
+            return commits is not False  # a remote is changed more easily than a folder is used for another repository
+        return False not in (commits, remotes) and bool(commits or remotes)
+
+
+def _agree(one: str | None, other: str | None) -> bool | None:
+    """Whether two facts are the same; None where one of them is not known."""
+    return one == other if one and other else None
+
+
+def read_repository(root: Path) -> Repository | None:
+    """What the files under `root/.git` say, without asking git; None where there is no repository."""
+    git = root / ".git"
+    if git.is_file():
+        link = _text(git).strip()
+        if not link.startswith("gitdir:"):
+            return None
+        git = Path(os.path.realpath(root / link.removeprefix("gitdir:").strip()))
+    if not (git / "HEAD").is_file():
+        return None
+    shared = _text(git / "commondir").strip()
+    common = os.path.realpath(git / shared if shared else git)
+    return Repository(common, _remote(_text(Path(common) / "config")))
+
+
+def root_commit(root: Path) -> str | None:
+    """The oldest first commit that HEAD descends from, as git says it; empty after `GIT_SECONDS`, None where there is none."""
+    import subprocess
+
+    from agentcli.core.hardened import hardened
+
+    command = ["git", "-C", str(root), "rev-list", "--max-parents=0", "HEAD", "--"]
+    try:
+        asked = subprocess.run(
+            command,
+            env=hardened(os.environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return ""
+    except OSError:
+        return None
+    found = asked.stdout.decode("ascii", "replace").split()
+    shallow = Path(read_common(root), "shallow")  # its oldest commit is not the first: other clones are cut elsewhere
+    return None if asked.returncode or not found else "" if shallow.exists() else found[-1]
+
+
+def read_common(root: Path) -> str:
+    """The git folder that the worktrees of a repository share, or an empty text."""
+    repository = read_repository(root)
+    return repository.common if repository else ""
+
+
+def normalised(url: str) -> str:
+    """A remote's address without scheme, user, password, port and ending: `host/path`, or a path of this machine."""
+    url = url.strip()
+    if found := _URL.match(url):
+        host, path = found[2].lower(), found[3] or ""
+    elif found := _SCP.match(url):
+        host, path = found[1].lower(), "/" + found[2].lstrip("/")
+    else:
+        host, path = "", url
+    return (host + path).rstrip("/").removesuffix(".git").rstrip("/")
+
+
+def _remote(config: str) -> str:
+    """The remote `origin`, else the first of all."""
+    urls = dict(_remotes(config))
+    url = urls.get("origin") or next(iter(urls.values()), "")
+    return normalised(url)
+
+
+def _remotes(config: str) -> Iterator[tuple[str, str]]:
+    name = ""
+    for line in config.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            found = _SECTION.match(line)
+            name = found[1] if found else ""
+        elif name:
+            key, _, value = line.partition("=")
+            if key.strip().lower() == "url":
+                yield name, value.strip().strip('"')
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
