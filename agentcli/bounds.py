@@ -13,6 +13,7 @@ from agentcli.agent.ports import Approve, Ask
 from agentcli.agent.sandbox import Sandbox, box_for, choose, protected_since
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
+from agentcli.core.programs import leave_out
 from agentcli.core.record import Mode
 from agentcli.ground import Ground, folder_named
 
@@ -32,6 +33,7 @@ class Bounds:
     @cached_property
     def sandbox(self) -> Sandbox:
         """What holds commands on this machine. Raises AgentError where one is required and none works."""
+        leave_out(self.roots)  # the first program that is tried must be none of the workspace's
         return choose(self._ground.config.general.sandbox)
 
     def place(self) -> Place:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
+from agentcli.core.programs import leave_out
 from agentcli.options import Options
 from agentcli.paths import Places, places
 from agentcli.sessions.store import Store
@@ -30,6 +31,7 @@ class Ground:
         self.options = options
         self.env = os.environ if env is None else env
         self.cwd = folder_named(options.cwd or _here())
+        leave_out([self.cwd])
         self.places: Places = places(self.env)
 
     @cached_property

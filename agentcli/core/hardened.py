@@ -3,34 +3,67 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from agentcli.core.programs import trusted_path
+
+GIT_CONFIG: tuple[tuple[str, str], ...] = (
+    ("core.fsmonitor", "false"),
+    ("safe.bareRepository", "explicit"),
+    ("diff.submodule", "short"),
+    ("status.submoduleSummary", "false"),
+)
+"""Config that every git command runs with, also one that a person allowed: nothing starts merely because a repository is looked at.
+
+Told more of a submodule than its name, git runs a second one inside, which knows nothing of this config. An empty
+`diff.external` would belong here, but git 2.39 tries to run it and dies: a repository that sets it is asked about.
+"""
 
 GIT_HARDENED_CONFIG: tuple[tuple[str, str], ...] = (
-    ("core.fsmonitor", "false"),
+    *GIT_CONFIG,
     ("core.hooksPath", os.devnull),
     ("core.pager", "cat"),
-    ("safe.bareRepository", "explicit"),
+    ("submodule.recurse", "false"),
     ("log.showSignature", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
 )
-"""Config that every git command of the agent runs with, so that no repository chooses a program for it.
+"""Config for a git command that nobody was asked about: no repository chooses a program for it, not even a hook."""
 
-An empty `diff.external` would belong here, but git 2.39 tries to run it and dies: a repository that sets it is asked about.
-"""
+QUIET: dict[str, str] = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "PAGER": "cat",
+    "MANPAGER": "cat",
+    "TERM": "dumb",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+}
+"""The environment of every command: nothing pages, prompts or opens an editor."""
+
+
+def git_settings(config: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Git config as variables: it goes before that of any file."""
+    named = {
+        f"GIT_CONFIG_{part}_{number}": text
+        for number, pair in enumerate(config)
+        for part, text in zip(("KEY", "VALUE"), pair, strict=True)
+    }
+    return {"GIT_CONFIG_COUNT": str(len(named) // 2), **named}
+
 
 GIT_HARDENED_ENV: dict[str, str] = {
-    "GIT_CONFIG_COUNT": str(len(GIT_HARDENED_CONFIG)),
-    **{f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(GIT_HARDENED_CONFIG)},
-    **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(GIT_HARDENED_CONFIG)},
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
+    **{name: text for name, text in QUIET.items() if name.startswith("GIT_") or name == "PAGER"},
+    **git_settings(GIT_HARDENED_CONFIG),
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_PAGER": "cat",
-    "PAGER": "cat",
-    "GIT_EDITOR": "true",
 }
-"""The environment for the bash tool: the hardened config, no pager, no editor, no prompt, no optional locks, no lazy fetch."""
+"""The hardened config, no pager, no editor, no prompt, no optional locks, no lazy fetch."""
 
 SCRUBBED_VARIABLES: tuple[str, ...] = (
     "BASH_ENV",
@@ -62,15 +95,16 @@ _GIT_KEPT = (
 """What git may still be told by environment; the rest names repositories, programs and files that it writes (`GIT_TRACE`)."""
 
 
-def hardened(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a command: without what could change its meaning, with git kept from starting programs.
+def hardened(environment: Mapping[str, str], workspace: Iterable[Path] = ()) -> dict[str, str]:
+    """The environment for a command that nobody was asked about: without what could change its meaning, git kept from
+    starting programs, and no program found in the workspace.
 
-    The policy lets git read unasked only because commands run in it.
+    The policy lets a command read unasked only because it runs in this one.
     """
     kept = {
         name: value for name, value in environment.items() if name not in SCRUBBED_VARIABLES and not _is_setting(name)
     }
-    return kept | GIT_HARDENED_ENV
+    return kept | GIT_HARDENED_ENV | {"PATH": trusted_path(environment.get("PATH", ""), workspace)}
 
 
 def _is_setting(name: str) -> bool:

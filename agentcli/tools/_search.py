@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from agentcli.core.errors import ToolError
+from agentcli.core.programs import find_program
 from agentcli.tools import _ignore
 from agentcli.tools._beneath import Top
 from agentcli.tools._text import is_binary, shown
@@ -58,9 +58,9 @@ class Wanted:
     after: int = 0
 
 
-def ripgrep() -> str:
-    """The path of ripgrep, or an empty text."""
-    return shutil.which("rg") or ""
+def ripgrep(workspace: Iterable[Path] = ()) -> str:
+    """The path of ripgrep, or an empty text; one that lies in the workspace is not taken."""
+    return find_program("rg", workspace)
 
 
 def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:

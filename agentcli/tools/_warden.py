@@ -248,7 +248,7 @@ def _processes() -> list[tuple[int, int]]:
     if sys.platform != "linux":
         import subprocess
 
-        listed = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
+        listed = subprocess.run(["/bin/ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
         pairs = [line.split() for line in listed.splitlines()]
         return [(int(pid), int(parent)) for pid, parent in pairs]
     found = []

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
-from agentcli.core.hardened import hardened
+from agentcli.core.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.core.message import Status
+from agentcli.core.programs import find_program, search_path
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
 from agentcli.tools import _process
 from agentcli.tools._capture import Capture
@@ -30,26 +31,6 @@ Watch = Callable[[], Callable[[], Sequence[str]]]
 """Called before a command in the sandbox, gives what tells afterwards which protected files it made: `work.options["bash"]["watch"]`."""
 
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
-_QUIET = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_EDITOR": "true",
-    "GIT_SEQUENCE_EDITOR": "true",
-    "GIT_PAGER": "cat",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "EDITOR": "true",
-    "VISUAL": "true",
-    "PAGER": "cat",
-    "MANPAGER": "cat",
-    "TERM": "dumb",
-    "DEBIAN_FRONTEND": "noninteractive",
-    "PIP_NO_INPUT": "1",
-}
-_GIT = {"core.fsmonitor": "false", "safe.bareRepository": "explicit"}
-"""Settings under which git runs no program that a repository names merely because its state is looked at.
-
-An empty `diff.external` is not among them: git 2.39 tries to run it and fails.
-"""
-
 _TICK = 0.1
 """Seconds between two pieces of progress."""
 _SHOWN = 8_000
@@ -132,26 +113,17 @@ def title(given: Mapping[str, Any]) -> str:
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
     """What a command gets to know of the environment: no secrets, and settings under which nothing asks or pages."""
-    return {name: value for name, value in base.items() if not _is_secret(name)} | _QUIET | _git()
+    return {name: value for name, value in base.items() if not _is_secret(name)} | QUIET | git_settings(GIT_CONFIG)
 
 
 def _environment(work: Workplace) -> dict[str, str]:
-    """Harder for a command that runs unasked: the policy lets git read only because no repository chooses a program for it."""
-    known = environment(os.environ)
-    return hardened(known) if work.options.get("bash", {}).get("hardened") else known
+    """Harder for a command that runs unasked: the policy lets it only because nothing of a repository chooses a program for it."""
+    known = environment({**os.environ, "PATH": search_path()})
+    return hardened(known, work.roots) if work.options.get("bash", {}).get("hardened") else known
 
 
 def _is_secret(name: str) -> bool:
     return any(word in name.upper() for word in _SECRET)
-
-
-def _git() -> dict[str, str]:
-    named = {
-        f"GIT_CONFIG_{part}_{n}": text
-        for n, pair in enumerate(_GIT.items())
-        for part, text in zip(("KEY", "VALUE"), pair, strict=True)
-    }
-    return {"GIT_CONFIG_COUNT": str(len(_GIT)), **named}
 
 
 def _told(outcome: Outcome, made: Sequence[str]) -> Outcome:
@@ -182,7 +154,8 @@ def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
             f"{interactive} needs a terminal, and commands have none. "
             "Use the read and edit tools for files, or a program that does its work without asking."
         )
-    argv: Sequence[str] = ["bash", "--noprofile", "--norc", "-c", command]
+    shell = find_program("bash", work.roots) or "/bin/bash"
+    argv: Sequence[str] = [shell, "--noprofile", "--norc", "-c", command]
     return Command(wrap(argv) if wrap else argv, work.cwd, _environment(work))
 
 

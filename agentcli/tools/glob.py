@@ -38,7 +38,7 @@ def prefix(place: Place) -> str:
 def _glob(work: Workplace, call_id: str, pattern: str, path: str) -> Outcome:
     path, pattern = searched(path, pattern)
     with top(work, path) as (place, held):
-        times = {name: held.changed(name) for name in files(place.path, pattern, ripgrep())}
+        times = {name: held.changed(name) for name in files(place.path, pattern, ripgrep(work.roots))}
     found = sorted(
         (name for name, time in times.items() if time is not None), key=lambda name: (-(times[name] or 0), name)
     )

@@ -52,7 +52,7 @@ def _grep(
     work: Workplace, call_id: str, wanted: Wanted, path: str, glob: str, mode: Mode, numbers: bool, limit: int
 ) -> Outcome:
     with _candidates(work, path, glob) as (place, held, names):
-        found = lines(held, names, wanted, ripgrep())
+        found = lines(held, names, wanted, ripgrep(work.roots))
         return _shown(work, call_id, found, prefix(place), mode, numbers, wanted, limit)
 
 
@@ -87,7 +87,7 @@ def _candidates(work: Workplace, path: str, glob: str) -> Iterator[tuple[Place, 
     place = locate(work, path)
     if place.path.is_dir():
         with top(work, path) as (place, held):
-            yield place, held, files(held.path, glob, ripgrep())
+            yield place, held, files(held.path, glob, ripgrep(work.roots))
         return
     if not place.path.is_file():
         raise ToolError(f"{path} is no regular file or folder." if place.path.exists() else f"{path} does not exist.")

@@ -7,11 +7,11 @@ import contextlib
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from agentcli.core.errors import InputError
+from agentcli.core.programs import find_program
 from agentcli.ui.pictures import ENDINGS, mime_of
 
 SECONDS = 3.0
@@ -49,7 +49,7 @@ def _commands(env: Mapping[str, str]) -> list[list[str]]:
     if env.get("DISPLAY"):
         ways += [["xclip", "-selection", "clipboard", "-o", "-t", mime] for mime in ENDINGS]
     ways += [["pngpaste", "-"], ["osascript", "-e", _APPLE]]
-    return [way for way in ways if shutil.which(way[0], path=env.get("PATH"))]
+    return [[program, *way[1:]] for way in ways if (program := find_program(way[0], path=env.get("PATH")))]
 
 
 async def _output(command: list[str], env: Mapping[str, str]) -> bytes:

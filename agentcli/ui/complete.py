@@ -13,6 +13,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from agentcli.core.errors import AgentError
+from agentcli.core.hardened import hardened
+from agentcli.core.programs import find_program
 from agentcli.ui import mention
 from agentcli.ui.draw import Item
 from agentcli.ui.fuzzy import Found, Listing
@@ -214,9 +216,12 @@ def _git_files(root: Path) -> Iterator[str]:
     """What git tracks or would add; nothing outside of a repository."""
     import subprocess
 
-    # The repository's own settings must not start a program just because somebody typed an @.
-    command = ["git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    program = find_program("git", [root])
+    if not program:
+        return
+    command = [program, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    # Nothing of the repository may start a program just because somebody typed an @.
+    environment = hardened(os.environ, [root])
     none = subprocess.DEVNULL
     try:
         git = subprocess.Popen(command, cwd=root, stdin=none, stdout=subprocess.PIPE, stderr=none, env=environment)

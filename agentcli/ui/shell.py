@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.core.errors import InputError
 from agentcli.core.message import Text
+from agentcli.core.programs import find_program, search_path
 from agentcli.tools._process import Command, run_until
 
 OUTPUT = 30_000
@@ -36,10 +36,12 @@ async def run(command: str, folder: Path, show: Callable[[str], None], interrupt
     if not command:
         raise InputError("There is no command after the mark. Say one: !git status")
     shell = os.environ.get("SHELL") or "/bin/sh"
-    if shutil.which(shell) is None:
-        raise InputError(f"{shell} could not be started. Set SHELL to a shell that is there.")
+    program = find_program(shell, [folder])
+    if not program:
+        raise InputError(f"{shell} could not be started. Set SHELL to a shell that is there, outside this folder.")
     heard = _Heard(show)
-    ended = await run_until(interrupt, Command([shell, "-c", command], folder, os.environ, leaves=True), heard)
+    env = {**os.environ, "PATH": search_path()}
+    ended = await run_until(interrupt, Command([program, "-c", command], folder, env, leaves=True), heard)
     heard.close()
     return Ran(command, heard.kept.text, -1 if ended.exit_code is None else ended.exit_code, interrupt.is_set())
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.agent.permissions.found import chosen_by_workspace
 from agentcli.agent.permissions.git_table import GIT_READERS
 from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
 from agentcli.agent.permissions.place import Place, resolved
@@ -57,6 +58,8 @@ def _read_only(command: Command, folders: tuple[Path, ...], place: Place) -> Rea
         name, arguments = "test", arguments[:-1]
     if name == "cd":
         return _cd(arguments, folders, place)
+    if "/" not in name and (why := chosen_by_workspace(name, arguments, folders, place)):
+        return Reading(why)
     if name == "git":
         return _git(arguments, folders, place)
     if name == "find" and arguments not in (["--version"], ["--help"]):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentcli.agent.permissions.git import GitFacts, git_facts
+from agentcli.core.programs import search_path
 from agentcli.tools._paths import follow
 
 
@@ -30,7 +31,8 @@ class Place:
     """Where the agent works: `cwd`, the workspace `roots` (cwd alone when empty), and the folders that belong to the user.
 
     `own` are agentcli's config, data and state folders: nobody but the user and agentcli reads or writes there. `sandboxed`
-    says that commands run in a sandbox that is known to work. `git` reads what a repository's config would start.
+    says that commands run in a sandbox that is known to work. `git` reads what a repository's config would start. `path` is
+    PATH as the user set it.
     """
 
     cwd: Path
@@ -40,6 +42,7 @@ class Place:
     sandboxed: bool = False
     git: Callable[[Path], GitFacts] = git_facts
     limits: CommandLimits = CommandLimits()
+    path: str = field(default_factory=search_path)
     workspace: tuple[Path, ...] = field(init=False, compare=False)
     """The roots, resolved when the place was made."""
 

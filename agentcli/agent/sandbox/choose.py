@@ -13,6 +13,7 @@ from agentcli.agent.permissions import Place
 from agentcli.agent.sandbox import bubblewrap, landlock, seatbelt
 from agentcli.agent.sandbox.box import box_for
 from agentcli.core.errors import AgentError
+from agentcli.core.programs import find_program
 
 Setting = Literal["auto", "require", "off"]
 Kind = Literal["bubblewrap", "landlock", "seatbelt", "none"]
@@ -78,7 +79,7 @@ def detect(path: str | None = None) -> Sandbox:
     if sys.platform == "darwin":
         problem = seatbelt.works()
         return Sandbox("none", problem) if problem else Sandbox("seatbelt")
-    program = shutil.which("bwrap", path=path)
+    program = find_program("bwrap") if path is None else shutil.which("bwrap", path=path)
     problem = bubblewrap.works(program) if program else "bubblewrap is not installed"
     if not problem and program:
         return Sandbox("bubblewrap", program=program)

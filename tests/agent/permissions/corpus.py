@@ -38,4 +38,5 @@ def workspace(top: Path) -> Place:
         (work / name).write_text("text\n")
     (work / "outward").symlink_to("/etc")
     (work / "inward").symlink_to(".git")
-    return Place(work, (work,), home, own=(home / ".config/agentcli", home / ".local/share/agentcli"))
+    own = (home / ".config/agentcli", home / ".local/share/agentcli")
+    return Place(work, (work,), home, own, path="/usr/local/bin:/usr/bin:/bin")
