@@ -28,7 +28,7 @@ gc.auto pack.threads index.version index.threads feature.experimental feature.ma
 commit.gpgsign tag.gpgsign tag.sort rebase.autostash rebase.autosquash receive.denycurrentbranch transfer.fsckobjects
 maintenance.auto maintenance.strategy maintenance.repo lfs.repositoryformatversion http.postbuffer
 diff.algorithm diff.renames diff.renamelimit diff.mnemonicprefix diff.noprefix diff.colormoved diff.context diff.ignoresubmodules
-diff.submodule diff.statgraphwidth diff.indentheuristic diff.suppressblankempty status.short status.branch status.showuntrackedfiles
+diff.statgraphwidth diff.indentheuristic diff.suppressblankempty status.short status.branch status.showuntrackedfiles
 status.renames status.aheadbehind status.relativepaths status.showstash log.date log.decorate log.abbrevcommit log.follow log.mailmap
 merge.conflictstyle merge.ff merge.renames merge.renamelimit blame.date blame.coloring blame.showemail i18n.commitencoding
 i18n.logoutputencoding

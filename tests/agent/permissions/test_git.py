@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agentcli.agent.permissions import Place, Rules, explain, git_facts
 from agentcli.agent.permissions.git import config_keys, gitlinks
-from agentcli.core.hardened import GIT_HARDENED_ENV
+from agentcli.core.hardened import GIT_CONFIG, GIT_HARDENED_ENV, git_settings
 from agentcli.core.message import ToolCall
 
 DANGEROUS = [
@@ -52,6 +52,7 @@ DANGEROUS = [
     "[web]\n\tbrowser = x",
     '[browser "x"]\n\tcmd = ./evil',
     "[status]\n\tsubmoduleSummary = true",
+    "[diff]\n\tsubmodule = diff",
     "[unknown]\n\tkey = 1",
     '[remote "a\\"]b"]\n\tvcs = x',
     "[user]\n\tname = a\\\n[core]\n\tfsmonitor = x\n",
@@ -282,3 +283,38 @@ def test_our_reading_of_a_config_misses_no_key_that_git_sees(tmp_path: Path) -> 
         ours = set(config_keys(text))
         seen = {key.lower() for key in listed.splitlines() if "." in key}
         assert seen <= ours or any(key.startswith("unreadable") for key in ours), text
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+@pytest.mark.parametrize("chosen_by", ["repository", "user"])
+def test_a_submodule_of_the_history_alone_starts_no_program_of_its_own(tmp_path: Path, chosen_by: str) -> None:
+    work, inner = tmp_path / "work", tmp_path / "work/sub"
+    inner.mkdir(parents=True)
+    driver = tmp_path / "driver"
+    driver.write_text(f"#!/bin/sh\n: > {tmp_path}/pwned\n")
+    driver.chmod(0o755)
+    for folder in (work, inner):
+        git(folder, "init", "-q")
+    for text in ("one", "two"):
+        (inner / "a").write_text(text)
+        git(inner, "add", "a")
+        git(inner, "commit", "-qm", text)
+        git(work, "add", "sub")
+        git(work, "commit", "-qm", text)
+    git(work, "rm", "-q", "--cached", "sub")
+    git(work, "commit", "-qm", "gone")
+    git(inner, "config", "diff.external", str(driver))
+    home = {"HOME": str(tmp_path)}
+    if chosen_by == "repository":
+        git(work, "config", "diff.submodule", "diff")
+        assert "diff.submodule" in git_facts(work).danger
+    else:
+        (tmp_path / ".gitconfig").write_text("[diff]\n\tsubmodule = diff\n")
+        assert git_facts(work).danger == ""
+    reading = [["log", "-p"], ["show", "HEAD~1"], ["diff", "HEAD~2", "HEAD~1"]]
+    for environment in (GIT_HARDENED_ENV, git_settings(GIT_CONFIG)):
+        for arguments in reading:
+            assert "sub" in git(work, *arguments, env={**environment, **home})
+            assert not (tmp_path / "pwned").exists(), arguments
+    git(work, "show", "HEAD~1", env=home)
+    assert (tmp_path / "pwned").exists(), "without our settings the attack works, so this test can fail"
