@@ -28,7 +28,26 @@ PLACES = (
     ("BASE/link", "bin"),
 )
 """Entries of PATH, each with the folder of the workspace that it leads to."""
-HELPERS = ["rg", "git", "bwrap", "bash", "sh", "env", "ps", "lsof", "tmux", "uname", "lsb_release", "gzip", "ldconfig", "gcc", "less", "vi", "xclip", "wl-paste"]
+HELPERS = [
+    "rg",
+    "git",
+    "bwrap",
+    "bash",
+    "sh",
+    "env",
+    "ps",
+    "lsof",
+    "tmux",
+    "uname",
+    "lsb_release",
+    "gzip",
+    "ldconfig",
+    "gcc",
+    "less",
+    "vi",
+    "xclip",
+    "wl-paste",
+]
 MODES = ("ask", "auto-edit", "plan", "auto")
 CALLS: Sequence[Call] = (
     ("glob", {"pattern": "**/*.md"}),
