@@ -33,8 +33,8 @@ from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.project import about_gone_folders
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
-from agentcli.sessions.survey import SKIPPED
-from agentcli.tools._search import files
+from agentcli.sessions.survey import SKIPPED, Kind
+from agentcli.tools._ignore import everything
 from agentcli.tools.previews import preview
 from agentcli.tools.table import run, tools
 
@@ -245,7 +245,7 @@ class Program(Ground):
         """How a session takes the states of files; None for one that is not kept."""
         if not isinstance(journal, Session) or not self.config.checkpoints.seconds:
             return None
-        kept = self.store.checkpoints(journal, self.bounds.roots, listing=_listing, limits=self.config.checkpoints)
+        kept = self.store.checkpoints(journal, self.bounds.roots, listing=covered, limits=self.config.checkpoints)
         return lambda append: Changes(journal, kept, append)
 
 
@@ -257,9 +257,9 @@ No API key is set, so there is no model to talk to. Set one and start again:
 Or see it work without any key: agentcli demo"""
 
 
-def _listing(base: Path) -> Iterable[str]:
-    """The files of the workspace that a checkpoint covers: none that is ignored, or made again by a command."""
-    return (name for name in files(base) if SKIPPED.isdisjoint(name.split("/")))
+def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:
+    """What a checkpoint covers of a workspace, and what it leaves out."""
+    return everything(base, SKIPPED, most)
 
 
 def _mode(name: str) -> Mode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,7 +13,7 @@ from agentcli.agent.execute import RunTool
 from agentcli.core.event import Event, Noticed, Recorded, Warned
 from agentcli.core.record import Body, Checkpoint
 from agentcli.core.tool import Outcome, Tool, Workplace
-from agentcli.sessions.changes import Changes
+from agentcli.sessions.changes import Changes, listed
 from agentcli.sessions.checkpoints import Restored
 from agentcli.tools._paths import spelled
 
@@ -23,20 +24,23 @@ Makes = Callable[[Callable[[Body], object]], Changes]
 _BACKGROUND = (
     "What background commands change in files from now on is not covered: /undo and /rewind will not put it back."
 )
-UNCOVERED_TOLD = 3
-"""Files that are named where a change cannot be taken back."""
 
 
 class Cover:
     """Around the tools of one session. Records are appended here, never in the thread that looks at files."""
 
     def __init__(
-        self, makes: Makes, record: Callable[[Body], Recorded], warn: Callable[[Warned], object] = lambda _: None
+        self,
+        makes: Makes,
+        record: Callable[[Body], Recorded],
+        warn: Callable[[Warned], object] = lambda _: None,
+        cwd: Path | None = None,
     ) -> None:
-        """`warn` hears of what was changed and cannot be taken back, of each file once."""
+        """`warn` hears of what was changed and cannot be taken back, of each file once. Paths in `cwd` are told as seen from there."""
         self._waiting: list[Body] = []
         self._record, self._warn = record, warn
         self._told: set[str] = set()
+        self._inside = f"{os.path.realpath(cwd)}/" if cwd else "/"
         self._alone = asyncio.Lock()  # subagents work side by side, and share this
         self._changes = makes(self._waiting.append)
         self._changes.recover()
@@ -74,9 +78,7 @@ class Cover:
 
     def rewind(self, seq: int) -> Sequence[Event]:
         """Files as they were at record `seq`. Raises InputError when nothing was changed since."""
-        told = self._tell(self._changes.rewind(seq), "Put back")
-        unseen = self._changes.uncovered(seq)
-        return [*told, *([Noticed(f"Cannot be put back: {_listed(unseen)}.")] if unseen else [])]
+        return self._tell(self._changes.rewind(seq), "Put back")
 
     def _around(
         self, tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]
@@ -97,7 +99,7 @@ class Cover:
             new = {path: why for path, why in unseen.items() if path not in self._told}
             if new:
                 self._told |= new.keys()
-                self._warn(Warned(f"/undo and /rewind will not put back what changed here: {_listed(new)}."))
+                self._warn(Warned(f"/undo and /rewind will not put back what changed here: {listed(self._here(new))}."))
 
     def _warn_of_background(self) -> None:
         if _BACKGROUND not in self._told:
@@ -106,17 +108,21 @@ class Cover:
 
     def _tell(self, restored: Restored, done: str) -> Sequence[Event]:
         events: list[Event] = [*self._append()]
-        names = ", ".join(path.name for path in restored.changed) or "nothing"
+        changed = [path for path in restored.changed if not any(path in other.parents for other in restored.changed)]
+        names = ", ".join(self._near(str(path)) for path in changed) or "nothing"
         events.append(Noticed(f"{done}: {names}."))
-        events += [Noticed(f"Left alone: {path}: {why}.") for path, why in restored.skipped.items()]
+        events += [Noticed(f"Left alone: {self._near(str(path))}: {why}.") for path, why in restored.skipped.items()]
+        if restored.uncovered:
+            events.append(Noticed(f"Not put back: {listed(self._here(restored.uncovered))}."))
         return events
+
+    def _here(self, paths: Mapping[str, str]) -> Mapping[str, str]:
+        return {self._near(path): why for path, why in paths.items()}
+
+    def _near(self, path: str) -> str:
+        """A path as seen from the workspace."""
+        return path.removeprefix(self._inside) if path != self._inside.rstrip("/") else "the workspace"
 
     def _append(self) -> list[Recorded]:
         bodies, self._waiting[:] = list(self._waiting), []
         return [self._record(body) for body in bodies]
-
-
-def _listed(unseen: Mapping[str, str]) -> str:
-    named = [f"{path} ({why})" for path, why in list(unseen.items())[:UNCOVERED_TOLD]]
-    more = len(unseen) - len(named)
-    return "; ".join([*named, *([f"and {more:,} more"] if more else [])])

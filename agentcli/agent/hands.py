@@ -48,7 +48,7 @@ class Hands:
         )
         self.work = self._workplace()
         makes = outfit.changes(journal)
-        self.cover = Cover(makes, self.record, self.work.printed.put_nowait) if makes else outfit.cover
+        self.cover = Cover(makes, self.record, self.work.printed.put_nowait, self.work.cwd) if makes else outfit.cover
 
     @property
     def kit(self) -> Kit:

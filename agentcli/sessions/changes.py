@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,9 @@ from agentcli.core.message import Message
 from agentcli.core.record import Body, Checkpoint, Record
 from agentcli.sessions.checkpoints import Checkpoints, Pending, Restored
 from agentcli.sessions.rewinding import Batch, Taking, batches, to_redo, to_rewind, to_undo
+
+UNCOVERED_TOLD = 3
+"""Files that are named where a change cannot be taken back."""
 
 
 class Noted(Protocol):
@@ -72,10 +76,6 @@ class Changes:
         """Put files back as they were at record `seq`. Raises InputError when nothing was changed since."""
         return self._take_back(to_rewind(self.batches(), seq), "No file was changed since then.", force)
 
-    def uncovered(self, seq: int = 0) -> Mapping[str, str]:
-        """Files that changes after record `seq` may have touched without a way back, and why there is none."""
-        return {path: why for batch in self.batches() if batch.seq > seq for path, why in batch.uncovered.items()}
-
     def batches(self) -> list[Batch]:
         """Everything that was changed, undone and redone, oldest first."""
         return batches(self._session.records_of("checkpoint"))
@@ -96,8 +96,15 @@ class Changes:
 
     def _take_back(self, taking: Taking, nothing: str, force: bool) -> Restored:
         if not taking.targets:
-            raise InputError(nothing)
+            raise InputError(nothing + (f" Not put back: {listed(taking.uncovered)}." if taking.uncovered else ""))
         restored = self._checkpoints.restore(taking.targets, taking.batches, force=force)
         if restored.changed:
             self._append(restored.record)
-        return restored
+        return replace(restored, uncovered=taking.uncovered)
+
+
+def listed(uncovered: Mapping[str, str]) -> str:
+    """Files without a way back in a line: the first few with the reason, and how many more there are."""
+    named = [f"{path} ({why})" for path, why in list(uncovered.items())[:UNCOVERED_TOLD]]
+    more = len(uncovered) - len(named)
+    return "; ".join([*named, *([f"and {more:,} more"] if more else [])])

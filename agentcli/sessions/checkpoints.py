@@ -6,8 +6,8 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +16,17 @@ from agentcli.core.record import Checkpoint
 from agentcli.sessions.disk import DISK, Disk, make_folder, reason, write_file
 from agentcli.sessions.ids import new_id
 from agentcli.sessions.objects import Objects
-from agentcli.sessions.survey import LIMITS, CheckpointLimits, Listing, State, States, Survey, Surveyor, plain_listing
+from agentcli.sessions.survey import (
+    INSTALLED,
+    LIMITS,
+    CheckpointLimits,
+    Listing,
+    State,
+    States,
+    Survey,
+    Surveyor,
+    plain_listing,
+)
 
 Cause = Literal["edits", "command", "restore"]
 
@@ -34,7 +44,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a file should be again, and what it should still be for that to be safe.
+    """What a file, link or folder should be again, and what it should still be for that to be safe.
 
     `wanted` None removes the file, which is done only where `created` says that the agent made it. `left` is how the agent
     left it.
@@ -48,11 +58,15 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What putting files back did. Append `record`: it is what `/redo` goes by. `skipped` says of a path why it was left alone."""
+    """What putting files back did. Append `record`: it is what `/redo` goes by. `skipped` says of a path why it was left alone.
+
+    `uncovered` says which files may have been changed as well without a way back, and why there is none.
+    """
 
     changed: tuple[Path, ...]
     skipped: Mapping[Path, str]
     record: Checkpoint
+    uncovered: Mapping[str, str] = field(default_factory=dict)
 
 
 class Checkpoints:
@@ -77,8 +91,10 @@ class Checkpoints:
         self._surveyor = Surveyor(self._objects, limits)
 
     def before_edits(self, paths: Iterable[Path], calls: Sequence[str] = ()) -> Pending:
-        """Take the states of files that are about to be edited or made."""
-        found = self._surveyor.look({_plain(path): None for path in paths}, durable=True)
+        """Take the states of files that are about to be edited or made, with the folders that are made for them."""
+        plain = {_plain(path): None for path in paths}
+        folders = {folder: None for path in plain for folder in self._missing(path)}
+        found = self._surveyor.look({**folders, **plain}, durable=True)
         return self._pending("edits", calls, found)
 
     def before_command(self, calls: Sequence[str] = ()) -> Pending:
@@ -105,7 +121,8 @@ class Checkpoints:
             "after": states_to_json(after),
             "uncovered": {str(path): why for path, why in uncovered.items()},
         }
-        return Checkpoint(data)
+        installed = [str(path) for path in now.skipped if path.name in INSTALLED]
+        return Checkpoint(data | ({"skipped": installed} if installed else {}))
 
     def recover(self, recorded: Collection[str]) -> Checkpoint | None:
         """What a change did whose process died before it could say so, to be appended; `recorded` are the ids of all batches."""
@@ -118,11 +135,17 @@ class Checkpoints:
         A file is removed only when the agent made it. Nothing is written outside of the roots.
         """
         now = self._surveyor.look([target.path for target in targets], durable=True)
+        links = _links(now.states)
+        # What is seen through a link that took a folder's place is another file.
+        states = {path: state if links.isdisjoint(path.parents) else None for path, state in now.states.items()}
+        now = replace(now, states=states)
         skipped: dict[Path, str] = {}
         changed: list[Path] = []
-        for target in targets:
+        for target in sorted(targets, key=_turn):
             try:
-                why = self._objection(target, now, force) or self._put_back(target, now.states[target.path])
+                through = any(map(os.path.islink, links.intersection(target.path.parents)))
+                why = "lies behind a link that was left alone" if through and target.wanted else ""
+                why = why or self._objection(target, now, force) or self._put_back(target, now.states[target.path])
             except OSError as error:
                 why = reason(error)
             if why:
@@ -149,21 +172,26 @@ class Checkpoints:
     def _looked_again(self, pending: Pending) -> Survey:
         """The workspace after a command, without what merely came into sight or went out of it."""
         now = self._surveyor.look_around(self._roots, self._listing)
-        unlisted = self._surveyor.look(path for path in pending.before.states if path not in now.states)
-        states = {**now.states, **unlisted.states}
+        links = _links(now.states)
+        gone = [path for path in pending.before.states if path not in now.states]
+        unlisted = self._surveyor.look(path for path in gone if links.isdisjoint(path.parents))
+        states = {**now.states, **dict.fromkeys(gone), **unlisted.states}
         uncovered = {**now.uncovered, **unlisted.uncovered}
         marks = {**now.marks, **unlisted.marks}
         rules_changed = any(
             path.name == ".gitignore" and pending.before.states.get(path) != state for path, state in states.items()
         )
-        for path in [path for path in now.states if path not in pending.before.states]:
+        made: set[Path] = set()
+        for path in sorted(path for path in now.states if path not in pending.before.states):
             if any(root in path.parents for root in pending.before.uncovered):
                 del states[path]  # it lay beyond the limit before, which is said of the root
-            elif rules_changed or not _made_since(path, pending.started):
+            elif not rules_changed and (path.parent in made or _made_since(path, pending.started)):
+                made.add(path)
+            else:
                 del states[path]
                 uncovered[path] = "may have been there before"
                 marks[path] = ()
-        return Survey(states, uncovered, marks)
+        return Survey(states, uncovered, marks, now.skipped)
 
     def _objection(self, target: Target, now: Survey, force: bool) -> str:
         """Why a file is left alone, or an empty text."""
@@ -184,17 +212,37 @@ class Checkpoints:
         wanted = target.wanted
         if wanted == current:
             return ""
-        if wanted is None:
-            self._disk.unlink(target.path)
-            return ""
-        data = self._objects.get(wanted.sha256)
+        data = b"" if wanted is None or wanted.is_folder or wanted.link else self._objects.get(wanted.sha256)
         if data is None:
             return "its former content is lost"
-        if not target.path.parent.is_dir():
-            target.path.parent.mkdir(parents=True)
-        write_file(self._disk, target.path, data)
+        if current is not None and (wanted is None or current.is_folder != wanted.is_folder):
+            if current.is_folder and any(target.path.iterdir()):
+                return "is not empty"
+            (os.rmdir if current.is_folder else self._disk.unlink)(target.path)
+        if wanted is None:
+            return ""
+        target.path.parent.mkdir(parents=True, exist_ok=True)
+        if wanted.is_folder:
+            target.path.mkdir(exist_ok=True)
+        elif wanted.link:
+            return self._link(target.path, wanted.link)
+        else:
+            write_file(self._disk, target.path, data)
         os.chmod(target.path, wanted.mode)
         return ""
+
+    def _link(self, path: Path, to: str) -> str:
+        aside = path.with_name(f".{path.name[:100]}.{new_id()}")
+        os.symlink(to, aside)
+        self._disk.rename(aside, path)
+        return ""
+
+    def _missing(self, path: Path) -> Iterator[Path]:
+        """The folders inside the roots that are not there yet and will be made for a file."""
+        for folder in path.parents:
+            if not self._inside(folder) or os.path.lexists(folder):
+                return
+            yield folder
 
     def _inside(self, path: Path) -> bool:
         real = Path(os.path.realpath(path.parent))
@@ -206,16 +254,35 @@ def states_from_json(raw: Any) -> dict[Path, State | None]:
     states: dict[Path, State | None] = {}
     for path, state in dict(raw or {}).items():
         with contextlib.suppress(KeyError, TypeError, ValueError):
-            states[Path(path)] = None if state is None else State(str(state["sha256"]), int(state["mode"]))
+            states[Path(path)] = None if state is None else _state_from_json(state)
     return states
+
+
+def _state_from_json(state: Any) -> State:
+    if "link" in state:
+        return State("", 0, str(state["link"]))
+    return State("", int(state["folder"])) if "folder" in state else State(str(state["sha256"]), int(state["mode"]))
 
 
 def states_to_json(states: States) -> dict[str, Any]:
     """States as a checkpoint record holds them."""
-    return {
-        str(path): None if state is None else {"sha256": state.sha256, "mode": state.mode}
-        for path, state in states.items()
-    }
+    return {str(path): None if state is None else _state_to_json(state) for path, state in states.items()}
+
+
+def _state_to_json(state: State) -> dict[str, Any]:
+    if state.link:
+        return {"link": state.link}
+    return {"folder": state.mode} if state.is_folder else {"sha256": state.sha256, "mode": state.mode}
+
+
+def _links(states: States) -> set[Path]:
+    return {path for path, state in states.items() if state is not None and state.link}
+
+
+def _turn(target: Target) -> tuple[bool, int]:
+    """The order of restoring: what goes, from the inside out, then what comes, from the outside in."""
+    depth = len(target.path.parts)
+    return (False, -depth) if target.wanted is None else (True, depth)
 
 
 def _changed_unseen(before: Survey, after: Survey) -> dict[Path, str]:

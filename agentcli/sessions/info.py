@@ -114,8 +114,9 @@ def _noted(info: Info, record: Record, head: str) -> Info:
             _, usage, cost = spent(result)
             return _spent(_delegated(_changed(info, metadata), metadata), usage, cost)
         case Checkpoint(data) if data.get("cause") == "command":
-            sides = (data.get("before"), data.get("after"))
-            return _touched(info, [path for side in sides if isinstance(side, dict) for path in side])
+            sides = [side for side in (data.get("before"), data.get("after")) if isinstance(side, dict)]
+            folders = {path for side in sides for path, state in side.items() if _is_folder(state)}
+            return _touched(info, [path for side in sides for path in side if path not in folders])
         case Compaction(usage=usage, cost=cost):
             return _spent(replace(info, time=replace(times, compacting=record.time)), usage, cost)
         case Failure(usage=usage, cost=cost):
@@ -255,6 +256,10 @@ def _touched(info: Info, paths: Iterable[str]) -> Info:
         return info
     summary = replace(info.summary, files=info.summary.files + len(new))
     return replace(info, summary=summary, touched=(*info.touched, *new))
+
+
+def _is_folder(state: Any) -> bool:
+    return isinstance(state, dict) and "folder" in state
 
 
 def _count(value: Any) -> int:

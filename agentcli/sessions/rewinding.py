@@ -16,7 +16,8 @@ from agentcli.sessions.survey import State
 class Batch:
     """One batch of edits, one command, or one restoring, with what it changed.
 
-    `undoes` are the ids that a restoring took back. `uncovered` says which files it may have changed without a way back.
+    `undoes` are the ids that a restoring took back. `uncovered` says which files it may have changed without a way back,
+    those in folders of installed packages among them.
     `reply` is the number of the message that asked for it, 0 where that is not known.
     """
 
@@ -37,6 +38,7 @@ class Taking:
 
     batches: tuple[str, ...]
     targets: tuple[Target, ...]
+    uncovered: Mapping[str, str] = field(default_factory=dict)
 
 
 def batches(records: Iterable[Record]) -> list[Batch]:
@@ -46,16 +48,19 @@ def batches(records: Iterable[Record]) -> list[Batch]:
 
 def to_undo(all_batches: Sequence[Batch]) -> Taking:
     """The newest batch that changed files and still stands; edits that one reply asked for in a row go together."""
-    standing = [batch for batch in _standing(all_batches) if batch.before]
+    unfiltered = _standing(all_batches)
+    standing = [batch for batch in unfiltered if batch.before]
     chosen = standing[-1:]
     while chosen and len(chosen) < len(standing) and _together(standing[-len(chosen) - 1], chosen[0]):
         chosen = standing[-len(chosen) - 1 :]
-    return _taking(chosen)
+    since = unfiltered[unfiltered.index(chosen[0]) :] if chosen else unfiltered
+    return _taking(chosen, since)
 
 
 def to_rewind(all_batches: Sequence[Batch], seq: int) -> Taking:
     """Everything that was changed after record `seq` and still stands."""
-    return _taking([batch for batch in _standing(all_batches) if batch.seq > seq])
+    since = [batch for batch in _standing(all_batches) if batch.seq > seq]
+    return _taking(since, since)
 
 
 def to_redo(all_batches: Sequence[Batch]) -> Taking:
@@ -92,8 +97,11 @@ def _redoes(batch: Batch, among: Sequence[Batch]) -> bool:
     return batch.cause == "restore" and bool(restorings & set(batch.undoes))
 
 
-def _taking(chosen: Sequence[Batch]) -> Taking:
-    """Each file as it was before the first of the batches, provided it is as the last of them left it."""
+def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
+    """Each file as it was before the first of the batches, provided it is as the last of them left it.
+
+    `since` are those whose uncovered files are told: batches that changed no others lie between them.
+    """
     targets: dict[Path, Target] = {}
     for batch in chosen:
         for path, before in batch.before.items():
@@ -106,7 +114,8 @@ def _taking(chosen: Sequence[Batch]) -> Taking:
                 left=after,
                 created=made if first is None else first.created or (made and first.wanted is None),
             )
-    return Taking(tuple(batch.id for batch in chosen), tuple(targets.values()))
+    uncovered = {path: why for batch in since for path, why in batch.uncovered.items()}
+    return Taking(tuple(batch.id for batch in chosen), tuple(targets.values()), uncovered)
 
 
 def _batch(seq: int, data: Mapping[str, Any]) -> Batch:
@@ -118,6 +127,9 @@ def _batch(seq: int, data: Mapping[str, Any]) -> Batch:
         states_from_json(data.get("before")),
         states_from_json(data.get("after")),
         tuple(map(str, data.get("undoes") or ())),
-        dict(data.get("uncovered") or {}),
+        {
+            **dict(data.get("uncovered") or {}),
+            **dict.fromkeys(map(str, data.get("skipped") or ()), "was not looked into: a command installs it again"),
+        },
         int(data.get("reply") or 0),
     )

@@ -8,29 +8,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from agentcli.sessions.disk import reason
 from agentcli.sessions.objects import Objects
 
-Listing = Callable[[Path], Iterable[str]]
-"""Relative paths of the regular files in a folder that are worth covering: none that is ignored."""
-
-SKIPPED = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        "node_modules",
-        ".venv",
-        "venv",
-        "__pycache__",
-        ".tox",
-        ".mypy_cache",
-        ".ruff_cache",
-        ".cache",
-    }
-)
-"""Folders that the plain listing does not enter: what is in them is made again by a command."""
+INSTALLED = frozenset({"node_modules", ".venv", "venv", ".tox"})
+SKIPPED = INSTALLED | {".git", ".hg", ".svn", "__pycache__", ".mypy_cache", ".ruff_cache", ".cache"}
+"""Folders that are not entered: what is in them is made again by a command. That the `INSTALLED` are left as they are is told."""
 _FRESH = 50_000_000  # nanoseconds: a file written this recently may be written again without its time changing
 
 
@@ -38,12 +23,15 @@ _FRESH = 50_000_000  # nanoseconds: a file written this recently may be written 
 class CheckpointLimits:
     """How much is covered. Sizes in bytes: of one file, of all that one session keeps; `seconds` for one look at a workspace.
 
-    `export_bytes` is how much of it, newest first, an export without redaction takes along.
+    Of what git ignores, files of at most `ignored_bytes` are covered, and folders as long as all of them together hold no
+    more than `ignored_files` entries. `export_bytes` is how much of it, newest first, an export without redaction takes along.
     """
 
     file_bytes: int = 5_000_000
     total_bytes: int = 500_000_000
     files: int = 20_000
+    ignored_bytes: int = 1_000_000
+    ignored_files: int = 2_000
     seconds: float = 3.0
     export_bytes: int = 50_000_000
 
@@ -53,10 +41,16 @@ LIMITS = CheckpointLimits()
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A regular file: its content by hash, and its mode bits."""
+    """A regular file: its content by hash, and its mode bits. Or a symbolic link to `link`, or a folder, without contents."""
 
     sha256: str
     mode: int
+    link: str = ""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether this is a folder."""
+        return not self.sha256 and not self.link
 
 
 Mark = tuple[int, ...]
@@ -67,11 +61,15 @@ States = Mapping[Path, State | None]
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A workspace at one moment; `uncovered` says of a path why it could not be kept, `marks` tell whether it changed."""
+    """A workspace at one moment; `uncovered` says of a path why it could not be kept, `marks` tell whether it changed.
+
+    `skipped` are the folders in it that were left out without a look.
+    """
 
     states: States
     uncovered: Mapping[Path, str]
     marks: Mapping[Path, Mark]
+    skipped: tuple[Path, ...] = ()
 
 
 @dataclass
@@ -94,17 +92,33 @@ class Surveyor:
         """The states of all files that the listing names, as far as the limits go."""
         states: dict[Path, State | None] = {}
         uncovered: dict[Path, str] = {}
+        skipped: list[Path] = []
         until = time.monotonic() + self.limits.seconds
         for root in roots:
-            for name in listing(root):
+            for name, kind in listing(root, self.limits.ignored_files):
                 if len(states) >= self.limits.files or time.monotonic() > until:
                     uncovered[root] = f"too large to be covered whole: {len(states):,} files were"
                     break
-                self._look_at(os.path.join(root, name), states, uncovered, False)
+                match kind:
+                    case "skipped":
+                        skipped.append(root / name)
+                    case "large":
+                        uncovered[root / name] = "is ignored by git and holds too many files"
+                    case _:
+                        most = self.limits.ignored_bytes if kind == "ignored" else self.limits.file_bytes
+                        self._look_at(os.path.join(root, name), states, uncovered, False, most)
         there = {path: state for path, state in states.items() if state is not None}
-        return Survey(there, uncovered, {path: () if path in roots else _mark_at(path) for path in uncovered})
+        marks = {path: () if path in roots else _mark_at(path) for path in uncovered}
+        return Survey(there, uncovered, marks, tuple(skipped))
 
-    def _look_at(self, name: str, states: dict[Path, State | None], uncovered: dict[Path, str], durable: bool) -> None:
+    def _look_at(
+        self,
+        name: str,
+        states: dict[Path, State | None],
+        uncovered: dict[Path, str],
+        durable: bool,
+        most: int | None = None,
+    ) -> None:
         try:
             status = os.lstat(name)
             known = self._known.get(name)
@@ -112,7 +126,7 @@ class Surveyor:
                 states[known[1]] = known[2]
                 return
             path = Path(name)
-            states[path] = self._state(path, status, durable)
+            states[path] = self._state(path, status, durable, self.limits.file_bytes if most is None else most)
         except (FileNotFoundError, NotADirectoryError):
             states[Path(name)] = None
         except _NotCovered as why:
@@ -120,27 +134,42 @@ class Surveyor:
         except OSError as error:
             uncovered[Path(name)] = reason(error)
 
-    def _state(self, path: Path, status: os.stat_result, durable: bool) -> State:
-        if not stat.S_ISREG(status.st_mode):
-            raise _NotCovered("is not a regular file")
-        if status.st_size > self.limits.file_bytes:
-            raise _NotCovered(f"is larger than {self.limits.file_bytes:,} bytes")
-        if self.objects.size + status.st_size > self.limits.total_bytes:
-            raise _NotCovered(f"the checkpoints of this session hold {self.limits.total_bytes:,} bytes already")
-        state = State(self.objects.keep(_content(path), durable), stat.S_IMODE(status.st_mode))
+    def _state(self, path: Path, status: os.stat_result, durable: bool, most: int) -> State:
+        if stat.S_ISLNK(status.st_mode):
+            state = State("", 0, os.readlink(path))
+        elif stat.S_ISDIR(status.st_mode):
+            state = State("", stat.S_IMODE(status.st_mode))
+        else:
+            state = self._file(path, status, durable, most)
         if status.st_mtime_ns < time.time_ns() - _FRESH:
             self._known[str(path)] = (_mark(status), path, state)
         return state
 
+    def _file(self, path: Path, status: os.stat_result, durable: bool, most: int) -> State:
+        if not stat.S_ISREG(status.st_mode):
+            raise _NotCovered("is neither a file, a link nor a folder")
+        if status.st_size > most:
+            raise _NotCovered(f"is larger than {most:,} bytes")
+        if self.objects.size + status.st_size > self.limits.total_bytes:
+            raise _NotCovered(f"the checkpoints of this session hold {self.limits.total_bytes:,} bytes already")
+        return State(self.objects.keep(_content(path), durable), stat.S_IMODE(status.st_mode))
 
-def plain_listing(root: Path) -> Iterator[str]:
-    """All regular files but those in folders that a command makes again. For want of a listing that reads .gitignore."""
+
+Kind = Literal["file", "ignored", "folder", "skipped", "large"]
+Listing = Callable[[Path, int], Iterable[tuple[str, Kind]]]
+"""What lies in a folder, as relative paths. `large` ones are ignored folders beyond so many entries; nothing in them is listed."""
+
+
+def plain_listing(root: Path, most: int = 0) -> Iterator[tuple[str, Kind]]:
+    """All but what lies in folders that a command makes again. For want of a listing that reads .gitignore."""
     base = os.path.join(root, "")
     for folder, folders, names in os.walk(base):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
         inside = os.path.join(folder, "")[len(base) :]
+        for name in sorted(folders):
+            yield inside + name, "skipped" if name in SKIPPED else "folder"
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
         for name in sorted(names):
-            yield inside + name
+            yield inside + name, "file"
 
 
 def _mark(status: os.stat_result) -> Mark:

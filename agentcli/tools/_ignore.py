@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 _TOKEN = r"(?s)(?:(?<=/)|^)\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^]]*\]|\\.|."
 
@@ -33,6 +34,79 @@ def walk(base: Path) -> Iterator[str]:
     root = os.path.abspath(base)
     above = () if is_ignored(base) else _rules_above(root)
     yield from _walk(root, "", above)
+
+
+Kind = Literal["file", "ignored", "folder", "skipped", "large"]
+
+
+def everything(base: Path, skip: frozenset[str], most: int) -> list[tuple[str, Kind]]:
+    """All that lies in a folder, links among the files: what a command may change there, sorted. `.git` is left out.
+
+    Folders named in `skip` are not entered, nor are `large` ones: ignored, with more entries than are left of `most`, which
+    counts the entries of all ignored folders together.
+    """
+    root = os.path.abspath(base)
+    above = () if is_ignored(base) else _rules_above(root)
+    found: list[tuple[str, Kind]] = []
+    _add_everything(found, root, "", above, skip, [most])
+    found.sort()
+    return found
+
+
+def _add_everything(
+    found: list[tuple[str, Kind]],
+    root: str,
+    inside: str,
+    rules: tuple[_Rules, ...],
+    skip: frozenset[str],
+    left: list[int],
+) -> None:
+    folder = os.path.join(root, inside)
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    rules = _with_own(folder, {entry.name for entry in entries}, rules)
+    for entry in entries:
+        path = inside + entry.name
+        if not entry.is_dir(follow_symlinks=False):
+            if entry.name != ".git":
+                found.append((path, "ignored" if _says_ignored(rules, entry.path) else "file"))
+        elif entry.name in skip:
+            if entry.name != ".git":
+                found.append((path, "skipped"))
+        elif _says_ignored(rules, entry.path + "/"):
+            within: list[tuple[str, Kind]] = [(path, "folder")]
+            if _add_ignored(within, root, path + "/", skip, left[0]):
+                left[0] -= len(within)
+                found += within
+            else:
+                found.append((path, "large"))
+        else:
+            found.append((path, "folder"))
+            _add_everything(found, root, path + "/", rules, skip, left)
+
+
+def _add_ignored(found: list[tuple[str, Kind]], root: str, inside: str, skip: frozenset[str], most: int) -> bool:
+    """Add what lies in an ignored folder; false once that is too much."""
+    try:
+        entries = os.scandir(os.path.join(root, inside))
+    except OSError:
+        return True
+    with entries:
+        for entry in entries:
+            path = inside + entry.name
+            if len(found) >= most:
+                return False
+            if not entry.is_dir(follow_symlinks=False):
+                found.append((path, "ignored"))
+            elif entry.name in skip:
+                found.append((path, "skipped"))
+            else:
+                found.append((path, "folder"))
+                if not _add_ignored(found, root, path + "/", skip, most):
+                    return False
+    return True
 
 
 def is_ignored(base: Path) -> bool:

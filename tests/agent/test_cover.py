@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.app import covered
 from agentcli.core.errors import InputError
 from agentcli.core.event import Noticed, Warned
 from agentcli.core.message import Message
@@ -16,12 +17,14 @@ from agentcli.sessions.survey import CheckpointLimits
 from tests.agent.desks import open_desk, say_to
 
 
-def desk_on_disk(tmp_path: Path, script: object, limits: CheckpointLimits | None = None):  # type: ignore[no-untyped-def]
+def desk_on_disk(  # type: ignore[no-untyped-def]
+    tmp_path: Path, script: object, limits: CheckpointLimits | None = None, everything: bool = False
+):
     work = tmp_path / "work"
     work.mkdir()
     store = Store(tmp_path / "sessions")
     journal = store.create(work)
-    kept = store.checkpoints(journal, [work], limits=limits)
+    kept = store.checkpoints(journal, [work], limits=limits, listing=covered if everything else None)
     return work, open_desk(
         work,
         script,  # type: ignore[arg-type]
@@ -29,6 +32,46 @@ def desk_on_disk(tmp_path: Path, script: object, limits: CheckpointLimits | None
         journal=journal,
         changes=lambda _: lambda append: Changes(journal, kept, append),
     )
+
+
+def test_what_git_ignores_goes_back_where_it_is_small_and_the_rest_is_told(tmp_path: Path) -> None:
+    script = [say("", call("bash", command="sh change.sh")), say("Done.")]
+    work, desk = desk_on_disk(tmp_path, script, everything=True)
+    (work / ".gitignore").write_text(".env\nbuild/\nbig/\nnode_modules/\n")
+    (work / "change.sh").write_text(
+        "echo K=2 > .env; echo new > build/out.o; rm build/old.o; echo b >> src/a.py; ln -sfn b ln; mkdir src/kept"
+    )
+    for name in ("build", "src", "node_modules"):
+        (work / name).mkdir()
+    files = {".env": "K=1\n", "build/old.o": "old\n", "src/a.py": "a\n"}
+    for name, text in files.items():
+        (work / name).write_text(text)
+    (work / "ln").symlink_to("src")
+    warned = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
+    told = [event.message for event in desk.undo() if isinstance(event, Noticed)]
+    named = told[0].removeprefix("Put back: ").removesuffix(".").split(", ")
+    assert sorted(named) == [".env", "build/old.o", "build/out.o", "ln", "src/a.py", "src/kept"]
+    assert {name: (work / name).read_text() for name in files} == files
+    assert (work / "ln").readlink() == Path("src")
+    assert not (work / "src" / "kept").exists()
+    assert "node_modules (was not looked into: a command installs it again)" in told[1]
+    assert warned == []
+
+
+def test_an_ignored_folder_with_too_many_files_is_told_when_something_comes_or_goes_in_it(tmp_path: Path) -> None:
+    script = [say("", call("bash", command="echo new > big/new; echo a > a.py")), say("Done.")]
+    work, desk = desk_on_disk(tmp_path, script, CheckpointLimits(ignored_files=20), everything=True)
+    (work / ".gitignore").write_text("big/\n")
+    (work / "big").mkdir()
+    for n in range(21):
+        (work / "big" / f"{n}").write_text("big\n")
+    [warned] = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
+    why = "big (is ignored by git and holds too many files)"
+    assert warned == f"/undo and /rewind will not put back what changed here: {why}."
+    assert [event.message for event in desk.undo() if isinstance(event, Noticed)] == [
+        "Put back: a.py.",
+        f"Not put back: {why}.",
+    ]
 
 
 def test_an_edit_and_a_command_are_undone_and_redone(tmp_path: Path) -> None:
@@ -153,13 +196,13 @@ def test_what_cannot_be_taken_back_is_said_when_it_is_changed_and_when_files_go_
     told = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
     assert len(told) == 1  # once a file
     assert "/undo and /rewind will not put back" in told[0]
-    assert f"{work}/big.bin (is larger than 1,000 bytes)" in told[0]
+    assert "here: big.bin (is larger than 1,000 bytes)" in told[0]
     [prompt] = [
         entry.seq for entry in desk.history.entries if isinstance(entry.body, Message) and entry.body.turn == 1
     ][:1]
     said = [event.message for event in desk.rewind_files(prompt) if isinstance(event, Noticed)]
     assert not (work / "a.txt").exists()
-    assert any("Cannot be put back" in line and "big.bin" in line for line in said)
+    assert any("Not put back" in line and "big.bin" in line for line in said)
 
 
 def test_what_a_background_command_changes_later_is_said_to_be_without_a_way_back(tmp_path: Path) -> None:

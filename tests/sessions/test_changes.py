@@ -109,9 +109,8 @@ def test_a_session_in_memory_can_undo_too(code: Path, store: Store, tmp_path: Pa
     changes = Changes(MemorySession(), Checkpoints(tmp_path / "scratch", [code]))
     with changes.edits([code / "a.py"]):
         (code / "a.py").unlink()
-    changes.undo()
+    assert changes.undo().uncovered == {}
     assert (code / "a.py").read_text() == "a = 1\n"
-    assert changes.uncovered() == {}
 
 
 def test_files_that_commands_changed_count_in_the_summary_once(store: Store, session: Session, code: Path) -> None:

@@ -14,7 +14,7 @@ from agentcli.core.record import Checkpoint, Record
 from agentcli.sessions.checkpoints import Checkpoints, Restored
 from agentcli.sessions.objects import Objects
 from agentcli.sessions.rewinding import Taking, batches, to_redo, to_rewind, to_undo
-from agentcli.sessions.survey import CheckpointLimits, Surveyor, plain_listing
+from agentcli.sessions.survey import CheckpointLimits, Kind, Surveyor, plain_listing
 from tests.sessions.disks import Hasty
 
 SMALL = CheckpointLimits(file_bytes=1_000, total_bytes=5_000, files=10)
@@ -172,9 +172,9 @@ def test_a_file_that_merely_came_into_sight_is_never_deleted(tmp_path: Path) -> 
     (root / "secret.txt").write_text("the user's own\n")
     (root / ".gitignore").write_text("secret.txt\n")
 
-    def listing(base: Path) -> list[str]:
+    def listing(base: Path, most: int) -> list[tuple[str, Kind]]:
         ignored = (base / ".gitignore").read_text().split()
-        return [path.name for path in base.iterdir() if path.name not in ignored]
+        return [(path.name, "file") for path in base.iterdir() if path.name not in ignored]
 
     work = Work(root, Checkpoints(tmp_path / "c", [root], listing=listing))
     work.run("echo > .gitignore; echo changed >> secret.txt; echo new > made.txt")
@@ -303,3 +303,75 @@ def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
     (root / "7").write_text("changed")
     surveyor.look_around([root], plain_listing)
     assert objects.kept == 51
+
+
+def shape(root: Path) -> dict[str, str]:
+    """Everything beneath a folder: what a file holds, where a link leads, and which folders there are."""
+    found = {str(path.relative_to(root)): path for path in sorted(root.rglob("*"))}
+    return {
+        name: f"-> {os.readlink(path)}" if path.is_symlink() else "/" if path.is_dir() else path.read_text()
+        for name, path in found.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ln -sfn b.py link",
+        "rm link; ln -s nowhere dangling",
+        "rm link; echo file > link",
+        "rm a.py; ln -s b.py a.py",
+        "rm -r full; ln -s empty full",
+        "mv full elsewhere; ln -s elsewhere full",
+        "rmdir empty; mkdir -p new/inner; echo x > new/inner/x.py",
+        "rm -r full empty",
+        "mv full renamed",
+        "rm -r full; echo file > full",
+        "rm a.py; mkdir a.py; echo x > a.py/x",
+        "chmod 700 full; chmod +x full/c.py",
+        "ln -sfn / full/up",
+    ],
+)
+def test_links_and_folders_go_back_too_and_come_again(work: Work, command: str) -> None:
+    (work.root / "link").symlink_to("a.py")
+    (work.root / "empty").mkdir()
+    (work.root / "full" / "deep").mkdir(parents=True)
+    work.path("full/c.py").write_text("c = 1\n")
+    work.path("full/deep/d.py").write_text("d = 1\n")
+    before, mode = shape(work.root), work.path("full").stat().st_mode
+    work.run(command)
+    after = shape(work.root)
+    restored = work.undo()
+    assert (shape(work.root), restored.skipped) == (before, {})
+    assert work.path("full").stat().st_mode == mode
+    restored = work.redo()
+    assert (shape(work.root), restored.skipped) == (after, {})
+
+
+def test_a_folder_that_the_agent_made_stays_while_somebody_else_s_file_is_in_it(work: Work) -> None:
+    work.run("mkdir made; echo x > made/x")
+    work.path("made/mine").write_text("the user's own\n")
+    assert work.undo().skipped == {work.path("made"): "is not empty"}
+    assert shape(work.root / "made") == {"mine": "the user's own\n"}
+
+
+def test_folders_that_were_made_for_an_edit_go_with_it(work: Work) -> None:
+    before = shape(work.root)
+    pending = work.checkpoints.before_edits([work.path("new/inner/x.py")])
+    work.path("new/inner").mkdir(parents=True)
+    work.path("new/inner/x.py").write_text("x = 1\n")
+    work.note(work.checkpoints.after(pending))
+    work.undo()
+    assert shape(work.root) == before
+    work.redo()
+    assert work.path("new/inner/x.py").read_text() == "x = 1\n"
+
+
+def test_a_link_that_the_user_turned_elsewhere_is_left_alone(work: Work) -> None:
+    (work.root / "link").symlink_to("a.py")
+    work.run("ln -sfn b.py link")
+    work.run("true")
+    work.path("link").unlink()
+    work.path("link").symlink_to("mine")
+    assert work.undo().skipped == {work.path("link"): "was changed since by somebody else"}
+    assert os.readlink(work.path("link")) == "mine"

@@ -194,7 +194,7 @@ def test_the_end_of_a_long_list_stays_where_it_stands() -> None:
 def test_a_completion_is_inserted_as_it_is_and_shown_safely() -> None:
     item = Item("na\x1b[2Jme", "\u202egnihton\x07")
     assert item.label == "na\x1b[2Jme"
-    shown = "\n".join(input_lines(Edit("x", 1, (item,)), Size(80, 24), 10, PLAIN)[0])
+    shown = "\n".join(input_lines(Edit("x", 1, (item,)), Size(120, 24), MUTE)[0])
     assert "na\\x1b[2Jme" in shown
     assert "\\u202egnihton\\x07" in shown
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)

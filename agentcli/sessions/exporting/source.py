@@ -83,4 +83,6 @@ def _named(records: list[Record]) -> Iterator[str]:
             continue
         for side in ("before", "after"):
             with contextlib.suppress(AttributeError, TypeError, KeyError):
-                yield from (str(state["sha256"]) for state in record.body.data[side].values() if state is not None)
+                yield from (
+                    str(state["sha256"]) for state in record.body.data[side].values() if state and "sha256" in state
+                )

@@ -19,7 +19,12 @@ _FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html
 
 
 async def undo(stage: Stage, _: str) -> None:
-    """Put files back as they were before the newest edits of one reply, or before the newest command: /undo"""
+    """Put files back as they were before the newest edits of one reply, or before the newest command: /undo
+
+    Links and folders as well, and small files that git ignores. Not put back, and told: files over `checkpoints.file_bytes`
+    (ignored ones over `ignored_bytes`), ignored folders over `ignored_files` entries, installed packages (node_modules,
+    .venv), what a background command changes later. Never: caches, the repository's own .git, anything outside the workspace.
+    """
     stage.tell(_restores(stage).undo())
 
 
