@@ -151,12 +151,13 @@ def test_gemini_cli_talk_is_taken_over():
 def test_gemini_cli_results_are_what_the_model_was_told():
     results = of(read(SAMPLES / "gemini-cli.json"), ToolResult)
     assert [(result.name, result.status) for result in results] == [
-        ("bash", "success"),
+        ("bash", "error"),
         ("read", "error"),
         ("todo", "success"),
         ("edit", "success"),
         ("bash", "interrupted"),
     ]
+    assert results[0].metadata == {"exit_code": 1}
     assert results[1].output == "File not found: /home/ada/web/none.ts"
     assert results[3].metadata["additions"] == 1
     assert "+a + b" in results[3].metadata["diff"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from agentcli.core.errors import InputError
@@ -28,6 +29,9 @@ def read(path: Path) -> Imported:
     reader = _READERS[recognise(path)]
     try:
         with reading("the file"):  # what no line alone shows to be wrong
-            return reader(load(path).split("\n"))
+            imported = reader(load(path).split("\n"))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
+    if imported.format == "gemini-cli" and not imported.cwd:
+        return replace(imported, cwd=gemini_cli.project_root(path))
+    return imported

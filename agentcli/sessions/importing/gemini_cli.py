@@ -3,91 +3,157 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from agentcli.core.message import Image, Message, Part, Status, Text, Thinking, ToolCall, ToolResult, Usage
-from agentcli.core.record import Failure
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, sound
+from agentcli.core.errors import InputError
+from agentcli.core.message import Image, Message, Part, Source, Status, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.record import Failure, Settings
+from agentcli.sessions.importing.gemini_log import CONTEXTS, Entry, Log, folders, parts, words
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, sound
 from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
 from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import GEMINI_CLI, ours
 
 _STATUS: dict[str, Status] = {"success": "success", "error": "error", "cancelled": "interrupted"}
+_FILES_BEGIN, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"
+"""Between these stands what files hold that the user named with `@`."""
+_NOT_THOUGHT = "skip_thought_signature_validator"
+"""The signature of thoughts that no model had."""
+_ENDING = re.compile(
+    r"(?:\nError: .*)?(?:\nExit Code: (?P<code>-?\d+|\(none\)))?(?:\nSignal: (?P<signal>.*))?"
+    r"(?:\nBackground PIDs: .*)?(?:\nProcess Group PGID: .*)?\Z"
+)
+"""What stands behind the output of a shell command."""
+_LONGEST_ENDING = 2000
+_LONGEST_PATH = 4096
 
 
 def read(lines: Iterable[str]) -> Imported:
-    """The session in a Gemini CLI file. Raises InputError naming the line or message and what is wrong with it."""
-    notes: list[str] = []
-    head, messages = _whole("\n".join(lines), notes)
+    """The session in a Gemini CLI file. A message that is damaged is left out with a note; where nothing is left, raises InputError."""
+    log = _log("\n".join(lines))
+    log.closed()
     items: list[Item] = []
-    for number, message in enumerate(messages, 1):
-        with reading(f"message {number}"):
-            time, key = utc(message.get("timestamp")), str(message.get("id") or number)
-            items.extend(sound(Item(time, said, key)) for said in _said(message, time))
-    with reading("the head"):
-        began = utc(head.get("startTime"))
-        folders = head.get("directories") or [""]
-    title = str(head.get("summary") or "")
-    return settle(Foreign("gemini-cli", tuple(items), str(folders[0]), began, title=title, notes=tuple(notes)))
+    tokens = 0
+    for key, entry in log.entries.items():
+        try:
+            with reading(entry.place):
+                time = utc(entry.raw.get("timestamp"))
+                said = [_summary(entry, tokens)] if entry.summary else _said(entry.raw, time)
+                items.extend([sound(Item(time, one, key)) for one in said])
+                tokens = int((entry.raw.get("tokens") or {}).get("input") or tokens)
+        except InputError as error:
+            log.damaged.append(error)
+    if log.damaged and not items:
+        raise log.damaged[0]
+    began, where = "", ""
+    try:
+        with reading("the head"):
+            began = utc(log.head.get("startTime"))
+            where = [*(log.head.get("directories") or ()), *folders(log.entries.values()), ""][0]
+    except InputError as error:
+        log.damaged.append(error)
+    title = str(log.head.get("summary") or "")
+    notes = (*log.notes, *(f"{error}; it was left out" for error in log.damaged))
+    return settle(Foreign("gemini-cli", tuple(items), str(where), began, title=title, notes=notes))
 
 
-def _whole(text: str, notes: list[str]) -> tuple[Json, list[Json]]:
+def project_root(file: Path) -> str:
+    """The folder that the sessions beside this file belong to, where Gemini CLI wrote it down; else empty."""
+    for above in file.absolute().parents[1:3]:  # the sessions of subagents lie one folder deeper
+        try:
+            root = (above / ".project_root").read_text(encoding="utf-8")[:_LONGEST_PATH].strip()
+        except (OSError, ValueError):
+            continue
+        return root if root.startswith("/") and "\0" not in root else ""
+    return ""
+
+
+def _log(text: str) -> Log:
+    log = Log()
     try:
         value = json.loads(text)
-    except ValueError:
-        return _lines(text, notes)
+    except (ValueError, RecursionError):
+        for number, line in objects(text.split("\n"), log.notes):
+            try:
+                with reading(f"line {number}"):
+                    log.line(line, f"line {number}")
+            except InputError as error:
+                log.damaged.append(error)
+        return log
     with reading("the file"):
-        return value, list(value["messages"])
+        log.head = value
+        log.rewrite(
+            [(f"message {number}", {"id": str(number), **raw}) for number, raw in enumerate(value["messages"], 1)]
+        )
+    return log
 
 
-def _lines(text: str, notes: list[str]) -> tuple[Json, list[Json]]:
-    """What the lines leave standing: a message written again replaces itself, a rewind takes back all from its message on."""
-    head: Json = {}
-    messages: dict[str, Json] = {}
-    for number, entry in objects(text.split("\n"), notes):
-        with reading(f"line {number}"):
-            if "$rewindTo" in entry:
-                _rewind(messages, str(entry["$rewindTo"]))
-            elif "id" in entry and "type" in entry:
-                messages[str(entry["id"])] = entry
-            else:
-                changed = entry.get("$set", entry)
-                head |= {key: value for key, value in changed.items() if key != "messages"}
-                if "messages" in changed:
-                    messages = {str(message["id"]): message for message in changed["messages"]}
-    return head, list(messages.values())
+def _summary(entry: Entry, tokens: int) -> Summary:
+    return Summary(words(entry.raw), entry.kept, tokens)
 
 
-def _rewind(messages: dict[str, Json], to: str) -> None:
-    names = list(messages)
-    for name in names[names.index(to) if to in names else 0 :]:
-        del messages[name]
-
-
-def _said(message: Json, time: str) -> Iterable[Said]:
-    match message["type"]:
+def _said(raw: Json, time: str) -> Iterable[Said]:
+    match raw["type"]:
         case "user":
-            parts = tuple(_parts(message["content"]))
-            if parts:
-                yield Message("user", parts)
+            yield from _asked(raw, time)
         case "gemini":
-            yield _reply(message)
-            for call in message.get("toolCalls") or ():
-                if call.get("status") in _STATUS:
-                    yield _result(call, time)
+            yield from _replied(raw, time)
         case "error":
-            yield Failure(_text(message["content"]), "model")
+            yield Failure(words(raw), "model")
         case _:
             pass  # what the program told the user
 
 
-def _reply(message: Json) -> Message:
-    thoughts = [Thinking(_thought(raw)) for raw in message.get("thoughts") or ()]
-    calls = [_call(raw) for raw in message.get("toolCalls") or ()]
-    parts = (*thoughts, *_parts(message.get("content") or ""), *calls)
-    model, usage = message.get("model") or "", _usage(message.get("tokens"))
-    return Message("assistant", parts, 0, "google", model, usage, None, "tool_use" if calls else "end_turn")
+def _asked(raw: Json, time: str) -> Iterable[Said]:
+    """A prompt, what the program put in its place, or results, each with the pictures that came with it."""
+    content = list(parts(raw["content"]))
+    answers = _answers(content)
+    for call_id, answer in answers.items():
+        yield _bare_result(call_id, answer, time)
+    told = [part for part in content if part.get("text")] if answers else content
+    prompt = tuple(_prompt(told))
+    if prompt:
+        yield Message("user", prompt)
+
+
+def _prompt(content: Iterable[Json]) -> Iterable[Part]:
+    """The user's words; contexts and the contents of the files that they name are not his own."""
+    inside = False
+    for part in _parts(content):
+        if isinstance(part, Text):
+            inside = inside or part.text.strip() == _FILES_BEGIN
+            source: Source = "reminder" if part.text.lstrip().startswith(CONTEXTS) else "file" if inside else ""
+            inside = inside and part.text.strip() != _FILES_END
+            part = replace(part, synthetic=bool(source), source=source)
+        yield part
+
+
+def _replied(raw: Json, time: str) -> Iterable[Said]:
+    content = list(parts(raw.get("content")))
+    thoughts = [Thinking(_thought(thought)) for thought in raw.get("thoughts") or ()]
+    told = [part for part in _parts(content) if not (thoughts and isinstance(part, Thinking))]
+    calls = {call.call_id: call for call in map(_call, _calls(raw, content))}
+    model, usage = raw.get("model") or "", _usage(raw.get("tokens"))
+    said = (*thoughts, *told, *calls.values())
+    if said:
+        yield Message("assistant", said, 0, "google", model, usage, None, "tool_use" if calls else "end_turn")
+    elif usage:
+        if model:
+            yield Settings(model=f"google/{model}")
+        yield Failure("Gemini CLI was ended before it wrote down what this reply asked for.", "model", usage)
+    for call in raw.get("toolCalls") or ():
+        if call.get("status") in _STATUS:
+            yield _result(call, time)
+
+
+def _calls(raw: Json, content: Iterable[Json]) -> Iterable[Json]:
+    """The calls of a reply: a rewritten history has them among the parts, a line of its own beside them."""
+    yield from (part["functionCall"] for part in content if "functionCall" in part)
+    yield from raw.get("toolCalls") or ()
 
 
 def _thought(raw: Json) -> str:
@@ -109,26 +175,77 @@ def _call(raw: Json) -> ToolCall:
 
 
 def _result(call: Json, time: str) -> ToolResult:
-    output = "\n".join(_outputs(call.get("result") or ()))
+    answers = _answers(list(parts(call.get("result"))))
+    answer = answers.get(call["id"]) or [part for those in answers.values() for part in those]
     shown = call.get("resultDisplay")
-    images = tuple(part for part in _parts(call.get("result") or ()) if isinstance(part, Image))
-    moment = seconds(call.get("timestamp") or time)
-    name = ours(GEMINI_CLI, call["name"], {})[0]
     metadata = _metadata(shown if isinstance(shown, dict) else {})
-    return ToolResult(call["id"], name, _STATUS[call["status"]], output, ended=moment, metadata=metadata, images=images)
+    moment = seconds(call.get("timestamp") or time)
+    status = _STATUS[call["status"]]
+    output = _output(answer)
+    name = ours(GEMINI_CLI, call["name"], {})[0]
+    if name == "bash" and status == "success":
+        failed, ending = _ended(output, shown)
+        metadata |= ending
+        status = "error" if failed else status
+    return ToolResult(call["id"], name, status, output, ended=moment, metadata=metadata, images=_images(answer))
 
 
-def _outputs(result: Any) -> Iterable[str]:
+def _bare_result(call_id: str, answer: Sequence[Json], time: str) -> ToolResult:
+    """A result of which only what the model was told is there."""
+    response = answer[0]["functionResponse"]
+    name, output = ours(GEMINI_CLI, response["name"], {})[0], _output(answer)
+    failed, metadata = _ended(output, None) if name == "bash" else (False, {})
+    status: Status = "error" if failed or "error" in (response.get("response") or {}) else "success"
+    return ToolResult(call_id, name, status, output, ended=seconds(time), metadata=metadata, images=_images(answer))
+
+
+def _answers(content: Sequence[Json]) -> dict[str, list[Json]]:
+    """The parts of results by call: each function response, and the pictures behind it."""
+    answers: dict[str, list[Json]] = {}
+    current: list[Json] | None = None
+    for part in content:
+        if "functionResponse" in part:
+            current = answers.setdefault(str(part["functionResponse"].get("id") or ""), [])
+            current.append(part)
+        elif current is not None and "inlineData" in part:
+            current.append(part)
+    return answers
+
+
+def _output(answer: Iterable[Json]) -> str:
     """What the model was told: the text inside each function response."""
-    for part in result if isinstance(result, list) else [result]:
-        if isinstance(part, str):
-            yield part
-        elif "functionResponse" in part:
+    told = []
+    for part in answer:
+        if "functionResponse" in part:
             response = part["functionResponse"].get("response") or {}
-            told = response.get("output", response.get("error", response))
-            yield told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+            output = response.get("output", response.get("error", response))
+            told.append(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
         elif part.get("text"):
-            yield part["text"]
+            told.append(part["text"])
+    return "\n".join(told)
+
+
+def _images(answer: Iterable[Json]) -> tuple[Image, ...]:
+    """The pictures of a result: inside the function response, or behind it for models that cannot take them there."""
+    every = [inner for part in answer for inner in (part, *((part.get("functionResponse") or {}).get("parts") or ()))]
+    return tuple(part for part in _parts(every) if isinstance(part, Image))
+
+
+def _ended(output: str, shown: Any) -> tuple[bool, Json]:
+    """Whether a shell command failed, and its exit code, by the lines behind its output; since 2026 they name no code 0."""
+    text = output.removeprefix("<untrusted_context>\n").removesuffix("\n</untrusted_context>").rstrip()
+    if not text.startswith(("Output: ", "Command: ")):
+        return False, {}  # cancelled, or sent to the background
+    short = text.startswith("Output: ")
+    if isinstance(shown, str) and shown.strip():
+        text = text.removeprefix(f"Output: {shown.rstrip()}")
+    ending = _ENDING.search(text[-_LONGEST_ENDING:])
+    code, signal = (ending["code"], ending["signal"]) if ending else (None, None)
+    if code and code != "(none)":
+        return code != "0", {"exit_code": int(code)}
+    if signal and signal != "(none)":
+        return True, {}
+    return False, {"exit_code": 0} if short else {}
 
 
 def _metadata(shown: Json) -> Json:
@@ -146,16 +263,9 @@ def _metadata(shown: Json) -> Json:
     return known
 
 
-def _parts(content: Any) -> Iterable[Part]:
-    for raw in content if isinstance(content, list) else [content]:
-        if isinstance(raw, str):
-            if raw:
-                yield Text(raw)
-        elif raw.get("text"):
+def _parts(content: Iterable[Json]) -> Iterable[Part]:
+    for raw in content:
+        if raw.get("text") and not (raw.get("thought") and raw.get("thoughtSignature") == _NOT_THOUGHT):
             yield Thinking(raw["text"]) if raw.get("thought") else Text(raw["text"])
         elif "inlineData" in raw and str(raw["inlineData"].get("mimeType")).startswith("image/"):
             yield Image(raw["inlineData"]["mimeType"], raw["inlineData"]["data"])
-
-
-def _text(content: Any) -> str:
-    return "".join(part.text for part in _parts(content) if isinstance(part, Text))

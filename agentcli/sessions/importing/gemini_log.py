@@ -1,0 +1,244 @@
+"""The session log of Gemini CLI: which messages its lines leave standing, and where a summary took the place of others.
+
+A line adds a message or writes one again, takes back all from one on (`$rewindTo`), or says how the whole history reads from
+now on (`$set.messages`): at the start, on resuming, after a compression, and after a request that failed. Such a rewritten
+history never takes a message away here; a summary at its beginning is kept as what it is.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agentcli.core.errors import InputError
+from agentcli.sessions.importing.jsonl import Json, reading
+
+SNAPSHOT = "<state_snapshot>"
+ACKNOWLEDGED = "Got it. Thanks for the additional context!"
+"""The reply that Gemini CLI puts behind a summary in the model's name."""
+CONTEXTS = ("<session_context>", "<hook_context>")
+"""How texts begin that Gemini CLI put in the user's place."""
+
+_UNSEEN = re.compile("<!--.*?-->|[\u200b-\u200f\ufeff]", re.DOTALL)
+"""What Gemini CLI takes out of a reply when it writes it the first time, but not when it rewrites the history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message and where in the file it stands. A summary names the first entry that it left as it was, if any."""
+
+    raw: Json
+    place: str
+    summary: bool = False
+    kept: str = ""
+
+
+@dataclass(slots=True)
+class Log:
+    """The messages so far by id, oldest first. `same` are ids under which a message was written once more."""
+
+    head: Json = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    damaged: list[InputError] = field(default_factory=list)
+    _same: dict[str, str] = field(default_factory=dict)
+    _standing: set[str] = field(default_factory=set)
+
+    def line(self, raw: Json, place: str) -> None:
+        """Take in one line."""
+        if "$rewindTo" in raw:
+            self._rewind(str(raw["$rewindTo"]), place)
+        elif "id" in raw and "type" in raw:
+            if self._is_message(raw, place):
+                self._add(raw, place)
+        else:
+            changed = raw.get("$set", raw)
+            began = self.head.get("startTime")
+            self.head |= {key: value for key, value in changed.items() if key != "messages"}
+            if began:  # resuming within the minute writes a second head into the file
+                self.head["startTime"] = began
+            if "messages" in changed:
+                self.rewrite([(place, message) for message in changed["messages"]])
+
+    def rewrite(self, messages: Sequence[tuple[str, Json]]) -> None:
+        """Take in a whole history, each message with its place. What is not in it any more stays, what is new in it is added."""
+        messages = [(place, raw) for place, raw in messages if self._is_message(raw, place)]
+        matched = self._matched([raw for _, raw in messages])
+        former = set(self.entries)
+        self._standing = set()
+        summary, following = "", [*(raw for _, raw in messages[1:]), {}]
+        for (place, raw), after in zip(messages, following, strict=True):
+            name = str(raw["id"])
+            held = self._same.get(name, matched.get(name, name))
+            if held in self.entries:
+                self._same[name] = held
+                self._amend(held, raw)
+                if summary and held in former and units(raw):
+                    self._keep(summary, held)
+                    summary = ""
+            elif _is_summary(raw, after):
+                self.entries[name] = Entry(raw, place, summary=True)
+                summary = name
+            elif summary and words(raw) == ACKNOWLEDGED:
+                self._same[name] = held = summary
+            else:
+                self.entries[name] = Entry(raw, place)
+            self._standing.add(held)
+
+    def closed(self) -> None:
+        """Note what Gemini CLI no longer had in its history at the end, and is here all the same."""
+        seen, dropped = "", 0
+        for entry in self.entries.values():
+            seen = entry.kept if entry.summary else seen
+        first = list(self.entries).index(seen) if seen else 0
+        for name, entry in [*self.entries.items()][first:]:
+            if entry.summary and not entry.kept:
+                dropped = 0
+            elif name not in self._standing and entry.raw.get("type") == "user" and units(entry.raw):
+                dropped += 1
+        if dropped:
+            self.notes.append(
+                f"{dropped} {'prompt' if dropped == 1 else 'prompts'} that Gemini CLI took out of its history, as it "
+                "does after a failed or cancelled request, stayed in"
+            )
+
+    def _is_message(self, raw: Any, place: str) -> bool:
+        """Whether it has the shape of a message; it is left out with a note otherwise."""
+        try:
+            with reading(place):
+                raw["id"], raw["type"], units(raw), words(raw)
+        except InputError as error:
+            self.damaged.append(error)
+            return False
+        return True
+
+    def _add(self, raw: Json, place: str) -> None:
+        name = self._same.get(str(raw["id"]), str(raw["id"]))
+        known = self.entries.get(name)
+        if known and known.summary:
+            return
+        old = known.raw if known else {}
+        self.entries[name] = Entry(
+            {**old, **{key: value for key, value in raw.items() if value or key not in old}}, place
+        )
+        self._standing.add(name)
+
+    def _amend(self, name: str, raw: Json) -> None:
+        """A message written once more adds what was not known of it; calls stand only there if no line told of them."""
+        known = self.entries[name]
+        if known.summary:
+            return
+        whole = {**raw, **{key: value for key, value in known.raw.items() if value}}
+        if any("functionCall" in part for part in parts(raw.get("content"))):
+            whole["content"] = raw["content"]
+        self.entries[name] = replace(known, raw=whole)
+
+    def _keep(self, summary: str, name: str) -> None:
+        names = list(self.entries)
+        at = names.index(name)
+        while at and is_context(self.entries[names[at - 1]].raw):
+            at -= 1
+        self.entries[summary] = replace(self.entries[summary], kept=names[at])
+
+    def _rewind(self, to: str, place: str) -> None:
+        names = list(self.entries)
+        to = self._same.get(to, to)
+        if to not in self.entries:
+            self.notes.append(f"{place} rewinds to a message that is not there and was left out")
+            return
+        gone = names[names.index(to) :]
+        for name in gone:
+            del self.entries[name]
+        self.notes.append(f"{len(gone)} messages that were rewound were left out")
+
+    def _matched(self, messages: Sequence[Json]) -> Mapping[str, str]:
+        """Which of the messages say under a new id what is here already. The history that a compression keeps comes from its end."""
+        if all(self._same.get(str(raw["id"]), str(raw["id"])) in self.entries for raw in messages):
+            return {}
+        names = list(self.entries)
+        said = [frozenset() if entry.summary else units(entry.raw) for entry in self.entries.values()]
+        where = {name: at for at, name in enumerate(names)}
+        index: dict[tuple[str, str], list[int]] = {}
+        for at, those in enumerate(said):
+            for unit in those:
+                index.setdefault(unit, []).append(at)
+        matched: dict[str, str] = {}
+        end = len(names)
+        for raw in reversed(messages):
+            name = str(raw["id"])
+            held = self._same.get(name, name)
+            if held in where:
+                end = min(end, where[held])
+                continue
+            mine = units(raw)
+            latest = {_before(index.get(unit, ()), end) for unit in mine}
+            if latest and -1 not in latest and all(said[at] <= mine for at in latest):
+                end = min(latest)
+                matched[name] = names[end]
+        return matched
+
+
+def parts(content: Any) -> Iterator[Json]:
+    """The parts of a message or of a result; a bare string is a text."""
+    for part in content if isinstance(content, list) else [content] if content else []:
+        if isinstance(part, str):
+            yield {"text": part}
+        elif isinstance(part, dict):
+            yield part
+        else:
+            raise ValueError("a part that is no object")
+
+
+def words(raw: Json) -> str:
+    """What a message says, without thoughts, calls and results."""
+    return "".join(
+        str(part["text"]) for part in parts(raw.get("content")) if part.get("text") and not part.get("thought")
+    )
+
+
+def is_context(raw: Json) -> bool:
+    """Whether a message is none of the user's, but what Gemini CLI told the model about the folder, the date and the like."""
+    texts = [part.get("text") for part in parts(raw.get("content"))]
+    return raw.get("type") == "user" and bool(texts) and all(str(text).lstrip().startswith(CONTEXTS) for text in texts)
+
+
+def units(raw: Json) -> frozenset[tuple[str, str]]:
+    """What identifies a message whatever its id: its calls, or else its texts. Empty for contexts and results."""
+    kind = str(raw.get("type"))
+    if kind not in ("user", "gemini") or is_context(raw):
+        return frozenset()
+    told = [part for part in parts(raw.get("content")) if not part.get("thought")]
+    if any("functionResponse" in part for part in told):
+        return frozenset()
+    asked = [part["functionCall"] for part in told if "functionCall" in part]
+    calls = {str(call.get("id")) for call in (*asked, *(raw.get("toolCalls") or ()))}
+    if calls:
+        return frozenset(("call", call) for call in calls)
+    texts = (_UNSEEN.sub("", str(part["text"])).strip() for part in told if part.get("text"))
+    return frozenset((kind, text) for text in texts if text)
+
+
+def _is_summary(raw: Json, after: Json) -> bool:
+    if raw.get("type") != "user":
+        return False
+    return SNAPSHOT in words(raw) or (after.get("type") == "gemini" and words(after) == ACKNOWLEDGED)
+
+
+def _before(places: Sequence[int], end: int) -> int:
+    at = bisect_left(places, end) - 1
+    return places[at] if at >= 0 else -1
+
+
+def folders(entries: Iterable[Entry]) -> list[str]:
+    """The workspace's folders as the first context names them."""
+    for entry in entries:
+        found = _WORKSPACE.search(words(entry.raw)) if is_context(entry.raw) else None
+        if found:
+            return [line.strip().removeprefix("- ") for line in found[1].splitlines()]
+    return []
+
+
+_WORKSPACE = re.compile(r"Workspace Directories:\*\*\n((?:[ \t]*- .+\n?)+)")
