@@ -20,6 +20,7 @@ from agentcli.core.record import Compaction, Failure, Record, Settings
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted import say
 from agentcli.sessions.importing import Imported, read
+from agentcli.sessions.importing.settle import UNANSWERED
 from tests.loopback import Loopback
 from tests.providers.hearing import BOTH, READ, connected, hear
 
@@ -59,7 +60,12 @@ def written(path: Path) -> dict[str, set[Any]]:
     """What stands in a file, counted without regard to how it is read: prompts and usages from lines of their own, which
     every one has once, calls and results from everywhere."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    own = [line for line in lines if "type" in line]
+    own: list[dict[str, Any]] = []
+    for line in lines:
+        if "type" in line:
+            own.append(line)
+        elif "$rewindTo" in line:
+            own = own[: [message["id"] for message in own].index(line["$rewindTo"])]
     found: dict[str, set[Any]] = {
         key: set() for key in ("prompts", "replies", "calls", "results", "pictures", "usages")
     }
@@ -98,9 +104,9 @@ def test_everything_in_a_file_of_the_real_program_is_taken_over_once(name: str):
     assert len(replies) + len(useless) == len(expected["replies"])
     assert [call.call_id for body in replies for call in body.calls] == [result.call_id for result in results]
     assert sorted(result.call_id for result in results) == sorted(expected["calls"])
-    assert sorted(result.call_id for result in results if result.status != "interrupted") == sorted(expected["results"])
+    assert sorted(result.call_id for result in results if result.output != UNANSWERED) == sorted(expected["results"])
     assert len(pictures) + sum(len(result.images) for result in results) == len(expected["pictures"])
-    usages = [body.usage for body in (*replies, *useless)]
+    usages = [body.usage for body in (*replies, *useless) if body.usage]
     told = sorted((usage.prompt, usage.output, usage.cache_read) for usage in usages)
     assert told == sorted(usage[1:] for usage in expected["usages"])
     assert all(body.model for body in replies)
@@ -212,6 +218,13 @@ def test_a_prompt_that_was_taken_back_after_a_failed_request_stays_and_is_noted(
     session = read(sample("failed"))
     assert prompts(session) == ["Fail at once"]
     assert [note for note in session.notes if note.startswith("1 prompt that Gemini CLI took out")]
+
+
+def test_what_was_cancelled_stays_and_what_was_rewound_does_not():
+    session = read(sample("cancelled-rewound"))
+    assert [prompt.split(":")[0] for prompt in prompts(session)] == ["First", "Second", "Third"]
+    assert [result.status for result in of(session, ToolResult)] == ["success", "interrupted"]
+    assert [note.split(" that ")[0] for note in session.notes] == ["2 messages", "1 prompt"]
 
 
 def session_of(folder: Path, *lines: dict[str, Any]) -> Imported:

@@ -118,7 +118,7 @@ class _Reader:
         former = None if place is None else self.items[place].said
         if isinstance(said, Message) and isinstance(former, Message) and place is not None:
             joined = replace(said, parts=(*former.parts, *said.parts), stop=said.stop or former.stop)
-            self.items[place] = replace(self.items[place], said=joined)
+            self.items[place] = sound(replace(self.items[place], said=joined))
             return
         self.replies[message.get("id") or key] = len(self.items)
         self.items.append(sound(Item(time, said, key)))
