@@ -1,4 +1,4 @@
-"""Once a day, in the background of a session, what retention no longer keeps goes to the trash."""
+"""Once a day, in the background of a session, what retention no longer keeps goes to the trash, and what was never finished goes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def sweep_later(program: Program, after: float = SWEEP_AFTER) -> None:
-    """Sweep in a thread of its own `after` so many seconds, if the user wants any retention and it is due."""
+    """Sweep in a thread of its own `after` so many seconds, if there is anything to look for and it is due."""
     if program.config.retention.wanted and due(program.places.state / SWEPT):
         sweeping = Timer(after, sweep_now, [program])
         sweeping.daemon = True

@@ -59,8 +59,18 @@ def test_it_happens_in_the_background_and_once_a_day(tmp_path: Path) -> None:
     assert len(again.store.list()) == 5
 
 
-def test_nothing_is_swept_or_noted_by_default(tmp_path: Path) -> None:
-    made = program(tmp_path)
+def test_nothing_is_swept_or_noted_where_nothing_is_wanted(tmp_path: Path) -> None:
+    made = program(tmp_path, "retention.leftover_days=0")
     assert not made.config.retention.wanted
     sweep_later(made)
     assert not (made.places.state / SWEPT).exists()
+
+
+def test_only_what_was_never_finished_goes_by_default(tmp_path: Path) -> None:
+    made = program(tmp_path)
+    stray = made.store.root / made.project.id / ".incoming-1"
+    stray.mkdir()
+    os.utime(stray, (1, 1))
+    sweep_now(made)
+    assert len(made.store.list()) == 3
+    assert not stray.exists()

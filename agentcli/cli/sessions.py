@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
 
 import typer
 
@@ -22,10 +22,15 @@ from agentcli.core.sanitise import safe
 from agentcli.ground import Ground, folder_named
 from agentcli.options import Options
 from agentcli.sessions.info import Info, info_to_json, name_of
+from agentcli.sessions.place import abandoned
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import is_subagent
 
+if TYPE_CHECKING:
+    from agentcli.sessions.check import Report
+
 T = TypeVar("T")
+DAY = 86_400.0
 app = typer.Typer(help="The session store.", no_args_is_help=True, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -158,15 +163,17 @@ def sweep(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would go")] = False, cwd: Cwd = ""
 ) -> None:
     """Move to the trash what the [retention] of your config.toml no longer keeps, in all projects."""
-    from agentcli.sessions.retention import superfluous
+    from agentcli.sessions.retention import Swept, superfluous
     from agentcli.sessions.retention import sweep as clear
 
     ground = Ground(Options(cwd=cwd))
     retention = ground.config.retention
-    gone = superfluous(ground.store, retention) if dry_run else clear(ground.store, retention).trashed
-    for info in gone:
+    swept = Swept(tuple(superfluous(ground.store, retention))) if dry_run else clear(ground.store, retention)
+    for info in swept.trashed:
         say(f"{info.id}  {when(info)}  {info.name or info.title}")
-    say(f"{len(gone)} sessions {'would go' if dry_run else 'went'} to the trash.")
+    say(f"{len(swept.trashed)} sessions {'would go' if dry_run else 'went'} to the trash.")
+    for path in swept.leftovers:
+        say(f"{path.parent.name}/{path.name} was never finished: removed.")
 
 
 @app.command()
@@ -232,10 +239,11 @@ def check(
     ground = Ground(Options(cwd=cwd))
     infos = [ground.store.find(selector, ground.project)] if selector else ground.store.list(ground.project)
     reports = [(mend if repair else examine)(ground.store.folder(info)) for info in infos]
+    left = [] if selector else _unfinished(ground, repair)
     if json:
-        say_json([report_to_json(report) for report in reports])
+        say_json([report_to_json(report) for report in (*reports, *left)])
     else:
-        for report in reports:
+        for report in (*reports, *left):
             for problem in report.problems:
                 say(f"{report.session}: {problem.message}")
             for done in report.repaired:
@@ -291,6 +299,22 @@ def _confirm(pinned: Sequence[Info]) -> None:
     if not typer.confirm(f"Pinned: {safe(names)}. Delete all the same?", err=True):
         say("Nothing was deleted.")
         raise typer.Exit(1)
+
+
+def _unfinished(ground: Ground, repair: bool) -> Sequence[Report]:
+    """What killed forks and imports left in this project."""
+    from agentcli.sessions.check import unfinished
+
+    folders = [ground.store.root / each for each in ground.project.ids]
+    if not any(abandoned(folder) for folder in folders):
+        return ()
+    days = ground.config.retention.leftover_days
+    reports = [report for folder in folders for report in unfinished(folder, days * DAY, mend=repair)]
+    if any(not report.repaired for report in reports):
+        _aside(
+            f"what a killed fork or import left is removed by `agentcli sessions sweep` once it is {days:g} days old."
+        )
+    return reports
 
 
 def _aside(note: str) -> None:

@@ -26,6 +26,7 @@ from agentcli.sessions.opening import (
     set_aside,
 )
 from agentcli.sessions.outputs import output_name
+from agentcli.sessions.place import abandoned, remove_abandoned
 from agentcli.sessions.records import Loss, Reader, Shelf, number_in
 
 _KEPT = re.compile(r"/outputs/([\w-]+\.txt)")
@@ -114,6 +115,22 @@ def repair(folder: Path, disk: Disk = DISK) -> Report:
     done += _close_open_ends(folder, findings, disk)
     report = Report(folder.name, folder.parent.name, findings.records, tuple(findings.problems))
     return replace(report, repaired=tuple(done))
+
+
+def unfinished(project: Path, older_than: float, *, mend: bool = False) -> Sequence[Report]:
+    """What killed forks and imports left in the folder of a project; with `mend`, what was begun more than so many seconds ago goes."""
+    left = abandoned(project)
+    gone = remove_abandoned(project, older_than) if mend else ()
+    why = "a fork or an import was being built when its process died"
+    return [
+        Report(
+            folder.name,
+            project.name,
+            problems=(Problem("leftover", why, notice=True),),
+            repaired=("never finished: removed",) if folder in gone else (),
+        )
+        for folder in left
+    ]
 
 
 @dataclass

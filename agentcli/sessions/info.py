@@ -88,6 +88,8 @@ class Info:
     touched: tuple[str, ...] = ()
     inherited: Usage = Usage()
     inherited_cost: float | None = None
+    imported: Mapping[str, str] = field(default_factory=dict)
+    """Of a session from outside: the `program` that wrote it, its `id` there, the `sha256` of what was read."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields that this version does not know; they are written back as they were."""
 
@@ -172,6 +174,7 @@ def info_to_json(info: Info) -> dict[str, Any]:
         "shelf": info.shelf,
         "touched": list(info.touched),
         "inherited": {"usage": usage_to_json(info.inherited), "cost": info.inherited_cost},
+        **({"imported": dict(info.imported)} if info.imported else {}),
         **info.extra,
     }
 
@@ -212,8 +215,14 @@ def _info(raw: Mapping[str, Any]) -> Info:
         touched=items(raw, "touched", str),
         inherited=usage_from_json(table(inherited, "usage")),
         inherited_cost=number(inherited, "cost"),
+        imported=source_of(raw),
         extra={key: raw[key] for key in raw.keys() - _KNOWN},
     )
+
+
+def source_of(raw: Mapping[str, Any]) -> Mapping[str, str]:
+    """Where a session was imported from, in `session.json` or `origin.json`."""
+    return {str(key): str(value) for key, value in table(raw, "imported").items()}
 
 
 def _parent(raw: Mapping[str, Any]) -> Parent | None:
@@ -266,4 +275,4 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-_KNOWN = frozenset(info_to_json(Info("", "", "")))
+_KNOWN = frozenset(info_to_json(Info("", "", "", imported={"program": ""})))

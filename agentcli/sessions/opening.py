@@ -14,7 +14,7 @@ from agentcli.core.errors import StoreError
 from agentcli.core.history import History, fold
 from agentcli.core.message import Message, ToolResult
 from agentcli.sessions.disk import Disk, is_temporary, make_folder, reason, write_file
-from agentcli.sessions.info import Info, Parent, decode_info, encode_info, note
+from agentcli.sessions.info import Info, Parent, decode_info, encode_info, note, source_of
 from agentcli.sessions.lock import Lock
 from agentcli.sessions.partial import INTERVAL, read_partial
 from agentcli.sessions.records import Found, Loss, Reader, Shelf, digest, judge, read_file, tail
@@ -139,6 +139,7 @@ def encode_origin(info: Info) -> bytes:
         "parent": parent and {"session": parent.session, "seq": parent.seq, "kind": parent.kind},
         "version": info.version,
         "created": info.time.created,
+        **({"imported": dict(info.imported)} if info.imported else {}),
     }
     return (json.dumps(raw) + "\n").encode("ascii")
 
@@ -203,6 +204,8 @@ def _origin(folder: Path) -> Info:
         raw = dict(json.loads((folder / "origin.json").read_bytes()))
     parent = raw.get("parent")
     info = Info(folder.name, folder.parent.name, str(raw.get("directory") or ""), version=str(raw.get("version") or ""))
+    with contextlib.suppress(TypeError):
+        info = replace(info, imported=source_of(raw))
     if parent:
         info = replace(info, parent=Parent(parent["session"], parent["seq"], parent.get("kind") or "fork"))
     return replace(info, time=replace(info.time, created=str(raw.get("created") or "")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +16,12 @@ from agentcli.core.record import Body, Record
 from agentcli.sessions.disk import Disk, make_folder, reason, sync_folder, write_file
 from agentcli.sessions.ids import new_id
 from agentcli.sessions.info import Info, encode_info, note, title_of_fork
+from agentcli.sessions.lock import Lock, is_locked
 from agentcli.sessions.opening import encode_origin, retrace
 from agentcli.sessions.records import Shelf, digest, file_name
 
 INCOMING = ".incoming-"
-_STRAY = 86_400.0  # seconds after which nobody builds a session any more
+"""How the folder of a session begins that is still being built; who builds it holds its lock."""
 
 
 @contextmanager
@@ -32,7 +33,10 @@ def arriving(target: Path, disk: Disk) -> Iterator[Path]:
     import shutil  # some milliseconds that only forks and imports need
 
     aside = target.with_name(f"{INCOMING}{target.name}")
+    lock: Lock | None = None
     try:
+        make_folder(disk, aside)
+        lock = Lock(aside / "lock")
         make_folder(disk, aside / "records")
         yield aside
         for here, _, _ in os.walk(aside):
@@ -42,18 +46,37 @@ def arriving(target: Path, disk: Disk) -> Iterator[Path]:
     except OSError as error:
         raise StoreError(f"Session {target.name} cannot be written: {reason(error)}.") from error
     finally:
+        if lock is not None:
+            lock.release()
         shutil.rmtree(aside, ignore_errors=True)
-    remove_strays(target.parent)
+    remove_abandoned(target.parent, ABANDONED)
 
 
-def remove_strays(project: Path) -> None:
-    """Remove what is left of forks and imports whose process died while they were built."""
+ABANDONED = 86_400.0
+"""Seconds after which what nobody builds any more goes with the next fork or import, and by default when sessions are swept."""
+
+
+def abandoned(project: Path, older_than: float = 0.0) -> Sequence[Path]:
+    """What is left of forks and imports whose process died while it built them, begun more than so many seconds ago."""
+    found = [folder for folder in sorted(project.glob(f"{INCOMING}*")) if not is_locked(folder / "lock")]
+    return [folder for folder in found if _age(folder) > older_than]
+
+
+def remove_abandoned(project: Path, older_than: float) -> Sequence[Path]:
+    """Remove it; which folders."""
     import shutil
 
-    for folder in project.glob(f"{INCOMING}*"):
-        with contextlib.suppress(OSError):
-            if folder.stat().st_mtime < time.time() - _STRAY:
-                shutil.rmtree(folder, ignore_errors=True)
+    gone = abandoned(project, older_than)
+    for folder in gone:
+        shutil.rmtree(folder, ignore_errors=True)
+    return [folder for folder in gone if not folder.exists()]
+
+
+def _age(folder: Path) -> float:
+    try:
+        return time.time() - folder.stat().st_mtime
+    except OSError:
+        return -1.0
 
 
 def chain(said: Iterable[tuple[str, Body]]) -> Iterator[tuple[Record, bytes]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from agentcli.core.errors import StoreError
 from agentcli.sessions.info import Info
 from agentcli.sessions.objects import sweep_pool
-from agentcli.sessions.place import remove_strays
+from agentcli.sessions.place import ABANDONED, remove_abandoned
 from agentcli.sessions.store import POOL, Store
 
 _DAY = 86_400.0
@@ -23,27 +23,31 @@ class Retention:
     """How many sessions to keep; 0 means no limit, and by default there is none.
 
     `days` since a session was last written to, `count` of sessions in all, `total_bytes` that they take on disk together.
-    What is in the trash for more than `trash_days` is removed for good.
+    What is in the trash for more than `trash_days` is removed for good. What a killed fork or import left half built, and no
+    process holds any more, is removed after `leftover_days`: it was never a session.
     """
 
     days: float = 0.0
     count: int = 0
     total_bytes: int = 0
     trash_days: float = 0.0
+    leftover_days: float = ABANDONED / _DAY
 
     @property
     def wanted(self) -> bool:
-        """Whether there is any limit."""
-        return bool(self.days or self.count or self.total_bytes or self.trash_days)
+        """Whether there is anything to look for."""
+        return bool(self.days or self.count or self.total_bytes or self.trash_days or self.leftover_days)
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What retention did: sessions moved to the trash, ids removed from it for good, bytes of shared contents freed."""
+    """What retention did: sessions moved to the trash, ids removed from it for good, bytes of shared contents freed, and folders
+    of forks and imports that were never finished and are removed."""
 
     trashed: tuple[Info, ...] = ()
     removed: tuple[str, ...] = ()
     freed: int = 0
+    leftovers: tuple[Path, ...] = ()
 
 
 def sweep(store: Store, retention: Retention, now: datetime | None = None) -> Swept:
@@ -54,10 +58,13 @@ def sweep(store: Store, retention: Retention, now: datetime | None = None) -> Sw
             store.delete(info)
             trashed.append(info)
     removed = store.trash.empty(retention.trash_days * _DAY) if retention.trash_days else ()
-    for project in store.root.glob("*"):
-        remove_strays(project)
+    leftovers = tuple(path for each in store.root.glob("*") for path in _remove_leftovers(each, retention))
     freed = sum(sweep_pool(pool) for pool in store.root.glob(f"*/{POOL}")) if removed else 0
-    return Swept(tuple(trashed), tuple(removed), freed)
+    return Swept(tuple(trashed), tuple(removed), freed, leftovers)
+
+
+def _remove_leftovers(project: Path, retention: Retention) -> Sequence[Path]:
+    return remove_abandoned(project, retention.leftover_days * _DAY) if retention.leftover_days else ()
 
 
 def superfluous(store: Store, retention: Retention, now: datetime | None = None) -> Sequence[Info]:

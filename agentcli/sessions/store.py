@@ -119,6 +119,7 @@ class Store:
             parent=Parent(info.id, until),
             version=__version__,
             time=Times(stamp(), stamp()),
+            imported={},
         )
         made = fork(source, self.folder(copy), copy, until, self._disk)
         return self.rename(made, self.unused_name(made.name, made.project_id)) if made.name else made

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from agentcli.core.codec import Damaged
 from agentcli.core.errors import InputError
 from agentcli.core.record import Title
+from agentcli.sessions.check import unfinished
+from agentcli.sessions.disk import DISK
 from agentcli.sessions.info import Info, Parent
-from agentcli.sessions.place import INCOMING
+from agentcli.sessions.place import INCOMING, arriving
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.sessions.tree import branches
@@ -157,3 +160,28 @@ def test_what_is_left_of_a_fork_whose_process_died_goes_with_the_next_one(store:
     store.fork(session.info)
     assert fresh.exists()  # somebody may be at work on it
     assert not stray.exists()
+
+
+def test_a_fork_that_is_killed_leaves_what_check_names_and_nobody_takes_for_a_session(
+    store: Store, session: Session
+) -> None:
+    child = os.fork()
+    if not child:
+        with arriving(store.folder(session.info).with_name("20260101-000000-0000000"), DISK):
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    project = store.folder(session.info).parent
+    [report] = unfinished(project, 3_600)
+    assert (report.session, report.ok, report.repaired) == (".incoming-20260101-000000-0000000", True, ())
+    assert [info.id for info in store.list()] == [session.id]
+    assert unfinished(project, 3_600, mend=True)[0].repaired == ()  # too young
+    assert unfinished(project, 0, mend=True)[0].repaired == ("never finished: removed",)
+    assert unfinished(project, 0) == []
+
+
+def test_a_fork_that_is_being_built_is_none_of_the_others_business(store: Store, session: Session) -> None:
+    target = store.folder(session.info).with_name("20260101-000000-0000000")
+    with arriving(target, DISK) as folder:
+        assert folder.is_dir()
+        assert unfinished(target.parent, 0, mend=True) == []
+    assert target.is_dir()

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from agentcli.sessions.info import Info
+from agentcli.sessions.lock import Lock
 from agentcli.sessions.retention import Retention, size_on_disk, sweep
 from agentcli.sessions.store import POOL, Store
 from tests.sessions.said import reply, user
@@ -85,6 +87,28 @@ def test_the_trash_and_what_only_it_named_go_at_last(store: Store, infos: list[I
     assert swept.removed == (infos[0].id,)
     assert swept.freed == 5_000
     assert list(pool.glob("??/*")) == []
+
+
+def test_a_session_that_is_still_being_built_is_not_swept(store: Store, infos: list[Info]) -> None:
+    building = store.root / infos[0].project_id / ".incoming-1"
+    building.mkdir()
+    lock = Lock(building / "lock")
+    os.utime(building, (1, 1))
+    assert sweep(store, Retention()).leftovers == ()
+    assert building.exists()
+    lock.release()
+    assert sweep(store, Retention()).leftovers == (building,)
+    assert not building.exists()
+
+
+def test_how_old_something_unfinished_must_be_is_set(store: Store, infos: list[Info]) -> None:
+    stray = store.root / infos[0].project_id / ".incoming-1"
+    stray.mkdir()
+    hour_ago = time.time() - 3_600
+    os.utime(stray, (hour_ago, hour_ago))
+    assert sweep(store, Retention(leftover_days=0)).leftovers == ()
+    assert sweep(store, Retention(leftover_days=0.1)).leftovers == ()
+    assert sweep(store, Retention(leftover_days=0.01)).leftovers == (stray,)
 
 
 def test_a_session_that_never_arrived_is_swept(store: Store, infos: list[Info]) -> None:

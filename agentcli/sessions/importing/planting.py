@@ -1,12 +1,13 @@
-"""Puts an imported session into the store: it appears there whole or not at all."""
+"""Puts an imported session into the store: it appears there whole or not at all, and many cost little more than one."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from agentcli import __version__
 from agentcli.core.codec import decode, encode
@@ -16,55 +17,99 @@ from agentcli.sessions.disk import DISK, Disk, make_folder, reason, sync_folder,
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import Info, Times, encode_info, note
+from agentcli.sessions.lock import Lock
 from agentcli.sessions.opening import encode_origin
-from agentcli.sessions.place import INCOMING, remove_strays
+from agentcli.sessions.place import ABANDONED, INCOMING, remove_abandoned
 from agentcli.sessions.project import project_id
 from agentcli.sessions.records import Shelf, digest, file_name
+
+NOWHERE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A session that is written but not in its place yet. Its lock tells other processes that somebody works on it."""
+
+    info: Info
+    folder: Path
+    lock: Lock
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        self.lock.release()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> Info:
     """Store a session under `root` and say what it is. It belongs to the folder it was led in, or `here` where that
     does not exist.
 
-    The files are written without waiting for the disk one by one, then all are made durable at once, then the session gets its
-    name. Raises StoreError when the disk refuses; nothing is left behind then.
+    Raises StoreError when the disk refuses; nothing is left behind then.
     """
     home = Path(imported.cwd) if imported.cwd and Path(imported.cwd).is_dir() else here
-    directory = str(Path(os.path.realpath(home)))
-    born = Times(created=imported.time or stamp())
-    info = Info(new_id(), project_id(Path(directory)), directory, imported.parent, version=__version__, time=born)
-    folder = root / info.project_id / info.id
-    draft = folder.with_name(f"{INCOMING}{info.id}")
-    try:
-        info = _write(draft, info, imported, disk)
-        os.sync()
-        disk.rename(draft, folder)
-        sync_folder(disk, folder.parent)
-    except OSError as error:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise StoreError(f"The session could not be saved in {folder.parent}: {reason(error)}.") from error
-    remove_strays(folder.parent)
+    [info] = settle_drafts([draft(root, imported, home, disk=disk)], disk=disk)
     return info
 
 
-def _write(draft: Path, info: Info, imported: Imported, disk: Disk) -> Info:
-    shelf = draft / "records"
+def draft(
+    root: Path, imported: Imported, home: Path, source: Mapping[str, str] = NOWHERE, *, disk: Disk = DISK
+) -> Draft:
+    """Write a session that belongs to the folder `home`, without waiting for the disk; `settle_drafts` puts it in its place.
+
+    `source` is what `Info.imported` says of it. Raises StoreError when the disk refuses; nothing is left behind then.
+    """
+    directory = str(Path(os.path.realpath(home)))
+    born = Times(created=imported.time or stamp())
+    info = Info(new_id(), project_id(Path(directory)), directory, imported.parent, version=__version__, time=born)
+    info = replace(info, imported=dict(source))
+    folder = root / info.project_id / f"{INCOMING}{info.id}"
+    try:
+        make_folder(disk, folder)
+        begun = Draft(info, folder, Lock(folder / "lock"))
+        return replace(begun, info=_write(folder, info, imported, disk))
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise StoreError(f"The session could not be saved in {folder.parent}: {reason(error)}.") from error
+
+
+def settle_drafts(drafts: Sequence[Draft], *, disk: Disk = DISK) -> Sequence[Info]:
+    """Make drafts durable, all at once, and give them their names. Raises StoreError when the disk refuses; those that have no
+    name then are gone."""
+    waiting = list(drafts)
+    try:
+        if drafts:
+            os.sync()
+        while waiting:
+            disk.rename(waiting[0].folder, waiting[0].folder.with_name(waiting[0].info.id))
+            waiting.pop(0).lock.release()
+        for project in {each.folder.parent for each in drafts}:
+            sync_folder(disk, project)
+            remove_abandoned(project, ABANDONED)
+    except OSError as error:
+        for each in waiting:
+            each.discard()
+        raise StoreError(f"What was imported could not be saved: {reason(error)}.") from error
+    return [each.info for each in drafts]
+
+
+def _write(folder: Path, info: Info, imported: Imported, disk: Disk) -> Info:
+    shelf = folder / "records"
     make_folder(disk, shelf)
-    write_file(disk, draft / "origin.json", encode_origin(info), durable=False)
+    write_file(disk, folder / "origin.json", encode_origin(info), durable=False)
     for record, data in _records(imported):
         write_file(disk, shelf / file_name(record.seq, record.kind), data, durable=False)
         info = note(info, record, digest(data))
     if imported.outputs:
-        make_folder(disk, draft / "outputs")
+        make_folder(disk, folder / "outputs")
     for name, text in imported.outputs.items():
         data = text.encode("utf-8", "backslashreplace")
-        write_file(disk, draft / "outputs" / Path(name).name, data, durable=False)
+        write_file(disk, folder / "outputs" / Path(name).name, data, durable=False)
     for key, content in imported.contents.items():
-        place = draft / "checkpoints" / "objects" / key[:2] / key[2:]
+        place = folder / "checkpoints" / "objects" / key[:2] / key[2:]
         make_folder(disk, place.parent)
         write_file(disk, place, content, durable=False)
     info = replace(info, shelf=Shelf(shelf).mark())
-    write_file(disk, draft / "session.json", encode_info(info), durable=False)
+    write_file(disk, folder / "session.json", encode_info(info), durable=False)
     return info
 
 
