@@ -104,7 +104,7 @@ def _finish(desk: OpenDesk, ended: TurnEnded, front: Headless, caught: list[int]
                 exit_code=caught[0], subtype="interrupted" if caught[0] == INTERRUPTED else "terminated"
             )
         case "refused":
-            return front.finish(exit_code=1, subtype="refused")
+            return front.finish(error=ended.error, subtype="refused")
         case _:
             return front.finish(error=ended.error)
 

@@ -236,6 +236,7 @@ class OpenDesk(Account):
             tools=tools,
             max_steps=outfit.agent.max_steps,
             max_output=outfit.agent.max_output,
+            max_pauses=outfit.agent.max_pauses,
             thinking=outfit.agent.thinking,
             effort=outfit.agent.effort,
             strict=outfit.strict,

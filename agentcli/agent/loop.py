@@ -11,11 +11,11 @@ from agentcli.agent.execute import NOT_RUN, execute
 from agentcli.agent.merge import merge
 from agentcli.agent.ports import Prompt
 from agentcli.agent.talk import Talk
+from agentcli.agent.unfinished import Defect, at_last, defect, not_run
 from agentcli.core.errors import AgentError, ContextError, LimitReached, ModelError
 from agentcli.core.event import (
     CallDelta,
     Event,
-    Noticed,
     ReplyRestarted,
     Retrying,
     TextDelta,
@@ -23,18 +23,7 @@ from agentcli.core.event import (
     TurnEnded,
     Warned,
 )
-from agentcli.core.message import ToolCall
 from agentcli.core.record import Retry
-
-EMPTY = "Your last reply was empty. Go on with the task, or say in a sentence why it is finished."
-CUT = (
-    "Your reply reached the output limit: what was unfinished, a tool call included, is lost. Go on in smaller pieces."
-)
-MALFORMED = "Your last tool call was malformed and did not run. Send it again with valid arguments."
-NOT_WHOLE = "Not run: the reply that asked for it did not end as it should have."
-UNKNOWN = "Your last reply ended for an unknown reason, so its tool calls did not run. Send them again if they are still wanted."
-REMINDERS = {EMPTY: 1, CUT: 3, MALFORMED: 1, UNKNOWN: 1}
-"""What the model is told after a reply that cannot stand, and how often in one turn."""
 
 
 async def turn(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
@@ -50,7 +39,7 @@ async def turn(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIte
 async def _work(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     for event in talk.begin(prompt):
         yield event
-    reminded: Counter[str] = Counter()
+    asked_again: Counter[Defect] = Counter()
     while True:
         talk.allow_step()
         for event in talk.take_steering():
@@ -63,24 +52,26 @@ async def _work(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIt
         draft = reply.draft
         async for event in execute(draft.calls, talk.kit, interrupt):
             yield event
-        for event in talk.answer_open_calls(NOT_RUN if interrupt.is_set() else NOT_WHOLE):
+        for event in talk.answer_open_calls(NOT_RUN if interrupt.is_set() else not_run(draft)):
             yield event
         if interrupt.is_set():
             yield TurnEnded("interrupted", text=draft.text, steps=talk.steps)
             return
-        reminder = _reminder(draft)
-        if reminder and reminded[reminder] < REMINDERS[reminder]:
-            reminded[reminder] += 1
-            yield talk.remind(reminder)
-        elif draft.stop == "refusal":
-            yield Noticed(f"The model refused to go on. {draft.detail}".rstrip() + " Rephrase the request.")
-            yield TurnEnded("refused", text=draft.text, steps=talk.steps)
-            return
-        elif not (draft.calls or talk.steered or draft.stop == "pause"):
-            if reminder:
-                yield Noticed("The model stopped without a whole answer. Say what it should do next.")
+        flaw = defect(draft, talk.manner.max_pauses)
+        if flaw is None or talk.steered:
+            asked_again.clear()
+        if flaw is None and not (draft.calls or talk.steered):
             yield TurnEnded("done", text=draft.text, steps=talk.steps)
             return
+        if flaw is not None and asked_again[flaw] == flaw.again:
+            error = at_last(flaw, draft)
+            yield talk.failed(error)
+            yield TurnEnded(flaw.ending, text=draft.text, error=error, steps=talk.steps)
+            return
+        if flaw is not None:
+            asked_again[flaw] += 1
+            if flaw.reminder:
+                yield talk.remind(flaw.reminder)
 
 
 class Reply:
@@ -152,17 +143,3 @@ async def _stream(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIt
         yield event
     if failure is not None:
         raise failure
-
-
-def _reminder(draft: Draft) -> str:
-    match draft.stop:
-        case "malformed_call":
-            return MALFORMED
-        case "max_tokens" | "context_exceeded":
-            return CUT
-        case "refusal" | "pause":
-            return ""
-        case "error" if any(isinstance(part, ToolCall) for part in draft.parts):
-            return UNKNOWN
-        case _:
-            return EMPTY if draft.empty else ""

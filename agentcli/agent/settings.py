@@ -11,6 +11,8 @@ class AgentSettings:
 
     max_steps: int = 200
     max_output: int = 32_000
+    max_pauses: int = 10
+    """Replies in a row that may end with a pause, as with tools that the provider runs itself, before the turn ends."""
     repeat_limit: int = 3
     """The same call with the same result this often in a row asks the user, and is denied where nobody is there."""
     titles: bool = True

@@ -41,6 +41,7 @@ class Manner:
     tools: tuple[ToolSchema, ...]
     max_steps: int = 200
     max_output: int = 32_000
+    max_pauses: int = 10
     thinking: bool = True
     effort: str = ""
     strict: bool = False

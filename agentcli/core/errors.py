@@ -83,6 +83,19 @@ class ToolError(AgentError):
     """A tool could not do what it was asked; the text goes to the model."""
 
 
+class IncompleteReply(AgentError):
+    """The model never gave a whole answer, asked again or not. `transient` where asking later may help."""
+
+    def __init__(self, message: str, *, transient: bool = False) -> None:
+        super().__init__(message)
+        self.transient = transient
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """75 for what may pass, else 1."""
+        return 75 if self.transient else 1
+
+
 class ModelError(AgentError):
     """A request to a model failed. Decide by `cause`, never by the words."""
 

@@ -8,7 +8,8 @@ from typing import Literal
 from agentcli.core.message import ToolCall, Usage
 from agentcli.core.record import CompactionStatus, Record, Trigger
 
-Ending = Literal["done", "interrupted", "limit", "refused", "failed", "stopped"]
+Ending = Literal["done", "interrupted", "limit", "refused", "incomplete", "failed"]
+"""How a turn ends; `incomplete` when the model never gave a whole answer, whatever text came."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ Stop = Literal[
     "pause",
     "context_exceeded",
     "malformed_call",
+    "recitation",
+    "other",
     "interrupted",
     "error",
 ]

@@ -110,7 +110,7 @@ class Reply:
         if None in self._held or (stop == "tool_use" and not self._calls):
             yield Stopped("malformed_call", "the input of a tool call was not a JSON object")
         elif stop == "error":
-            yield Stopped("error", f"unknown stop reason {self._stop[:40]!r}")
+            yield Stopped("error", self._stop[:40])
         else:
             yield Stopped(stop, self._detail)
 

@@ -24,11 +24,17 @@ STOPS: Mapping[str, Stop] = {
     "TOO_MANY_TOOL_CALLS": "malformed_call",
     "MALFORMED_RESPONSE": "malformed_call",
     "CONTINUATION": "pause",
+    "RECITATION": "recitation",
+    "OTHER": "other",
+    # Named by the API, yet nothing to go on from.
+    **dict.fromkeys(("FINISH_REASON_UNSPECIFIED", "NO_IMAGE", "IMAGE_OTHER", "PUP_LIMITED_DISABLED"), "error"),
     **dict.fromkeys(
-        ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "ESCALATION", "MODEL_ARMOR"), "refusal"
+        ("SAFETY", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "ESCALATION", "MODEL_ARMOR"), "refusal"
     ),
     **dict.fromkeys(("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"), "refusal"),
 }  # fmt: skip
+_LONGEST_REASON = 40
+"""Characters shown of a finish reason."""
 
 
 class Reply:
@@ -77,7 +83,8 @@ class Reply:
         if self._finish == "MISSING_THOUGHT_SIGNATURE":
             raise ModelError("The provider misses a thought signature in the history.", "signature")
         yield from self._flush()
-        stop = STOPS.get(self._finish, "error")
+        # A call arrives in one piece, so an end nobody knows behind whole calls takes nothing from them: some servers make up their own.
+        stop = STOPS.get(self._finish, "end_turn" if self._calls else "error")
         if stop == "max_tokens" and self._held and (self._held[-1] is None or isinstance(self._held[-1], ToolCall)):
             self._held.pop()
         yield from (PartDone(part) for part in self._held if part is not None)
@@ -86,7 +93,10 @@ class Reply:
         elif stop == "end_turn" and self._calls:
             yield Stopped("tool_use")
         else:
-            yield Stopped(stop, self._detail or ("" if stop in ("end_turn", "max_tokens") else self._finish))
+            yield Stopped(
+                stop,
+                self._detail or ("" if stop in ("end_turn", "max_tokens", "pause") else self._finish[:_LONGEST_REASON]),
+            )
 
     def _add(self, part: Any) -> Iterator[Step]:
         meta = _meta(part)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, assert_never
 
 from agentcli.core.codec import usage_to_json
-from agentcli.core.errors import AgentError
+from agentcli.core.errors import AgentError, IncompleteReply
 from agentcli.core.event import (
     CallDelta,
     CompactionEnded,
@@ -261,5 +261,6 @@ _SUBTYPES = {
 
 
 def _subtype(error: BaseException | None, code: int) -> str:
-    cause = getattr(error, "cause", "")
-    return _SUBTYPES.get(code) or cause or "failed"
+    if isinstance(error, IncompleteReply):
+        return "incomplete"
+    return _SUBTYPES.get(code, "failed")

@@ -202,7 +202,7 @@ def _ended(state: State, event: happened.TurnEnded) -> State:
             return state
         case "interrupted":
             return state.add(Note("warn", "Interrupted. What came so far is kept; say how to go on."))
-        case "failed" | "limit" | "refused" | "stopped":
+        case "failed" | "limit" | "refused" | "incomplete":
             words = safe(str(event.error)) if event.error else f"The turn ended: {event.ending}."
             return state.add(Note("error", words))
 

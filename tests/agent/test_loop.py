@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.allowance import Allowance
-from agentcli.agent.loop import CUT, EMPTY, MALFORMED, NOT_WHOLE, UNKNOWN
 from agentcli.agent.ports import Answer, Prompt
-from agentcli.core.errors import LimitReached
-from agentcli.core.event import Noticed, Recorded, TextDelta, TurnEnded
+from agentcli.agent.unfinished import CUT, EMPTY, MALFORMED, UNKNOWN
+from agentcli.core.errors import IncompleteReply, LimitReached
+from agentcli.core.event import Recorded, TextDelta, TurnEnded
 from agentcli.core.message import Text, ToolCall
 from agentcli.core.record import Failure
 from agentcli.providers.scripted import Fault, Reply, call, say
@@ -38,11 +38,11 @@ def test_what_the_user_said_is_recorded_before_anything_is_sent(tmp_path: Path) 
 def test_an_empty_reply_is_asked_for_once_more_and_never_stored(tmp_path: Path) -> None:
     desk = open_desk(tmp_path, [say("", thinking="hm"), say("")])
     events = say_to(desk, "go")
-    assert ended(events).ending == "done"
+    assert ended(events).ending == "incomplete"
+    assert isinstance(ended(events).error, IncompleteReply)
     assert all(message.role == "user" for message in messages(desk))
     reminders = [part.text for m in messages(desk) for part in m.parts if isinstance(part, Text) and part.synthetic]
     assert reminders.count(EMPTY) == 1
-    assert any(isinstance(event, Noticed) for event in events)
 
 
 def test_an_empty_reply_is_paid_for_in_the_books(tmp_path: Path) -> None:
@@ -60,8 +60,45 @@ def test_a_reply_that_cannot_stand_is_explained_to_the_model(tmp_path: Path, sto
     desk = open_desk(tmp_path, [cut, say("Then not.")], mode="yolo")
     assert ended(say_to(desk, "go")).text == "Then not."
     assert (tmp_path / "a.txt").read_text() == "kept\n", "a call that was cut off ran"
-    assert [(result.status, result.output) for result in results(desk)] == [("interrupted", NOT_WHOLE)]
+    assert [result.status for result in results(desk)] == ["interrupted"]
+    assert results(desk)[0].output == f"Not run: the reply that asked for it did not end as it should have ({stop})."
     assert any(part.text == told for m in messages(desk) for part in m.parts if isinstance(part, Text))
+
+
+def test_empty_replies_with_work_between_them_do_not_end_a_turn(tmp_path: Path) -> None:
+    work = [say("", call("list", path=f"{n}")) for n in range(3)]
+    desk = open_desk(tmp_path, [reply for step in work for reply in (say(""), step)] + [say(""), say("Done.")])
+    assert (ended(say_to(desk, "go")).ending, ended(say_to(desk, "go")).text) == ("done", "Done.")
+
+
+@pytest.mark.parametrize("most", [1, 3, 10])
+def test_pauses_without_end_end_the_turn(tmp_path: Path, most: int) -> None:
+    desk = open_desk(tmp_path, lambda _: say("Wait.", stop="pause"), max_pauses=most)
+    last = ended(say_to(desk, "go"))
+    assert (last.ending, last.steps, last.text) == ("incomplete", most, "Wait.")
+    assert "agent.max_pauses" in str(last.error)
+
+
+def test_pauses_with_replies_between_them_go_on(tmp_path: Path) -> None:
+    pauses = [say("Wait.", stop="pause")] * 2
+    desk = open_desk(tmp_path, [*pauses, say("", call("list")), *pauses, say("Done.")], max_pauses=3)
+    assert ended(say_to(desk, "go")).text == "Done."
+
+
+def test_a_reply_that_recites_is_asked_for_once_more_in_other_words(tmp_path: Path) -> None:
+    recited = say("It was the best of times", stop="recitation")
+    assert ended(say_to(open_desk(tmp_path, [recited, say("In my words.")]), "go")).text == "In my words."
+    last = ended(say_to(open_desk(tmp_path, [recited] * 2), "go"))
+    assert (last.ending, last.steps, last.text) == ("refused", 2, recited.parts[0].text)  # type: ignore[union-attr]
+    assert "word for word" in str(last.error)
+
+
+def test_a_turn_that_never_got_a_whole_answer_is_kept_as_failed(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path, lambda _: say("Half", stop="max_tokens"))
+    events = say_to(desk, "go")
+    (failure,) = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Failure)]
+    assert failure.message == str(ended(events).error)
+    assert "agent.max_output" in failure.message
 
 
 def test_a_stream_that_breaks_runs_none_of_its_calls(tmp_path: Path) -> None:

@@ -67,6 +67,15 @@ def on_disk(tmp_path: Path, script: Tell, **more: object) -> tuple[Path, Store, 
     return work, store, desk
 
 
+def test_a_subagent_that_never_gave_a_whole_answer_reports_an_error_with_what_it_said(tmp_path: Path) -> None:
+    desk = open_desk(tmp_path, family([say("", SEND), say("Ah.")], [say("It may be in", stop="max_tokens")]))
+    assert ended(say_to(desk, "go")).ending == "done"
+    (result,) = results(desk)
+    assert result.status == "error"
+    assert "ran into its output limit 4 times in a row" in result.output
+    assert result.output.endswith("It may be in")
+
+
 def test_the_last_words_of_a_subagent_are_the_result_of_the_call(tmp_path: Path) -> None:
     script = family(
         [say("I send somebody.", SEND), say("It is in parser.py.")],

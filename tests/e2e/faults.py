@@ -128,7 +128,7 @@ def everywhere() -> Iterator[Fault]:
     yield from transient("a silence before the stream", Idle(say("word " * 60), 0, 30), settings={"idle": "0.3"})
     yield Fault("a refusal", [say("I will not.", stop="refusal")], 1, 1)
     yield Fault("an empty reply, once", [Reply()], 0, 2, text="fine")
-    yield Fault("empty replies", [Reply()], 0, 2, always=True)
+    yield Fault("empty replies", [Reply()], 1, 2, always=True)
     yield Fault("a thought and nothing else, once", [say("", thinking="Hm.")], 0, 2, text="fine")
     yield Fault("white space and nothing else", [say(" \n ")], 0, 2, text="fine")
     yield Fault("a call and no words", [say("", call("write", **WRITE))], 0, 2, runs=True)
@@ -170,8 +170,9 @@ def everywhere() -> Iterator[Fault]:
         "the limit inside a call", [say("Writing.", call("write", **WRITE), stop="max_tokens")], 0, 2, text="fine"
     )
     yield Fault("the limit behind words", [say("As I was", stop="max_tokens")], 0, 2, text="fine")
-    yield Fault("the limit again and again", [say("As I was", stop="max_tokens")], 0, 4, always=True)
+    yield Fault("the limit again and again", [say("As I was", stop="max_tokens")], 1, 4, always=True, text="As I was")
     yield Fault("a pause", [say("Wait.", stop="pause")], 0, 2, text="fine")
+    yield Fault("pauses", [say("Wait.", stop="pause")], 1, 10, always=True, text="Wait.")
     yield Fault(
         "the same call for ever", [say("", call("read", file_path="none"))], 53, always=True, settings={"turns": "6"}
     )
@@ -380,7 +381,9 @@ def claude() -> Iterator[Fault]:
         back=False,
         text="fine",
     )
-    yield messages("a stop reason nobody knows", [head(), *words("I write."), *asks(), *tail("tired")], 0)
+    yield messages(
+        "a stop reason nobody knows", [head(), *words("I write."), *asks(), *tail("tired")], 0, 2, text="fine"
+    )
     for stop in (5, ["end_turn"], {"a": 1}, True):
         yield from transient(f"the stop reason {stop!r}", Raw([head(), *words("x"), *tail(stop)]))
     yield messages("no stop reason", [head(), *words("I write."), *asks(), *tail(None)], 75, 5, always=True)
@@ -519,7 +522,7 @@ def gemini() -> Iterator[Fault]:
     )
     yield stream("a call without a finish", [chunk(wants())], 75, 5, always=True)
     yield stream("MALFORMED_FUNCTION_CALL, once", [chunk(finish="MALFORMED_FUNCTION_CALL")], 0, 2, text="fine")
-    yield stream("MALFORMED_FUNCTION_CALL, for good", [chunk(finish="MALFORMED_FUNCTION_CALL")], 0, 2, always=True)
+    yield stream("MALFORMED_FUNCTION_CALL, for good", [chunk(finish="MALFORMED_FUNCTION_CALL")], 1, 2, always=True)
     yield stream(
         "a call, then MALFORMED_FUNCTION_CALL",
         [chunk(wants()), chunk(finish="MALFORMED_FUNCTION_CALL")],
@@ -528,13 +531,21 @@ def gemini() -> Iterator[Fault]:
         text="fine",
     )
     yield stream("UNEXPECTED_TOOL_CALL", [chunk(wants(), finish="UNEXPECTED_TOOL_CALL")], 0, 2, text="fine")
-    for reason in ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"):
+    yield stream("RECITATION, once", [chunk({"text": "Well,"}), chunk(finish="RECITATION")], 0, 2, text="fine")
+    yield stream(
+        "RECITATION, for good", [chunk({"text": "Well,"}, finish="RECITATION")], 1, 2, always=True, text="Well,"
+    )
+    yield stream("OTHER, once", [chunk({"text": "Well,"}), chunk(finish="OTHER")], 0, 2, text="fine")
+    for reason in ("SAFETY", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"):
         yield stream(reason, [chunk({"text": "Well,"}), chunk(finish=reason)], 1, 1)
         yield stream(f"{reason} behind a call", [chunk(wants()), chunk(finish=reason)], 1, 1)
     for reason in ("SAFETY", "OTHER", "BLOCKLIST", "NEVER_HEARD_OF"):
         yield stream(f"a prompt that is blocked: {reason}", [{"promptFeedback": {"blockReason": reason}}], 1, 1)
-    yield stream("a finish nobody knows", [chunk(wants()), chunk(finish="TIRED")], 0)
-    yield stream("FINISH_REASON_UNSPECIFIED", [chunk(wants()), chunk(finish="FINISH_REASON_UNSPECIFIED")], 0)
+    for reason in ("TIRED", "FUNCTION_CALL"):
+        yield stream(
+            f"{reason}, which nobody knows", [chunk(wants()), chunk(finish=reason)], 0, 2, runs=True, text="fine"
+        )
+    yield stream("FINISH_REASON_UNSPECIFIED", [chunk(wants(), finish="FINISH_REASON_UNSPECIFIED")], 0, 2, text="fine")
     yield stream("MAX_TOKENS in a call", [chunk(wants()), chunk(finish="MAX_TOKENS")], 0, 2, text="fine")
     yield stream("no candidates", [{"candidates": []}, {}], 75, 5, always=True)
     yield stream(

@@ -320,7 +320,7 @@ def test_an_unknown_stop_reason_runs_nothing() -> None:
         {"type": "message_stop"},
     ]
     heard, _ = ask("haiku", [Raw(events)])
-    assert heard.stop == Stopped("error", "unknown stop reason 'teapot'")
+    assert heard.stop == Stopped("error", "teapot")
     heard, _ = ask("flash", [Raw([{"candidates": [{"finishReason": "TEAPOT"}]}])])
     assert heard.stop == Stopped("error", "TEAPOT")
 

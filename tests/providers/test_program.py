@@ -47,7 +47,7 @@ FAULTS: dict[str, tuple[list[Answer], int, int]] = {
     "pause": ([say("wait", stop="pause"), OK], 0, 2),
     "empty": ([say(""), OK], 0, 2),
     "only thoughts": ([say("", thinking="hm"), OK], 0, 2),
-    "always empty": ([say("")] * 9, 0, 2),
+    "always empty": ([say("")] * 9, 1, 2),
     "signature refused": ([Refuse(400, message=SIGNATURE), OK], 0, 2),
     "pairing refused": ([Refuse(400, message=PAIRING), OK], 0, 2),
     "not an API": ([Refuse(200, body=b"<html>log in</html>")] * 9, 75, 5),
