@@ -38,6 +38,8 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
     known = _settings(table)
     if field not in known or (field == "prices" and inner and inner[0] not in _PRICES):
         names = [f"{table}.{owner}.{name}" for name in known]
+        if field in _OTHERWISE and _OTHERWISE[field] in known:
+            names = [f"{table}.{owner}.{_OTHERWISE[field]}"]
         return f"Unknown setting {key!r} in {layer.origin} is ignored.{near(key, names)}"
     there = tables[table].setdefault(owner, {})
     if inner:
@@ -62,4 +64,6 @@ def _settings(table: str) -> Mapping[str, Any]:
 
 
 _INNER = ("headers", "extra_body", "prices")
+_OTHERWISE = {"api_version": "version", "api_base": "base_url", "endpoint": "base_url", "max_tokens": "max_output"}
+"""What other programs call a setting, where the letters alone would not lead to ours."""
 _PRICES = {field.name for field in fields(Prices)}

@@ -182,3 +182,13 @@ def test_a_config_that_is_a_link_stays_one(tmp_path: Path) -> None:
     set_key(link, "ui.vi", True)
     assert link.is_symlink()
     assert real.read_text() == "# mine\n\n[ui]\nvi = true\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "ours"), [("api_version", "version"), ("endpoint", "base_url"), ("verzion", "version")]
+)
+def test_a_providers_setting_by_another_programs_name_leads_to_ours(tmp_path: Path, other: str, ours: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"[providers.google]\n{other} = 'v1beta'\n")
+    (warning,) = load(file, env={}).warnings
+    assert f"Did you mean providers.google.{ours}" in warning

@@ -10,6 +10,7 @@ Cause = Literal[
     "rate_limit",
     "overloaded",
     "network",  # dropped, idle or cut connection
+    "certificate",  # the server's TLS certificate is not trusted
     "server",  # any other 5xx
     "too_long",  # the prompt does not fit the window
     "too_large",  # the body does not fit the wire (413)
@@ -17,10 +18,13 @@ Cause = Literal[
     "signature",  # a thinking block or thought signature was refused: stripped once
     "refusal",
     "not_found",
+    "no_api",  # a web page where a reply should be: not the address of an API
     "bad_request",
     "bad_reply",  # the reply does not follow the wire format
 ]
 RETRYABLE: frozenset[Cause] = frozenset({"rate_limit", "overloaded", "network", "server", "bad_reply"})
+MENDABLE: frozenset[Cause] = frozenset({"too_long", "too_large", "pairing", "signature"})
+"""What another request may cure, never the same one."""
 
 
 class AgentError(Exception):
@@ -97,20 +101,32 @@ class IncompleteReply(AgentError):
 
 
 class ModelError(AgentError):
-    """A request to a model failed. Decide by `cause`, never by the words."""
+    """A request to a model failed. Decide by `cause`, never by the words.
+
+    `should_retry` is what the provider itself said of asking again, None where it said nothing.
+    """
 
     def __init__(
-        self, message: str, cause: Cause, *, retry_after: float | None = None, status: int | None = None
+        self,
+        message: str,
+        cause: Cause,
+        *,
+        retry_after: float | None = None,
+        status: int | None = None,
+        should_retry: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.cause: Cause = cause
         self.retry_after = retry_after
         self.status = status
+        self.should_retry = should_retry
 
     @property
     def retryable(self) -> bool:
-        """Whether the same request may succeed later."""
-        return self.cause in RETRYABLE
+        """Whether the same request is worth making again: the provider's own word counts, but for what is mended another way."""
+        if self.should_retry is None or self.cause in MENDABLE:
+            return self.cause in RETRYABLE
+        return self.should_retry
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
@@ -121,4 +137,4 @@ class ModelError(AgentError):
             case "too_long":
                 return 54
             case _:
-                return 75 if self.retryable else 1
+                return 75 if self.cause in RETRYABLE else 1

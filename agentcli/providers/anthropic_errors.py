@@ -26,6 +26,7 @@ _BY_STATUS: Mapping[int, Cause] = {
     402: "billing",
     403: "auth",
     404: "not_found",
+    405: "not_found",
     408: "network",
     409: "server",
     413: "too_large",
@@ -41,8 +42,16 @@ def from_status(error: Any, key: str | None) -> ModelError:
     status = int(error.status_code)
     words = error.api_message if isinstance(error.api_message, str) else ""
     cause = _cause(status, error.type or "", error.error_code or "", words)
-    wait = _retry_after(error.response.headers)
-    return refusal(_name(status, str(error.type or "")), words, cause, key, retry_after=wait, status=status)
+    headers = error.response.headers
+    return refusal(
+        _name(status, str(error.type or "")),
+        words,
+        cause,
+        key,
+        headers=headers,
+        retry_after=_retry_after(headers),
+        status=status,
+    )
 
 
 def from_event(event: Mapping[str, Any], key: str | None) -> ModelError:
@@ -60,6 +69,8 @@ def _cause(status: int, kind: str, code: str, words: str) -> Cause:
         return "not_found"
     if code in _SPENT:
         return "billing"
+    if status in (408, 409):
+        return _BY_STATUS[status]
     if kind == "api_error" and 400 <= status < 500:
         kind = ""  # servers that know no other type say so of everything: the status tells more
     if kind == "invalid_request_error" or (status == 400 and kind not in _BY_TYPE):

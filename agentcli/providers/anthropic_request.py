@@ -10,7 +10,7 @@ from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Request
 from agentcli.providers.calls import wire_name
 from agentcli.providers.ids import wire_id
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.texts import attachment, sendable, sendable_json
+from agentcli.providers.texts import attachment, fit_to_send
 
 Json = dict[str, Any]
 
@@ -25,7 +25,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     `request.options` may hold `thinking` (bool, default true), `effort` (low … max), `thinking_budget` (tokens, for
     models of style "budget") and `thinking_display`.
     """
-    system = [{"type": "text", "text": sendable(text)} for text in request.system if text.strip()]
+    system = [{"type": "text", "text": text} for text in request.system if text.strip()]
     tools = [_tool(tool) for tool in request.tools]
     messages, places = _messages(request, operator=request.model.system_messages and settings.name == KIND)
     if settings.caching and request.model.cache_explicit:
@@ -39,7 +39,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     wire |= _thinking(request, messages, wire["max_tokens"])
     if settings.extra_body:
         wire["extra_body"] = dict(settings.extra_body)
-    return wire
+    return fit_to_send(wire)
 
 
 def _tool(tool: ToolSchema) -> Json:
@@ -85,7 +85,7 @@ def _block(part: Part | ToolResult, turn: Turn, model: ModelSpec) -> Json | None
             raw = _own(meta, turn, model)
             if raw is not None and "type" in raw:
                 return dict(raw)
-            return {"type": "text", "text": sendable(text)} if text.strip() else None
+            return {"type": "text", "text": text} if text.strip() else None
         case Thinking():
             return _thought(part, turn, model)
         case Image():
@@ -97,7 +97,7 @@ def _block(part: Part | ToolResult, turn: Turn, model: ModelSpec) -> Json | None
                 "type": "tool_use",
                 "id": wire_id(call_id),
                 "name": wire_name(name),
-                "input": sendable_json(dict(arguments)),
+                "input": dict(arguments),
             }
             return {**block, **(_own(meta, turn, model) or {})}
         case ToolResult():
@@ -124,7 +124,7 @@ def _image(image: Image) -> Json:
 
 
 def _result(result: ToolResult) -> Json:
-    content: str | list[Json] = sendable(result.output)
+    content: str | list[Json] = result.output
     if result.images:
         text = [{"type": "text", "text": content}] if result.output.strip() else []
         content = [*text, *map(_image, result.images)]

@@ -26,7 +26,9 @@ _BY_CODE: Mapping[int, Cause] = {
     402: "billing",
     403: "auth",
     404: "not_found",
+    405: "not_found",
     408: "network",
+    409: "server",
     413: "too_large",
     429: "rate_limit",
     499: "network",
@@ -35,8 +37,11 @@ _BY_CODE: Mapping[int, Cause] = {
 }
 
 
-def from_api_error(error: Any, key: str | None) -> ModelError:
-    """A ModelError from the SDK's APIError, whether it came as a status or in the middle of a stream."""
+def from_api_error(error: Any, key: str | None, provider: str = "google", version: str = "") -> ModelError:
+    """A ModelError from the SDK's APIError, whether it came as a status or in the middle of a stream.
+
+    `provider` and `version` are those of the settings: a server that knows no such path may serve another version of the API.
+    """
     code = int(error.code or 0)
     status = error.status if isinstance(error.status, str) else ""
     words = error.message if isinstance(error.message, str) else ""
@@ -44,8 +49,17 @@ def from_api_error(error: Any, key: str | None) -> ModelError:
     cause = _cause(code, status, words, details)
     name = " ".join(filter(None, (str(code or ""), re.sub(r"[^A-Z_]", "", status)[:40])))
     said = "" if words.lstrip().startswith("<") else words
-    wait = _retry_after(details, error.response)
-    return refusal(name or "an error", said, cause, key, retry_after=wait, status=code or None)
+    headers = getattr(error.response, "headers", None)
+    wait = _retry_after(details, headers)
+    hint = _other_version(provider, version) if cause == "not_found" and code in (404, 405) else ""
+    return refusal(
+        name or "an error", said, cause, key, headers=headers, retry_after=wait, status=code or None, hint=hint
+    )
+
+
+def _other_version(provider: str, version: str) -> str:
+    asked, other = (version, "v1") if version.startswith("v1beta") else (version or "v1", "v1beta")
+    return f' The request went to version {asked} of the API; try version = "{other}" in [providers.{provider}].'
 
 
 def _cause(code: int, status: str, words: str, details: list[Mapping[str, Any]]) -> Cause:
@@ -77,10 +91,9 @@ def _details(body: Any) -> Iterator[Mapping[str, Any]]:
     yield from (detail for detail in (found if isinstance(found, list) else []) if isinstance(detail, Mapping))
 
 
-def _retry_after(details: list[Mapping[str, Any]], response: Any) -> float | None:
+def _retry_after(details: list[Mapping[str, Any]], headers: Mapping[str, str] | None) -> float | None:
     for detail in details:
         asked = str(detail.get("retryDelay") or "")
         if re.fullmatch(r"\d+(\.\d+)?s", asked):
             return float(asked[:-1])
-    headers = getattr(response, "headers", None)
     return seconds(headers.get("retry-after")) if headers is not None else None

@@ -10,7 +10,7 @@ from agentcli.core.message import SIGNATURE, File, Image, Part, Text, Thinking, 
 from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
 from agentcli.providers.calls import wire_name
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.texts import attachment, sendable, sendable_json
+from agentcli.providers.texts import attachment, fit_to_send
 
 Json = dict[str, Any]
 
@@ -34,7 +34,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
         "automatic_function_calling": {"disable": True},
         "automatic_continuation": False,
     }
-    system = [{"text": sendable(text)} for text in request.system if text.strip()]
+    system = [{"text": text} for text in request.system if text.strip()]
     if system:
         config["system_instruction"] = {"parts": system}
     if request.tools:
@@ -42,10 +42,10 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     config |= _thinking(request)
     if settings.extra_body:
         config["http_options"] = {"extra_body": dict(settings.extra_body)}
-    return {"model": request.model.id, "contents": contents(request), "config": config}
+    return fit_to_send({"model": request.model.id, "contents": _contents(request), "config": config})
 
 
-def contents(request: Request) -> list[Json]:
+def _contents(request: Request) -> list[Json]:
     """The turns alone; neighbours of one role are joined."""
     joined: list[Json] = []
     for turn in request.turns:
@@ -61,11 +61,13 @@ def contents(request: Request) -> list[Json]:
 def countable(request: Request) -> list[Json]:
     """The contents with system text and tools put in front as text, for the counting endpoint, which takes neither."""
     tools = (f"{tool.name}\n{tool.description}\n{dict(tool.parameters)}" for tool in request.tools)
-    head = [{"text": sendable(text)} for text in (*request.system, *tools) if text.strip()]
-    found = contents(request)
+    head = [{"text": text} for text in (*request.system, *tools) if text.strip()]
+    found = _contents(request)
     if found and found[0]["role"] == "user":
-        return [{**found[0], "parts": [*head, *found[0]["parts"]]}, *found[1:]]
-    return [{"role": "user", "parts": head}, *found] if head else found
+        found = [{**found[0], "parts": [*head, *found[0]["parts"]]}, *found[1:]]
+    elif head:
+        found = [{"role": "user", "parts": head}, *found]
+    return fit_to_send(found)
 
 
 def _tool(tool: ToolSchema) -> Json:
@@ -132,15 +134,15 @@ def _says_something(part: Part | ToolResult, signature: bytes | None, own: bool)
 def _part(part: Part | ToolResult, model: ModelSpec) -> Json | None:
     match part:
         case Text(text):
-            return {"text": sendable(text)}
+            return {"text": text}
         case Thinking(text):
-            return {"text": sendable(text), "thought": True}
+            return {"text": text, "thought": True}
         case Image():
             return _image(part)
         case File():
             return {"text": attachment(part)}
         case ToolCall(call_id, name, arguments):
-            return {"function_call": {"id": call_id, "name": wire_name(name), "args": sendable_json(dict(arguments))}}
+            return {"function_call": {"id": call_id, "name": wire_name(name), "args": dict(arguments)}}
         case ToolResult():
             return {"function_response": _response(part, model)}
 
@@ -151,7 +153,7 @@ def _image(image: Image) -> Json:
 
 def _response(result: ToolResult, model: ModelSpec) -> Json:
     key = "error" if result.failed else "output"
-    response: Json = {"id": result.call_id, "name": wire_name(result.name), "response": {key: sendable(result.output)}}
+    response: Json = {"id": result.call_id, "name": wire_name(result.name), "response": {key: result.output}}
     if result.images and _takes_media(model):
         response["parts"] = [_image(image) for image in result.images]
     return response

@@ -32,6 +32,10 @@ def http_client(settings: ProviderSettings) -> httpx2.AsyncClient:
         if not packed and "event-stream" in response.headers.get("content-type", ""):
             response.stream = uncommented(response.stream)
 
+    async def refuse_page(response: httpx2.Response) -> None:
+        if response.is_success and "html" in response.headers.get("content-type", "").lower():
+            raise _not_an_api(response.request.url.host, settings)
+
     async def remember(response: httpx2.Response) -> None:
         responses = opened.get()
         if responses is not None:
@@ -39,7 +43,10 @@ def http_client(settings: ProviderSettings) -> httpx2.AsyncClient:
 
     # Proxies keep a connection alive by comments, which the Gemini SDK takes for a reply that it cannot read.
     mending = [uncomment] if settings.kind == "google" else []
-    hooks: dict[str, list[Callable[..., Any]]] = {"request": [be_patient], "response": [*mending, remember]}
+    hooks: dict[str, list[Callable[..., Any]]] = {
+        "request": [be_patient],
+        "response": [refuse_page, *mending, remember],
+    }
     # Redirects are not followed: they could take the key to another host.
     return httpx2.AsyncClient(timeout=limits, follow_redirects=False, event_hooks=hooks)
 
@@ -67,9 +74,17 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
     import httpx2
 
     match error:
+        case ModelError():
+            return error  # raised by a hook of the client
         case httpx2.ReadTimeout():
             return ModelError(
                 f"{host} sent nothing for {settings.idle_timeout:g} s; the reply counts as dropped.", "network"
+            )
+        case httpx2.ConnectError() if (verdict := _certificate(error)) is not None:
+            return ModelError(
+                f"The certificate of {host} is not trusted: {verdict}. If you trust who signed it, a company's proxy say, "
+                "set SSL_CERT_FILE to a PEM file that holds that CA, or SSL_CERT_DIR to a folder of them.",
+                "certificate",
             )
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
             return ModelError(f"{host} cannot be reached. Check the network, the proxy and the base URL.", "network")
@@ -83,6 +98,26 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
             return ModelError(f"The reply of {host} is garbled.", "bad_reply")
         case _:
             return ModelError(f"The connection to {host} broke off ({type(error).__name__}).", "network")
+
+
+def _not_an_api(host: str, settings: ProviderSettings) -> ModelError:
+    return ModelError(
+        f"{host} sent a web page instead of a reply, so this is not the address of an API. "
+        f"Check base_url in [providers.{settings.name}], or the variable that sets it, and log in where the network asks for it.",
+        "no_api",
+    )
+
+
+def _certificate(error: BaseException) -> str | None:
+    """Why a certificate was not trusted, where that is what the connection failed of."""
+    import ssl
+
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, ssl.SSLCertVerificationError):
+            return inner.verify_message or "it cannot be verified"
+        inner = inner.__cause__ or inner.__context__
+    return None
 
 
 def quiet_sdk(package: str, logger: str) -> None:

@@ -14,6 +14,7 @@ CURES: Mapping[Cause, str] = {
     "rate_limit": " Wait a little and try again.",
     "overloaded": " Wait a little and try again.",
     "network": "",
+    "certificate": "",
     "server": " Try again later.",
     "too_long": " Compact the conversation (/compress) or start a new one.",
     "too_large": " Attach less: images, files or tool output.",
@@ -21,6 +22,7 @@ CURES: Mapping[Cause, str] = {
     "signature": "",
     "refusal": "",
     "not_found": " Check the model's name and the base URL; `agentcli models` lists the models.",
+    "no_api": "",
     "bad_request": "",
     "bad_reply": "",
 }
@@ -28,15 +30,37 @@ CURES: Mapping[Cause, str] = {
 
 
 def refusal(
-    name: str, words: str, cause: Cause, key: str | None, *, retry_after: float | None = None, status: int | None = None
+    name: str,
+    words: str,
+    cause: Cause,
+    key: str | None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    retry_after: float | None = None,
+    status: int | None = None,
+    hint: str = "",
 ) -> ModelError:
-    """The error to raise: what the provider answered, in a line without the key, then what to do."""
+    """The error to raise: what the provider answered, in a line without the key, then what to do, and `hint` at the end.
+
+    `headers` may say whether asking again makes sense.
+    """
     said = scrubbed(words, key).rstrip(".")
     cure = CURES[cause]
     if retry_after is not None and cause in ("rate_limit", "overloaded"):
         cure = f" It asks to wait {retry_after:g} s."
-    message = f"The provider answered {name}: {said}.{cure}" if said else f"The provider answered {name}.{cure}"
-    return ModelError(message, cause, retry_after=retry_after, status=status)
+    message = f"The provider answered {name}: {said}." if said else f"The provider answered {name}."
+    return ModelError(
+        f"{message}{cure}{hint}",
+        cause,
+        retry_after=retry_after,
+        status=status,
+        should_retry=_should_retry(headers or {}),
+    )
+
+
+def _should_retry(headers: Mapping[str, str]) -> bool | None:
+    """What `x-should-retry` says; None where it says nothing that can be read."""
+    return {"true": True, "false": False}.get(str(headers.get("x-should-retry") or "").strip().lower())
 
 
 _WORDINGS: tuple[tuple[Cause, str], ...] = (

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -27,7 +28,7 @@ class Loopback:
     """`with Loopback([say("hello")]) as server:` then point either SDK at `server.url`.
 
     The plan is a list of answers, one a request, or a function of the request. Requests for a state snapshot are answered with one without
-    using up the plan, unless `summaries` is false. `window` replaces every model's context window. `strict` false takes any request.
+    using up the plan, unless `summaries` is false. `window` replaces every model's context window. `strict` false takes any request; `tls` makes it an https server.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class Loopback:
         window: int | None = None,
         strict: bool = True,
         preserved: bool = True,
+        tls: ssl.SSLContext | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.plan = plan
         self.asked: list[Asked] = []
         self.window = window
         self.strict = strict
+        self.tls = tls
         self.clock = clock
         self.cache = PrefixCache()
         self.seals = Seals(bound=preserved)
@@ -60,7 +63,7 @@ class Loopback:
     @property
     def url(self) -> str:
         """The base URL for either SDK."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def env(self) -> dict[str, str]:
@@ -110,7 +113,7 @@ class Loopback:
                 with contextlib.suppress(ConnectionError):
                     await writer.wait_closed()
 
-        server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 26)
+        server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 26, ssl=self.tls)
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stop.wait()

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -313,7 +317,7 @@ def test_a_usage_that_makes_no_sense_costs_no_reply(usage: Any) -> None:
         (b'{"error": {"type": "authentication_error"}}', "application/json; charset=utf-8", "auth"),
         (b'{"type": "message"}', "application/json", "bad_reply"),
         (b"no JSON", "application/json", "bad_reply"),
-        (b"<html>", "text/html", "bad_reply"),
+        (b"<html>", "text/html", "no_api"),
     ],
 )
 def test_an_answer_that_is_no_stream_is_told_by_what_it_says(body: bytes, kind: str, cause: str) -> None:
@@ -354,6 +358,108 @@ def test_details_of_a_refusal_may_be_anything() -> None:
         heard, _ = ask("flash", [Refuse(429, details=details)])
         assert heard.error is not None
         assert heard.error.cause == "rate_limit"
+
+
+@both
+def test_the_providers_word_on_asking_again_is_obeyed(name: str) -> None:
+    for status, word, tries in (
+        (500, "false", 1),
+        (529, "False", 1),
+        (400, "true", 3),
+        (401, "true", 3),
+        (500, "?", 3),
+    ):
+        policy = RetryPolicy(attempts=3, first=0.001, longest=0.002)
+        heard, server = ask(name, [Refuse(status, headers={"x-should-retry": word})] * 9, retry=policy)
+        assert len(server.asked) == tries, (status, word)
+        assert heard.error is not None
+        assert heard.error.exit_code == {400: 1, 401: 41}.get(status, 75)
+
+
+@both
+def test_what_another_request_cures_is_not_asked_again_whatever_the_provider_says(name: str) -> None:
+    refusal = Refuse(400, message="prompt is too long: 9 tokens > 5 maximum", headers={"x-should-retry": "true"})
+    heard, server = ask(name, [refusal] * 9, retry=QUICK)
+    assert heard.error is not None
+    assert (heard.error.cause, len(server.asked)) == ("too_long", 1)
+
+
+@both
+@pytest.mark.parametrize("kind", ["", "invalid_request_error", "ABORTED"])
+def test_a_conflict_is_asked_again(name: str, kind: str) -> None:
+    heard, server = ask(name, [Refuse(409, kind), say("done")], retry=QUICK)
+    assert (heard.text, len(server.asked)) == ("done", 2)
+
+
+@both
+def test_a_page_where_a_reply_should_be_is_told_at_once(name: str) -> None:
+    for kind in ("text/html", "Text/HTML; charset=utf-8", "application/xhtml+xml; x=html"):
+        page = Bytes(b"<!doctype html><html><body>Sign in</body></html>", kind)
+        heard, server = ask(name, [page] * 9, retry=QUICK)
+        assert heard.error is not None
+        assert (heard.error.cause, heard.error.exit_code, len(server.asked)) == ("no_api", 1, 1)
+        assert "not the address of an API" in str(heard.error)
+        assert "base_url" in str(heard.error)
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_a_path_that_a_gemini_server_does_not_know_leads_to_the_version(status: int) -> None:
+    for settings, other in (({}, "v1beta"), ({"version": "v1beta"}, "v1")):
+        with Loopback([Refuse(status, body=b"<html>no such page</html>")]) as server:
+            error = _error(server, "flash", **settings)
+        assert error.cause == "not_found"
+        assert str(error).endswith(f'try version = "{other}" in [providers.google].')
+
+
+@both
+def test_a_certificate_that_is_not_trusted_is_told_at_once_with_what_to_do(name: str, tmp_path: Path) -> None:
+    with Loopback([say("never")] * 9, tls=_self_signed(tmp_path)) as server:
+        error = _error(server, name, retry=QUICK)
+        assert server.asked == []
+    assert (error.cause, error.exit_code) == ("certificate", 1)
+    for words in ("certificate of 127.0.0.1 is not trusted", "self-signed", "SSL_CERT_FILE"):
+        assert words in str(error)
+
+
+@both
+def test_a_certificate_whose_authority_is_named_is_trusted(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = _self_signed(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
+    with Loopback([say("hello")], tls=tls) as server:
+
+        async def run() -> Heard:
+            model = connected(server, name)
+            heard = await hear(model, request(model.spec, "hello"))
+            await model.close()  # type: ignore[attr-defined]
+            return heard
+
+        assert asyncio.run(run()).text == "hello"
+
+
+def _error(server: Loopback, name: str, **settings: Any) -> ModelError:
+    async def run() -> Heard:
+        model = connected(server, name, **settings)
+        heard = await hear(model, request(model.spec, "hello"))
+        await model.close()  # type: ignore[attr-defined]
+        return heard
+
+    error = asyncio.run(run()).error
+    assert error is not None
+    return error
+
+
+def _self_signed(folder: Path) -> ssl.SSLContext:
+    """A server's certificate for this machine that nobody else has signed, `cert.pem` in the folder."""
+    if shutil.which("openssl") is None:
+        pytest.skip("certificates are made with openssl")
+    subject = ("-subj", "/CN=here", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run([*command, *subject], cwd=folder, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return context
 
 
 @both

@@ -50,7 +50,7 @@ FAULTS: dict[str, tuple[list[Answer], int, int]] = {
     "always empty": ([say("")] * 9, 1, 2),
     "signature refused": ([Refuse(400, message=SIGNATURE), OK], 0, 2),
     "pairing refused": ([Refuse(400, message=PAIRING), OK], 0, 2),
-    "not an API": ([Refuse(200, body=b"<html>log in</html>")] * 9, 75, 5),
+    "not an API": ([Refuse(200, body=b"<html>log in</html>")] * 9, 1, 1),
 }
 SAMPLE = ("key refused", "cut by close", "one failure")
 

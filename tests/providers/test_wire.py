@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from inline_snapshot import snapshot
 
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import Breakpoint, ToolSchema, Turn
+from agentcli.core.model import Breakpoint, Request, ToolSchema, Turn
 from agentcli.providers.anthropic_request import to_wire
 from agentcli.providers.catalog import spec
+from agentcli.providers.google_request import countable
 from agentcli.providers.google_request import to_wire as to_google
 from agentcli.providers.ids import wire_id
 from agentcli.providers.scripted import say
@@ -339,7 +342,8 @@ def test_lone_surrogates_do_not_stop_a_request() -> None:
         Turn("user", (ToolResult("c", "r", "success", "\udfff"),)),
     )
     json.dumps(_wire("opus", *turns, system=("\ud800",)), ensure_ascii=False).encode("utf-8")
-    str(to_google(request(spec("flash"), *turns, system=("\ud800",)), BUILT_IN["google"])).encode("utf-8")
+    google = to_google(request(spec("flash"), *turns, system=("\ud800",)), BUILT_IN["google"])
+    json.dumps(google, ensure_ascii=False, default=repr).encode("utf-8")
 
 
 def test_no_reply_may_be_longer_than_the_model_allows() -> None:
@@ -369,3 +373,38 @@ def test_reminders_travel_as_system_messages_only_where_the_model_takes_them() -
     assert [message["role"] for message in older["messages"]] == ["user", "assistant", "user"]
     foreign = to_wire(request(spec("anthropic/claude-opus-5"), *turns), ProviderSettings("elsewhere", "anthropic"))
     assert [message["role"] for message in foreign["messages"]] == ["user", "assistant", "user"]
+
+
+LONE = "half \ud83d of \udfff a pair"
+
+
+def _with_lone_surrogates_everywhere(name: str) -> Request:
+    """A request with lone surrogates in every text that it has."""
+    model = spec(name)
+    kind = model.kind
+    schema = {"type": "object", "description": LONE, "properties": {LONE: {"type": "string", "enum": [LONE]}}}
+    said = Turn(
+        "assistant",
+        (
+            Thinking(LONE, "c2ln", {kind: {"thought_signature": "c2ln"}}),
+            Text(LONE, meta={"anthropic": {"type": "server_thing", "x": [LONE]}} if kind == "anthropic" else None),
+            ToolCall(
+                LONE, LONE, {LONE: [LONE, {LONE: LONE}]}, {kind: {"caller": LONE}} if kind == "anthropic" else None
+            ),
+        ),
+        model.provider,
+        model.id,
+    )
+    heard = Turn("user", (ToolResult(LONE, LONE, "error", LONE), Text(LONE, synthetic=True, source="reminder")))
+    file = Turn("user", (File("text/plain", LONE, LONE), Text(LONE)))
+    return request(model, file, said, heard, system=(LONE,), tools=(ToolSchema("read", LONE, schema),))
+
+
+@pytest.mark.parametrize("name", ["opus", "claude-haiku-4-5", "flash", "gemini-2.5-flash"])
+def test_lone_surrogates_never_leave_wherever_they_stand(name: str) -> None:
+    made = _with_lone_surrogates_everywhere(name)
+    settings = replace(BUILT_IN[made.model.provider], extra_body={"x": {LONE: LONE}})
+    if made.model.kind == "anthropic":
+        json.dumps(to_wire(made, settings), ensure_ascii=False).encode()
+    else:
+        json.dumps([to_google(made, settings), countable(made)], ensure_ascii=False, default=repr).encode()
