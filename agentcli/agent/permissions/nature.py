@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.agent.permissions import bash
 from agentcli.agent.permissions.path_rules import exact_path, path_rule
-from agentcli.agent.permissions.paths import PathVerdict, could_name_protected, judge_path
+from agentcli.agent.permissions.paths import PathVerdict, could_name_protected, installed_in, judge_path
 from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.rules import Rule, Rules, url_matches, wildcard
 from agentcli.core.message import ToolCall
@@ -121,6 +121,8 @@ def _file_nature(call: ToolCall, path: str, rules: Rules, place: Place, pattern:
         return Nature(refused=verdict.why)
     if verdict.verdict == "free" and pattern and not pattern.startswith("!"):
         verdict = _search_verdict(call, path, pattern, place)
+    if verdict.verdict == "free" and write and (folder := installed_in(path, target, place)):
+        verdict = PathVerdict("protected", f"{folder} holds installed programs", target)
     covering = _WRITERS if write else frozenset({"read", call.name})
     deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
     names = {call.name, "edit"} if call.name == "multi_edit" else {call.name}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import os
 import stat
 import unicodedata
@@ -41,6 +42,9 @@ PROTECTED_FILES = frozenset(
     | {".logout", "config.fish"}
 )
 """Files that start programs or tell an agent what to do, in lower case."""
+
+_ENVIRONMENTS = frozenset({".venv", "venv"})
+_PACKAGE_PROGRAMS = ("node_modules", ".bin")
 
 PRIVATE_IN_HOME = (
     (".ssh",),
@@ -84,6 +88,22 @@ def judge_path(text: str, place: Place, *, write: bool, cwd: Path | None = None)
     if not _plain(text) and any(invisible(letter) for letter in text):
         return PathVerdict("protected", "the path holds invisible characters", first.path)
     return replace(max((first, *others), key=lambda verdict: _SEVERITY[verdict.verdict]), path=first.path)
+
+
+def installed_in(text: str, target: Path, place: Place) -> str:
+    """The folder of installed programs that a path leads into: a virtual environment, or `node_modules/.bin`; else empty.
+
+    Edits there change what a command such as `pip` does. Commands that install something are no edits.
+    """
+    for path in (os.path.normpath(place.cwd / text), str(target)):
+        parts = _below_root(path, path.split("/")[1:], place)[:-1]
+        names = [canonical(part) for part in parts]
+        if found := next((part for part, name in zip(parts, names, strict=True) if name in _ENVIRONMENTS), ""):
+            return found
+        if _PACKAGE_PROGRAMS in itertools.pairwise(names):
+            return "/".join(_PACKAGE_PROGRAMS)
+    above = (folder for folder in target.parents if _is_below(str(folder), place.workspace))
+    return next((folder.name for folder in above if os.path.lexists(folder / "pyvenv.cfg")), "")
 
 
 def names_protected(text: str, *, write: bool) -> str:

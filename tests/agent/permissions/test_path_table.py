@@ -18,6 +18,7 @@ README.md ./README.md src/a src/pkg/a.py src/../README.md src/./pkg/../pkg/a.py 
 filelink deep/a.py abs/pkg/a.py src/up/README.md new.txt new/dir/file.txt dangling .env.example src/.env.example .gitignore .gitattributes
 .github/x.yml .npmrc .editorconfig .dockerignore src/environment.ts env envrc git/hooks .gitkeep .gitlab-ci.yml .husky/pre-commit
 agents.txt claude/x vscode.json Makefile package.json {w} . ./ src src/ src/. -rf a%20b %2e%2e/x ..foo ... ..../x a..b foo/..bar .hidden
+venv .venv venv.py src/venv.txt node_modules/x/index.js .bin/x src/.bin/x made.txt
 .config/x file:x ~x x~ a:b {w}/./src/ {w}//README.md @README.md README.md: src/pkg/a.py/ file:///etc/hosts .envoy.example/../a
 """
 OUTSIDE = """
@@ -38,7 +39,8 @@ inward/config githooks/x githooks danglinghook .gitmodules .gitconfig .agentcli/
 .vscode/tasks.json .VSCODE/x vscode/x .idea/x .devcontainer/x .mcp.json AGENTS.md agents.md Agents.MD src/AGENTS.md CLAUDE.md GEMINI.md
 src/CLAUDE.md .bashrc .zshrc .profile .bash_profile .zshenv .inputrc .ripgreprc .ripgreprc/ new/.git/hooks/x new/.vscode/x .git:x .git./x
 git~1/hooks/x .claude .vscode src/.git/config .bash_aliases .kshrc config.fish {w}/.git/config src/up/.git/config .git/../.git/config
-abs/../.git/config .GITMODULES .Bashrc
+abs/../.git/config .GITMODULES .Bashrc .venv/bin/pip .venv/lib/python3/site-packages/x.pth venv/bin/x .VENV/bin/x src/venv/pyvenv.cfg
+node_modules/.bin/tsc src/node_modules/.bin/x node_modules/.BIN/x made/bin/python made/lib/x.pth madelink/x
 """
 REFUSED = """
 /proc/self/environ /proc/1/environ /proc/self/root/etc/hosts /proc/self/cwd/README.md /proc/self/fd/0 /dev/fd/0 /dev/stdin /dev/zero
@@ -84,13 +86,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         "loop": "loop", "dangling": "nowhere", "danglingout": "/nowhere/x", "danglinghook": ".git/hooks/new", "filelink": "README.md",
         "filelinkout": "/etc/hostname", "envlink": ".env", "src/up": "..", "homelink": home, "sshlink": home / ".ssh", "deep": "src/pkg",
         "abs": work / "src", "chain1": "chain2", "chain2": "/etc", "proclink": "/proc/self/environ", "devlink": "/dev/zero",
-        "nulllink": "/dev/null", "githooks": ".git/hooks", "vscode": ".vscode",
+        "madelink": "made/bin", "nulllink": "/dev/null", "githooks": ".git/hooks", "vscode": ".vscode",
     }  # fmt: skip
     for name, target in links.items():
         (work / name).symlink_to(target)
     for folder in ("work2", "workx"):
         (top / folder).mkdir()
     (work / ".env").write_text("")
+    (work / "made/bin").mkdir(parents=True)
+    (work / "made/pyvenv.cfg").write_text("")
     os.mkfifo(work / "fifo")
     with socket.socket(socket.AF_UNIX) as local:
         here = Path.cwd()
