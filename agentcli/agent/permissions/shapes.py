@@ -23,7 +23,8 @@ ANYTHING = "anything"
 """Options of a command that only ever prints its arguments."""
 
 Found = list[tuple[str, str]]
-"""The values of a fitting command with their kinds."""
+"""The values of a fitting command with their kinds; of kind `option` each option that is given, of kind `behind` what stands
+behind `--`."""
 
 Kind = Callable[[str], object]
 
@@ -53,6 +54,7 @@ _KINDS: dict[str, Kind] = {
         r"(?:(?:pid|ppid|pgid|sid|user|uid|comm|args|cmd|command|etime|time|stat|state|pcpu|pmem|%cpu|%mem|rss|vsz|nice|tty|lstart|start)=?,?)+"
     ),
     "ps": _like(r"a?u?x|aux|axu"),
+    "sockets": _like(r"[46]?(tcp|udp)?(:[0-9,-]+)?"),
     "glob": _like(r".*"),
     "filetype": _like(r"[a-z0-9_+-]+"),
     "pair": _like(r".*"),
@@ -110,7 +112,6 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
         return [("text", word) for word in arguments]
     table = _compiled(shape.options)
     found: Found = []
-    given: set[str] = set()
     operands: list[str] = []
     waiting = list(reversed(arguments))
     while waiting:
@@ -118,19 +119,19 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
         if problem := _unmannered(shape, table, word, operands):
             return problem
         if word == "--":
+            found += [("option", word), *(("behind", behind) for behind in reversed(waiting))]
             operands.extend(reversed(waiting))
             break
         if word.startswith("--"):
-            given.add(word.partition("=")[0])
             problem = _long(table, word, waiting, found)
         elif word.startswith("-") and word != "-":
-            given.update(f"-{letter}" for letter in word[1:])
             problem = _short(table, word, waiting, found)
         else:
             operands.append(word)
             continue
         if problem:
             return problem
+    given = {value for kind, value in found if kind == "option"}
     # Not every program looks for options behind operands: `command x -v` runs x.
     if shape.needs and (given.isdisjoint(shape.needs.split()) or not arguments[0].startswith("-")):
         return f"it only reads with {' or '.join(shape.needs.split())}"
@@ -157,6 +158,7 @@ def _unmannered(shape: Shape, table: _Options, word: str, operands: list[str]) -
 
 def _long(table: _Options, word: str, waiting: list[str], found: Found) -> str:
     name, equals, value = word.partition("=")
+    found.append(("option", name))
     if not equals and (name in table.long or name in table.long_optional):
         return ""
     if equals and name in table.long_optional:
@@ -175,6 +177,7 @@ def _short(table: _Options, word: str, waiting: list[str], found: Found) -> str:
     for place, letter in enumerate(word[1:], 2):
         if table.numbered and word[place - 1 :].isdigit():
             return ""
+        found.append(("option", f"-{letter}"))
         if letter in table.valued:
             rest = word[place:]
             if not rest and not waiting:

@@ -205,7 +205,8 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "getconf": (Shape("-a", "word?"),),
     "ifconfig": (Shape("-a"),),
     "ip": (Shape("-46s", "=a|addr|address|r|route|l|link =show|list? word?"),),
-    "lsof": (Shape("-nPt -i:word -p:number"), Shape("-nPti")),
+    # Without -n addresses are looked up by the network, and a host that is named even with it.
+    "lsof": (Shape("-nPt -i:sockets -p:number", needs="-n"), Shape("-nPti", needs="-n")),
     "tput": (Shape("", "=cols|lines|colors"),),
     "zipinfo": (Shape("-1slvht", "path"),),
     "sum": (Shape("-rs", "path*"),),
@@ -214,7 +215,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "pidof": (Shape("-s", "name"),),
     "help": (Shape("-dms", "name*"),),
     "ss": (Shape("-tulnpas46"),),
-    "netstat": (Shape("-tulnpar46"),),
+    "netstat": (Shape("-tulnpar46", needs="-n"),),
     "lsblk": (Shape("-af"),),
     "lsb_release": (Shape("-acdirs"),),
     "sw_vers": (Shape(),),
