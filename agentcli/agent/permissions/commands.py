@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.agent.permissions.found import chosen_by_workspace
+from agentcli.agent.permissions.git_contents import shown_secret
 from agentcli.agent.permissions.git_table import GIT_READERS
 from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
 from agentcli.agent.permissions.place import Place, resolved
@@ -118,6 +119,9 @@ def _git(arguments: list[str], folders: tuple[Path, ...], place: Place) -> Readi
     for folder in places:
         if danger := place.git(folder).danger:
             return Reading(danger)
+    for folder in places:
+        if secret := shown_secret(rest[0], fitting[1], folder, place.git(folder).secrets):
+            return Reading(f"git {rest[0]} may show {secret}, which is protected")
     compared = [value for kind, value in fitting[1] if kind == "rev"]
     if rest[0] == "diff" and len(compared) > 1 and not all(_present((".git",), (folder,)) for folder in places):
         return Reading("git diff compares whole folders where there is no repository")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,9 +42,13 @@ _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
 
 @dataclass(frozen=True, slots=True)
 class GitFacts:
-    """What the repository around a folder would start when it is only read; empty `danger` when nothing."""
+    """What the repository around a folder would start when it is only read; empty `danger` when nothing.
+
+    `secrets` are the files of its index that speak of `.env`, as absolute paths.
+    """
 
     danger: str = ""
+    secrets: tuple[str, ...] = ()
 
 
 def git_facts(folder: Path) -> GitFacts:
@@ -52,9 +57,19 @@ def git_facts(folder: Path) -> GitFacts:
     Only keys known to be harmless pass: a key that this program does not know counts as one that may start something.
     """
     try:
-        return GitFacts(_danger(Path(os.path.realpath(folder)), depth=0))
+        real = Path(os.path.realpath(folder))
+        return GitFacts(_danger(real, depth=0), _secrets(real))
     except (OSError, ValueError) as error:
         return GitFacts(f"the repository's config cannot be read ({error})")
+
+
+def _secrets(folder: Path) -> tuple[str, ...]:
+    for top in (folder, *folder.parents):
+        marker = top / ".git"
+        git_folder = _pointed(top, marker) if marker.is_file() else marker
+        if _is_git_folder(git_folder):
+            return tuple(str(top / path) for path in tracked_secrets(git_folder / "index"))
+    return ()
 
 
 def _danger(folder: Path, depth: int) -> str:
@@ -170,32 +185,59 @@ def _submodule(inner: Path, depth: int) -> str:
 
 def gitlinks(index: Path) -> list[str]:
     """The paths in a git index that are repositories of their own. Raises ValueError for an index that cannot be read."""
-    if not index.is_file():
+    data = _index_data(index)
+    return [path for path, link in _entries(data) if link] if _GITLINK_MODE in data else []
+
+
+def tracked_secrets(index: Path) -> list[str]:
+    """The paths in a git index that speak of `.env`. Raises ValueError for an index that cannot be read."""
+    data = _index_data(index)
+    # In version 4 a name lacks what it shares with the one before it, so that no look at the bytes tells anything.
+    if data[4:8] != b"\0\0\0\4" and not _SECRET_NAME.search(data):
         return []
+    return [path for path, _ in _entries(data) if ".env" in path.casefold()]
+
+
+def _index_data(index: Path) -> bytes:
+    if not index.is_file():
+        return b""
     if any(index.parent.glob("sharedindex.*")):
         raise ValueError("the index is split")
-    data = index.read_bytes()
-    if _GITLINK_MODE not in data:
-        return []
-    if data[:4] != b"DIRC":
-        raise ValueError("damaged index")
-    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
-    if version not in (2, 3) or count > _INDEX_ENTRIES:
-        raise ValueError("the index may hold submodules and is of a kind that is not read here")
-    return list(_walk_index(data, count))
+    return index.read_bytes()
 
 
 _GITLINK_MODE = b"\x00\x00\xe0\x00"
-_INDEX_ENTRIES = 20_000
+_SECRET_NAME = re.compile(rb"\.env", re.IGNORECASE)
+_INDEX_ENTRIES = 200_000
 
 
-def _walk_index(data: bytes, count: int) -> list[str]:
-    found, offset = [], 12
+def _entries(data: bytes) -> Iterator[tuple[str, bool]]:
+    """The paths of an index with whether each is a repository of its own."""
+    if not data:
+        return
+    if data[:4] != b"DIRC":
+        raise ValueError("damaged index")
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if version not in (2, 3, 4) or count > _INDEX_ENTRIES:
+        raise ValueError("the index is too large, or of a kind that is not read here")
+    offset, path = 12, b""
     for _ in range(count):
         flags = int.from_bytes(data[offset + 60 : offset + 62], "big")
         start = offset + (64 if flags & 0x4000 else 62)
+        shared = 0
+        if version == 4:
+            dropped, start = _varint(data, start)
+            shared = len(path) - dropped
         end = data.index(b"\0", start)
-        if data[offset + 24 : offset + 28] == _GITLINK_MODE:
-            found.append(data[start:end].decode("utf-8", "surrogateescape"))
-        offset += (end - offset + 8) // 8 * 8
-    return found
+        path = path[:shared] + data[start:end]
+        yield path.decode("utf-8", "surrogateescape"), data[offset + 24 : offset + 28] == _GITLINK_MODE
+        offset = end + 1 if version == 4 else offset + (end - offset + 8) // 8 * 8
+
+
+def _varint(data: bytes, offset: int) -> tuple[int, int]:
+    """A number in the encoding of git's packs (`OFS_DELTA`), and where it ends."""
+    value = data[offset] & 0x7F
+    while data[offset] & 0x80:
+        offset += 1
+        value = ((value + 1) << 7) | (data[offset] & 0x7F)
+    return value, offset + 1

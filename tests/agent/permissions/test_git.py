@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcli.agent.permissions import Place, Rules, explain, git_facts
-from agentcli.agent.permissions.git import config_keys, gitlinks
+from agentcli.agent.permissions.git import config_keys, gitlinks, tracked_secrets
 from agentcli.core.hardened import GIT_CONFIG, GIT_HARDENED_ENV, git_settings
 from agentcli.core.message import ToolCall
 
@@ -318,3 +318,114 @@ def test_a_submodule_of_the_history_alone_starts_no_program_of_its_own(tmp_path:
             assert not (tmp_path / "pwned").exists(), arguments
     git(work, "show", "HEAD~1", env=home)
     assert (tmp_path / "pwned").exists(), "without our settings the attack works, so this test can fail"
+
+
+SHOWING = """
+git grep SECRET
+git grep SECRET HEAD
+git grep --cached SECRET
+git grep -l SECRET -- '*e*'
+git log -p
+git log -p -- conf
+git log --stat -p
+git log -U3
+git log -c
+git log -S SECRET -p
+git log -G SECRET --oneline
+git log --author --stat -p
+git show
+git show HEAD
+git show HEAD --format=%H
+git show --author --stat
+git show HEAD -- . ':!README.md'
+git diff
+git diff HEAD -- .
+git diff --cached
+git diff HEAD~1 HEAD
+git diff HEAD -- '*.local' 'conf/*'
+git diff HEAD -- conf
+git stash show -p
+git stash list -p
+git diff-tree -p HEAD
+git diff-index -p HEAD
+git whatchanged -p
+git reflog -p
+git range-diff HEAD~1 HEAD HEAD
+git status -v
+git cat-file -p BLOB
+git cat-file blob BLOB
+git blame conf/.env
+git show HEAD:conf/.env
+""".strip().split("\n")
+SILENT = """
+git status
+git log --oneline -5
+git log --stat
+git log --name-only
+git show --stat HEAD
+git show --name-only
+git show HEAD:README.md
+git diff --stat
+git diff --name-only HEAD
+git diff README.md
+git diff HEAD -- README.md src
+git diff HEAD -- '*.py'
+git log -p -- src
+git log -p README.md
+git show HEAD -- src/a.py
+git grep SECRET -- src
+git grep SECRET src
+cd src && git grep SECRET
+git blame README.md
+git cat-file -t BLOB
+git cat-file -p HEAD:README.md
+git ls-files
+git ls-tree -r HEAD
+git branch -vv
+""".strip().split("\n")
+
+
+def tracking(top: Path, version: int = 2) -> str:
+    """A repository that tracks a secret; the secret's blob."""
+    git(top, "init", "-q")
+    git(top, "config", "index.version", str(version))
+    for name in ("README.md", "src/a.py", "conf/.editorconfig", "conf/.env", "conf/.envoy", ".env.example", "x.env"):
+        (top / name).parent.mkdir(exist_ok=True)
+        (top / name).write_text("SECRET=hunter2\n" if name == "conf/.env" else f"{name}\n")
+    git(top, "add", "-f", ".")
+    git(top, "commit", "-qm", "one")
+    (top / "conf/.env").write_text("SECRET=hunter3\n")
+    git(top, "commit", "-qam", "two")
+    (top / "conf/.env").write_text("SECRET=hunter4\n")
+    return git(top, "rev-parse", "HEAD:conf/.env").strip()
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+@pytest.mark.parametrize("version", [2, 4])
+def test_git_shows_no_tracked_secret_unasked(tmp_path: Path, version: int) -> None:
+    blob = tracking(tmp_path, version)
+    assert set(tracked_secrets(tmp_path / ".git/index")) == {"conf/.env", "conf/.envoy", ".env.example", "x.env"}
+    place = Place(tmp_path)
+    for wanted, lines in (("ask", SHOWING), ("allow", SILENT)):
+        for line in lines:
+            command = line.replace("BLOB", blob)
+            said = explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto-edit", place)
+            assert said.decision == wanted, (command, said.why)
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_what_runs_unasked_where_a_secret_is_tracked_prints_nothing_of_it(tmp_path: Path) -> None:
+    blob = tracking(tmp_path)
+    for line in SILENT:
+        script = ["bash", "-c", line.replace("BLOB", blob)]
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **GIT_HARDENED_ENV}
+        done = subprocess.run(script, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False)
+        assert "hunter" not in done.stdout + done.stderr, line
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_an_example_is_no_secret(tmp_path: Path) -> None:
+    tracking(tmp_path)
+    git(tmp_path, "rm", "-rqf", "--cached", "conf", "x.env")
+    for command in ("git diff", "git log -p", "git grep SECRET"):
+        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", Place(tmp_path)).decision == "allow"
