@@ -148,11 +148,16 @@ def load(
     layers = [
         *_file_layer(user),
         *_project_layer(project, warnings),
-        Layer("environment", _from_env(env), typed=False),
+        _environment_layer(env),
         Layer("--set", dict(map(_flag, flags)), typed=False),
         Layer("flag", more or {}),
     ]
     return _merge(layers, warnings)
+
+
+def parsed(key: str, text: str) -> Any:
+    """The value that a text gives to a setting. Raises ConfigError for a key that does not exist or a value that does not fit."""
+    return _merge([Layer("", {key: text}, typed=False)], []).get(key)
 
 
 def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
@@ -178,7 +183,7 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
                 config = _with_entry(config, key, raw, layer)
                 key = entry(key)[0]
             elif _is_section(key, known):
-                raise ConfigError(f"{given} in {layer.origin} must be a table, not {raw!r}.")
+                raise ConfigError(f"{given}{layer.place(key)} must be a table, not {raw!r}.")
             else:
                 warnings.append(f"Unknown setting {given!r} in {layer.origin} is ignored.{near(given, known)}")
                 continue
@@ -272,22 +277,22 @@ def _flatten(tables: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Ite
             yield key, value
 
 
-def _from_env(env: Mapping[str, str]) -> dict[str, str]:
-    values = {}
+def _environment_layer(env: Mapping[str, str]) -> Layer:
+    values: dict[str, str] = {}
+    places: dict[str, str] = {}
     top = {item.name for item in dataclasses.fields(General)}
     for name, value in env.items():
         if not name.startswith(PREFIX):
             continue
-        key = name.removeprefix(PREFIX).lower()
-        if "__" in key:
-            values[key.replace("__", ".")] = value
-        elif key in top:
+        key = name.removeprefix(PREFIX).lower().replace("__", ".")
+        if "." in key or key in top:
             values[key] = value
+            places[_full(key)] = f"the environment ({name})"
     switches = {"DISABLE_AUTOCOMPACT": "context.autocompact", "DISABLE_PRUNE": "context.prune.enabled"}
     for switch, key in switches.items():
         if env.get(PREFIX + switch, "").lower() not in ("", "0", "false", "no"):
             values[key] = "false"
-    return values
+    return Layer("environment", values, typed=False, places=places)
 
 
 def _flag(text: str) -> tuple[str, str]:
@@ -303,7 +308,7 @@ def _types() -> Mapping[str, Any]:
 
 
 def _fields(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    hints = typing.get_type_hints(type(value))
+    hints = typing.get_type_hints(type(value), include_extras=True)
     for item in dataclasses.fields(value):
         inner = getattr(value, item.name)
         if dataclasses.is_dataclass(inner):

@@ -34,7 +34,7 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
     table, _, rest = key.partition(".")
     owner, field, *inner = split(rest)
     if not owner:
-        raise ConfigError(f"{key} in {layer.origin} must be a table.")
+        raise ConfigError(f"{key}{layer.place(key)} must be a table.")
     known = _settings(table)
     if field not in known or (field == "prices" and inner and inner[0] not in _PRICES):
         names = [f"{table}.{owner}.{name}" for name in known]
@@ -43,7 +43,10 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
         return f"Unknown setting {key!r} in {layer.origin} is ignored.{near(key, names)}"
     there = tables[table].setdefault(owner, {})
     if inner:
-        raw, layer = {**there.get(field, {}), inner[0]: _value(raw, layer)}, Layer(layer.origin, {})
+        raw, layer = (
+            {**there.get(field, {}), inner[0]: _value(raw, layer)},
+            Layer(layer.origin, {}, places=layer.places),
+        )
     there[field] = coerce(key, known[field], raw, layer)
     return ""
 

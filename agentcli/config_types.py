@@ -7,19 +7,29 @@ import math
 import tomllib
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from agentcli.core.errors import ConfigError
+from agentcli.core.ranges import NOT_NEGATIVE, Range
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Settings from one place: dotted keys with raw values. `typed` is false where values are text to be parsed."""
+    """Settings from one place: dotted keys with raw values. `typed` is false where values are text to be parsed.
+
+    `places` says of a full key where exactly it is set, where that is more than the origin.
+    """
 
     origin: str
     values: Mapping[str, Any]
     typed: bool = True
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def place(self, key: str) -> str:
+        """` in config.toml`, or whatever tells where a key was set; empty where nothing needs to be told."""
+        where = self.places.get(key, self.origin)
+        return f" in {where}" if where else ""
 
 
 def parse_value(text: str) -> Any:
@@ -35,17 +45,39 @@ _SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": 
 
 
 def coerce(key: str, hint: Any, raw: Any, layer: Layer) -> Any:
-    """The value as a setting of this type holds it. Raises ConfigError, naming the layer, where it is of another type."""
+    """The value as a setting of this type holds it. Raises ConfigError, naming its place, for another type or out of range."""
+    hint, allowed = _bare(hint)
     value = raw if layer.typed else (raw if _accepts(hint, raw) and hint is str else parse_value(raw))
     if not layer.typed and hint is bool and isinstance(raw, str):
         value = _SAID.get(raw.strip().lower(), value)
     if not layer.typed and _is_list(hint) and isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
     if not _accepts(hint, value):
-        raise ConfigError(f"{key} in {layer.origin} must be {_words(hint)}, not {value!r}.")
+        raise ConfigError(f"{key}{layer.place(key)} must be {_words(hint)}, not {value!r}.")
+    if wrong := [number for number in _numbers(hint, value) if number not in allowed]:
+        words = "numbers" if _is_list(hint) or isinstance(value, Mapping) else _words(hint)
+        raise ConfigError(f"{key}{layer.place(key)} must be {words} {allowed}, not {wrong[0]!r}.")
     if _is_list(hint):
         return tuple(value)
     return float(value) if hint is float else value
+
+
+def _bare(hint: Any) -> tuple[Any, Range]:
+    """A type without the range that is stated with it, and that range."""
+    if get_origin(hint) is Annotated:
+        return get_args(hint)[0], next(each for each in get_args(hint)[1:] if isinstance(each, Range))
+    if _is_list(hint):
+        inner, allowed = _bare(get_args(hint)[0])
+        return get_origin(hint)[(inner, *get_args(hint)[1:])], allowed
+    return hint, NOT_NEGATIVE
+
+
+def _numbers(hint: Any, value: Any) -> list[float]:
+    """The numbers in a value that is one, or a list or table of them; what a table of anything holds is not ours to judge."""
+    if get_args(hint)[1:] == (Any,):
+        return []
+    values = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else [value]
+    return [each for each in values if isinstance(each, int | float) and not isinstance(each, bool)]
 
 
 def _is_list(hint: Any) -> bool:

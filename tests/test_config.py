@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from agentcli.config import load
+from agentcli.config import load, parsed
 from agentcli.config_file import add_to_list, set_key
 from agentcli.core.errors import ConfigError
 
@@ -63,6 +64,46 @@ def test_what_stands_in_a_table_has_its_type_too(tmp_path: Path, text: str) -> N
     path = written(tmp_path / "c.toml", text)
     with pytest.raises(ConfigError, match=str(path)):
         load(path, env={})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("context.soft", "1.7", "must be a number from 0 to 1, not 1.7"),
+        ("context.soft", "-0.1", "must be a number from 0 to 1, not -0.1"),
+        ("budget.pressure_from", "[0.8, 85]", "must be numbers from 0 to 1, not 85"),
+        ("retry.attempts", "0", "must be a whole number 1 or more, not 0"),
+        ("tools.read_lines", "-1", "must be a whole number 0 or more, not -1"),
+        ("budget.session.cost", "-5", "must be a number 0 or more, not -5"),
+        ("context.gemini.limits", "{ x = -1 }", "must be numbers 0 or more, not -1"),
+        ("models.x.window", "-1", "must be a whole number 0 or more, not -1"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_wherever_it_stands(tmp_path: Path, key: str, value: str, says: str) -> None:
+    section, _, name = key.rpartition(".")
+    path = written(tmp_path / "c.toml", f"[{section}]\n{name} = {value}\n")
+    variable = f"AGENTCLI_{key.upper().replace('.', '__')}"
+    for where, load_it in (
+        (f" in {path} ", lambda: load(path, env={})),
+        (" in --set ", lambda: load(env={}, flags=[f"{key}={value}"])),
+        (f" in the environment ({variable}) ", lambda: load(env={variable: value})),
+        (" ", lambda: parsed(key, value)),
+    ):
+        with pytest.raises(ConfigError) as refused:
+            load_it()
+        assert str(refused.value) == f"{key}{where}{says}."
+
+
+def test_the_ends_of_a_range_and_all_defaults_are_in_it(tmp_path: Path) -> None:
+    assert load(env={}, flags=["context.soft=0", "context.hard=1"]).context.hard == 1.0
+    for key, value in load(env={}).items():
+        text = "{}" if hasattr(value, "items") else json.dumps(value)
+        assert parsed(key, text) is not None, key
+
+
+def test_what_a_server_wants_in_a_request_may_be_any_number() -> None:
+    config = load(env={}, flags=["providers.x.kind=anthropic", "providers.x.extra_body.seed=-1"])
+    assert config.providers["x"]["extra_body"] == {"seed": -1}
 
 
 def test_tables_with_free_names_may_hold_tables_and_dots(tmp_path: Path) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentcli.core.ranges import Positive
+
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
     """`[agent]`: limits of one turn. Tokens, unless said otherwise; 0 in `repeat_limit` switches that check off."""
 
-    max_steps: int = 200
-    max_output: int = 32_000
+    max_steps: Positive = 200
+    max_output: Positive = 32_000
     max_pauses: int = 10
     """Replies in a row that may end with a pause, as with tools that the provider runs itself, before the turn ends."""
     repeat_limit: int = 3
@@ -22,7 +24,7 @@ class AgentSettings:
     instruction_bytes: int = 100_000
     subagents: bool = True
     """Whether the model may give work to subagents; `subagent_model` does it, by default the session's own."""
-    subagents_at_once: int = 4
+    subagents_at_once: Positive = 4
     subagent_model: str = ""
 
 

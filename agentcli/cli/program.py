@@ -116,13 +116,13 @@ def get(key: Key, settings_given: Set = None, trust: Trust = False, cwd: Cwd = "
 @config.command("set")
 def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) -> None:
     """Write a setting to your config.toml; comments in it stay."""
-    from agentcli.config import steps
+    from agentcli.config import parsed, steps
     from agentcli.config_file import set_key
 
-    program = Program(Options(settings=(f"{key}={value}",)))
-    program.config.get(key)
-    set_key(program.places.config_file, steps(key), program.config.get(key))
-    say(f"{key} = {_plain(program.config.get(key))!r} in {program.places.config_file}")
+    # Nothing else is read: a value that is wrong where it stands can be put right by this very command.
+    wanted, file = parsed(key, value), places().config_file
+    set_key(file, steps(key), wanted)
+    say(f"{key} = {_plain(wanted)!r} in {file}")
 
 
 @config.command("path")

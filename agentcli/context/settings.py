@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from agentcli.core.ranges import Positive, Share
+
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding"]
 POLICIES: tuple[PolicyName, ...] = ("auto", "gemini", "opencode", "regions", "sliding")
 PRUNING: tuple[PolicyName, ...] = ("auto", "opencode")
@@ -42,8 +44,8 @@ class PruneSettings:
     patience: float = 1.0
     smallest: int = 100
     least: int = 2_000
-    protect_share: float = 0.25
-    minimum_share: float = 0.0625
+    protect_share: Share = 0.25
+    minimum_share: Share = 0.0625
     protected_tools: tuple[str, ...] = ("todo", "skill")
 
     def protected(self, usable: int) -> int:
@@ -65,11 +67,11 @@ class AutoSettings:
     of an output that is cut to its two ends.
     """
 
-    summary_share: float = 0.1
+    summary_share: Share = 0.1
     summary_least: int = 400
     summary_most: int = 4_000
     scratchpad: int = 1_000
-    air: float = 0.8
+    air: Share = 0.8
     clipped: int = 400
 
 
@@ -81,10 +83,10 @@ class GeminiSettings:
 
     estimator: OwnEstimator = ""
     summary_tokens: int = 2_000
-    threshold: float = 0.5
-    preserve: float = 0.3
-    pressure: float = 0.95
-    limit: int = 1_048_576
+    threshold: Share = 0.5
+    preserve: Share = 0.3
+    pressure: Share = 0.95
+    limit: Positive = 1_048_576
     limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({"gemini-1.5-pro": 2_097_152}))
 
 
@@ -106,9 +108,9 @@ class RegionSettings:
     """
 
     estimator: OwnEstimator = ""
-    soft: float = 0.70
-    hard: float = 0.90
-    aim: float = 0.50
+    soft: Share = 0.70
+    hard: Share = 0.90
+    aim: Share = 0.50
     keep_recent_tokens: int = 20_000
     keep_recent_turns: int = 4
     ratio: int = 5
@@ -132,8 +134,8 @@ class SlidingSettings:
     estimator: OwnEstimator = ""
     primers: int = 3
     recents: int = 20
-    trigger: float = 0.75
-    aim: float = 0.375
+    trigger: Share = 0.75
+    aim: Share = 0.375
     window: int = 0
     budget: int = 0
     task_budget: int = 0
@@ -176,9 +178,9 @@ class SnapshotSettings:
     were struck, with `struck_characters` of each and of the reason.
     """
 
-    share: float = 0.15
-    rules_share: float = 0.2
-    knowledge_share: float = 0.5
+    share: Share = 0.15
+    rules_share: Share = 0.2
+    knowledge_share: Share = 0.5
     files_read: int = 120
     files_changed: int = 200
     commands: int = 120
@@ -187,7 +189,7 @@ class SnapshotSettings:
     sentence_characters: int = 2_000
     reply_tokens: int = 16_000
     expected_tokens: int = 1_500
-    margin: float = 0.1
+    margin: Share = 0.1
     clips: tuple[int, ...] = (16_000, 6_000, 2_000)
     hard_clips: tuple[int, ...] = (800, 300, 100, 40)
     struck_items: int = 50
@@ -244,29 +246,29 @@ class ContextSettings:
     policy: PolicyName = "auto"
     preset: Preset = ""
     autocompact: bool = True
-    soft: float = 0.70
-    hard: float = 0.90
-    preserve: float = 0.3
-    min_shrink: float = 0.10
+    soft: Share = 0.70
+    hard: Share = 0.90
+    preserve: Share = 0.3
+    min_shrink: Share = 0.10
     retry_growth: float = 0.10
-    fit: float = 0.97
+    fit: Share = 0.97
     keep_user_tokens: int = 20_000
-    keep_user_share: float = 0.2
-    keep_piece_share: float = 0.5
-    pins_share: float = 0.25
+    keep_user_share: Share = 0.2
+    keep_piece_share: Share = 0.5
+    pins_share: Share = 0.25
     max_summary_calls: int = 3
     compact_horizon: float = 20.0
-    compact_floor: float = 0.20
+    compact_floor: Share = 0.20
     compact_least: int = 20_000
     compact_price: float = 0.0
     output_reserve: int = 32_000
     compression_model: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     estimator: EstimatorName = "calibrated"
     large_input_tokens: int = 25_000
-    large_input_share: float = 0.25
+    large_input_share: Share = 0.25
     large_input_lines: int = 20
     large_input_line: int = 500
-    exact_count_margin: float = 0.03
+    exact_count_margin: Share = 0.03
     exact_count_seconds: float = 5.0
     prune: PruneSettings = PruneSettings()
     snapshot: SnapshotSettings = SnapshotSettings()
@@ -310,7 +312,7 @@ class BudgetSettings:
     session: BudgetLimit = BudgetLimit()
     task: BudgetLimit = BudgetLimit()
     agent: BudgetLimit = BudgetLimit()
-    warn_at: float = 0.80
-    tell_below: float = 0.20
-    pressure_from: tuple[float, ...] = (0.80, 0.85, 0.90, 0.95)
+    warn_at: Share = 0.80
+    tell_below: Share = 0.20
+    pressure_from: tuple[Share, ...] = (0.80, 0.85, 0.90, 0.95)
     pressure_seconds: tuple[float, ...] = (0.05, 0.3, 0.75, 1.5)

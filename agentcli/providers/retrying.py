@@ -11,6 +11,7 @@ from typing import Any
 from agentcli.core import event
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Model, ModelSpec, Request, Step
+from agentcli.core.ranges import Positive, Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,10 @@ class RetryPolicy:
     not waited for.
     """
 
-    attempts: int = 5
+    attempts: Positive = 5
     first: float = 0.5
     longest: float = 32.0
-    jitter: float = 0.25
+    jitter: Share = 0.25
     patience: float = 60.0
 
     def delay(self, attempt: int, error: ModelError, chance: float) -> float | None:

@@ -79,7 +79,8 @@ def test_a_setting_is_written_and_says_where_it_came_from(program: Program) -> N
     assert program.run("config", "get", "context.policy").out == "gemini\n"
     assert "config.toml" in program.run("config", "show", "--origin").out
     assert program.run("config", "path").out.strip().endswith("agentcli/config.toml")
-    assert program.run("config", "set", "context.soft", "warm").code == 52
+    refused = program.run("config", "set", "context.soft", "warm")
+    assert (refused.code, refused.err) == (52, "agentcli: context.soft must be a number, not 'warm'.\n")
     assert program.run("config", "get", "context.polcy").code == 52
 
 
