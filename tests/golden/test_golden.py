@@ -1,0 +1,22 @@
+"""Records, requests, event lines, help and settings stay as they were; a change that means to change one renews the set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.golden.runs import CASES, folder_of_fixed_length
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_as_it_was(name: str) -> None:
+    then = json.loads((HERE / f"{name}.json").read_text())
+    with folder_of_fixed_length() as folder:
+        now = CASES[name](folder)
+    changed = [key for key in {**then, **now} if then.get(key) != now.get(key)]
+    assert not changed, f"`python -m tests.golden {name}` renews it, where that is meant."
+    assert now == then
