@@ -15,8 +15,7 @@ from agentcli.context.budget import Budget, Spent
 from agentcli.context.cache import health_of
 from agentcli.context.culprit import explained
 from agentcli.context.lab.shown import show
-from agentcli.context.limits import limits_of
-from agentcli.context.marks import compacts_early_from, compacts_from, prunes_from
+from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec
@@ -48,20 +47,19 @@ class Account:
 
     def window(self) -> Window:
         """How full the context window is now."""
-        return Window(self.talk.size(), limits_of(self.model, self.talk.room.settings).usable)
+        return Window(self.talk.size(), self.talk.window().usable)
 
     def context_report(self, width: int = 79) -> Sequence[str]:
         """The window drawn and the messages listed, as plain lines of about `width` characters."""
-        talk, settings, cache = self.talk, self.talk.room.settings, self.talk.cache.health
-        limits = limits_of(self.model, settings)
-        made = foresee(self.history, talk.counts, limits, settings, settings.policy, datetime.now(UTC))
+        talk, window, cache = self.talk, self.talk.window(), self.talk.cache.health
+        made = foresee(self.history, window, datetime.now(UTC))
         tools = talk.counts.overhead((), talk.manner.tools)
         marks = {
-            "prunes from": prunes_from(limits, settings),
-            "compacts where it pays from": compacts_early_from(limits, settings),
-            "compacts at": compacts_from(limits, settings),
+            "prunes from": prunes_from(window),
+            "compacts where it pays from": compacts_early_from(window),
+            "compacts at": compacts_from(window),
         }
-        lines = show(talk.view(), talk.counts, limits, made, tools=tools, marks=marks).lines(width)
+        lines = show(window, made, tools=tools, marks=marks).lines(width)
         health = f"Cache: {cache.hit_rate:.1%} of all input read from it. {cache.words()}".rstrip()
         return [*lines, "", talk.counts.words(), health]
 
@@ -94,13 +92,12 @@ class Account:
 
     def glance(self) -> Glance:
         """What the status line tells besides the window."""
-        talk, health, state = self.talk, self.talk.cache.health, self.budgets()
-        limits, settings = limits_of(self.model, talk.room.settings), talk.room.settings
+        window, health, state = self.talk.window(), self.talk.cache.health, self.budgets()
         return Glance(
             sandbox=self.sandbox,
-            prunes=prunes_from(limits, settings),
-            early=compacts_early_from(limits, settings),
-            compacts=compacts_from(limits, settings),
+            prunes=prunes_from(window),
+            early=compacts_early_from(window),
+            compacts=compacts_from(window),
             hit_rate=health.hit_rate if health.requests else None,
             budget=max((budget.used(spent) for budget, spent in state), default=None),
             jobs=len(self.jobs.running()),

@@ -10,9 +10,8 @@ from agentcli.agent.summaries import truncated, without_model
 from agentcli.agent.summaries.brief import Brief, Made
 from agentcli.agent.summaries.secretary import Interrupted, Secretary
 from agentcli.context.compaction import Summary, Task, body, shrinkage, task
-from agentcli.context.limits import limits_of
 from agentcli.context.plan import Plan
-from agentcli.context.policies import policy_named
+from agentcli.context.policies import plan
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.view import View, after, view
 from agentcli.core.event import CompactionEnded, Event, Noticed, Recorded, Retrying
@@ -23,28 +22,26 @@ from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Se
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A compaction of one session, for one reason, by one policy; `cwd` is the session's folder."""
+    """A compaction of one session, for one reason, by the policy in force; `cwd` is the session's folder."""
 
     journal: Journal
     brief: Brief
     trigger: Trigger
-    policy: str
     cwd: str
+
+    @property
+    def policy(self) -> str:
+        """The name of the policy."""
+        return self.brief.window.settings.policy
 
     def plan(self) -> Plan:
         """What the policy would do now. It has no trigger where nothing is to be done."""
-        brief, shown = self.brief, view(self.journal.history)
-        limits = limits_of(brief.main, brief.settings)
-        forced = self.trigger != "auto"
-        plan = policy_named(self.policy).plan(shown, limits, brief.counts, brief.settings, forced=forced)
-        return replace(plan, trigger="overflow") if self.trigger == "overflow" and plan.trigger else plan
+        made = plan(self.brief.window, forced=self.trigger != "auto")
+        return replace(made, trigger="overflow") if self.trigger == "overflow" and made.trigger else made
 
     def task(self, plan: Plan) -> Task:
         """The plan with all that a summary is made of."""
-        brief, history = self.brief, self.journal.history
-        limits = limits_of(brief.main, brief.settings)
-        policy = policy_named(self.policy)
-        return task(plan, policy, history, brief.counts, limits, brief.settings, self.cwd, self._unledgered())
+        return task(plan, self.journal.history, self.brief.window, self.cwd, self._unledgered())
 
     def told(self, event: Event) -> Iterator[Event]:
         """What happened while the summary was written; what was done unasked is recorded first."""
@@ -107,7 +104,7 @@ class Attempt:
             cost=secretary.cost,
             model=secretary.spec.name if secretary.usage.total else "",
             note="; ".join(filter(None, (record.note, _log(made, self.brief.form)))),
-            carry=replace(record.carry, calibration=self.brief.counts.calibration.to_json()),
+            carry=replace(record.carry, calibration=self.brief.window.counter.calibration.to_json()),
         )
 
     def _gave_up(self, secretary: Secretary, why: str) -> Iterator[Event]:
@@ -118,7 +115,7 @@ class Attempt:
         yield from self._failed(spent, "failed_summary", why)
 
     def _failed(self, spent: Compaction, status: CompactionStatus, why: str) -> Iterator[Event]:
-        before = self.brief.counts.prompt(view(self.journal.history))
+        before = self.brief.window.counter.prompt(view(self.journal.history))
         failed = Compaction(
             self.trigger, status, self.policy, tokens_before=before, tokens_after=before,
             model=spent.model, usage=spent.usage, cost=spent.cost, note=why,
@@ -139,15 +136,15 @@ class Attempt:
         return record, shrunk
 
     def _measured(self, work: Task, summary: Summary) -> tuple[Compaction, float | None]:
-        record = body(work, summary, self.trigger, self.brief.main.preserved_thinking)
-        return record, shrinkage(work.view, self._later(record), self.brief.counts)
+        record = body(work, summary, self.trigger)
+        return record, shrinkage(work.window, self._later(record))
 
     def _worth_it(self, work: Task, shrunk: float) -> bool:
-        return shrunk >= (self.brief.settings.min_shrink if work.policy.stricter else 0.0)
+        return shrunk >= (self.brief.window.settings.min_shrink if work.policy.stricter else 0.0)
 
     def _fits(self, record: Compaction) -> bool:
-        counts, brief = self.brief.counts, self.brief
-        return counts.head + counts.view(self._later(record)) <= brief.usable * brief.settings.fit
+        window = self.brief.window
+        return window.counter.head + window.counter.view(self._later(record)) <= window.usable * window.settings.fit
 
     def _later(self, record: Compaction) -> View:
         return after(self.journal.history, record)

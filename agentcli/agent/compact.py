@@ -3,73 +3,51 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from agentcli.agent.attempt import Attempt
 from agentcli.agent.hooks import Hooks
-from agentcli.agent.standby import Standby
 from agentcli.agent.summaries import summarise, without_model
 from agentcli.agent.summaries.brief import Brief, Made
 from agentcli.agent.summaries.secretary import Interrupted, Secretary, Unusable
 from agentcli.context.compaction import Summary, Task, clipped_outputs
 from agentcli.context.keep import pins_report
-from agentcli.context.limits import limits_of
 from agentcli.context.plan import Plan
-from agentcli.context.preview import preview
-from agentcli.context.settings import ContextSettings
-from agentcli.context.tokens import Counts
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionStarted, Event, Warned
 from agentcli.core.journal import Journal
-from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Trigger
 
 
 async def compact(
     journal: Journal,
-    summariser: Model,
-    main: ModelSpec,
-    settings: ContextSettings,
-    counts: Counts,
+    brief: Brief,
+    secretary: Secretary,
     *,
     trigger: Trigger,
-    focus: str = "",
-    system: Sequence[str] = (),
-    tools: Sequence[ToolSchema] = (),
-    options: Mapping[str, Any] | None = None,
-    interrupt: asyncio.Event | None = None,
     hooks: Hooks | None = None,
-    calls: int | None = None,
     may_call: Callable[[], Awaitable[str]] | None = None,
     cwd: str = "",
-    standby: Standby | None = None,
 ) -> AsyncIterator[Event]:
-    """Compact the session's view as its policy plans it. Ends with exactly one CompactionEnded, whatever happens.
+    """Compact the session's view, which `brief` holds, as its policy plans it. Ends with one CompactionEnded, whatever happens.
 
-    `trigger` manual and overflow force it, auto leaves it to the marks of the policy. `system`, `tools` and `options`
-    are those of the session's requests. `calls` are the summary calls left for this turn, by default all that the
-    settings allow. `may_call` says why a model must not be called at all, where something forbids it: asked once,
-    before the first call. `standby` writes where the summariser fails.
+    `trigger` manual and overflow force it, auto leaves it to the marks of the policy. `may_call` says why a model must
+    not be called at all, where something forbids it: asked once, before the first call.
     """
-    name = settings.policy
-    yield CompactionStarted(trigger, name)
-    usable = limits_of(main, settings).usable
-    brief = Brief(settings, counts, usable, main, focus, tuple(system), tuple(tools), options or {})
-    attempt = Attempt(journal, brief, trigger, name, cwd)
+    window = brief.window
+    attempt = Attempt(journal, brief, trigger, cwd)
+    yield CompactionStarted(trigger, attempt.policy)
     plan = attempt.plan()
     if plan.trigger is None or not plan.does_something:
         yield attempt.ended("noop", plan.tokens_before, " ".join(plan.reasons) or "There is nothing to compact.")
         return
-    async for warning in _warnings(attempt, plan, hooks, interrupt):
+    async for warning in _warnings(attempt, plan, hooks, secretary.interrupt):
         yield warning
     work = attempt.task(plan)
-    if heavy := pins_report(work.pins, counts, int(usable * settings.pins_share)):
+    if heavy := pins_report(work.pins, window.counter, int(window.usable * window.settings.pins_share)):
         yield Warned(heavy)
-    left, form = settings.max_summary_calls if calls is None else calls, settings.snapshot
-    secretary = Secretary(summariser, left, plan.tokens_before, interrupt, form.reply_tokens, form.margin)
-    secretary.standby = standby
     secretary.forbidden = await may_call() if may_call and plan.summarised else ""
     writing = asyncio.create_task(_written(work, brief, secretary))
     async for event in secretary.during(writing):
@@ -97,7 +75,7 @@ async def _written(work: Task, brief: Brief, secretary: Secretary) -> tuple[Made
     """The summary by the model, or else by the ledger alone with the reason; outputs cut as the plan says. Raises Interrupted."""
     if secretary.interrupt and secretary.interrupt.is_set():
         raise Interrupted
-    cut = clipped_outputs(work, brief.settings)
+    cut = clipped_outputs(work)
     if not work.plan.summarised:
         return Made(Summary(replaced=cut)), ""
     try:
@@ -107,6 +85,3 @@ async def _written(work: Task, brief: Brief, secretary: Secretary) -> tuple[Made
         made = Made(without_model(work, brief, f"the summariser failed: {trouble}"))
     whole = replace(made.summary, replaced={**made.summary.replaced, **cut})
     return replace(made, summary=whole), trouble
-
-
-__all__ = ["compact", "preview"]

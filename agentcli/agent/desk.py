@@ -22,7 +22,6 @@ from agentcli.agent.room import Room
 from agentcli.agent.standby import Standby
 from agentcli.agent.subagents import Subagents
 from agentcli.agent.talk import Manner, Talk
-from agentcli.context.limits import limits_of
 from agentcli.context.oversize import is_oversize, reference, size_of
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens import Counts
@@ -281,14 +280,14 @@ class OpenDesk(Account):
 
     def _small_enough(self, prompt: Prompt) -> Prompt:
         """The prompt; what is too large for the window is kept in a file, and a reference to it stands in its place."""
-        settings, usable = self.talk.room.settings, limits_of(self.model, self.talk.room.settings).usable
+        window = self.talk.window()
 
         def shown(part: Part) -> Part:
-            if not (isinstance(part, Text | File) and is_oversize(part.text, self._counts, settings, usable)):
+            if not (isinstance(part, Text | File) and is_oversize(part.text, window)):
                 return part
             self._inputs += 1
             path = self.journal.keep_output(f"input-{self.history.last_seq + 1}-{self._inputs}", part.text)
-            words = reference(part.text, path, size_of(part.text, self._counts), settings)
+            words = reference(part.text, path, size_of(part.text, self._counts), window.settings)
             return replace(part, text=words)
 
         return replace(prompt, parts=tuple(map(shown, prompt.parts or (Text(prompt.text),))))

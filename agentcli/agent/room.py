@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.standby import Standby
 from agentcli.context.ahead import due_prune
-from agentcli.context.limits import Limits, limits_of
-from agentcli.context.marks import compacts_from
-from agentcli.context.policies import plan
-from agentcli.context.prune import Pressure, plan_prune
+from agentcli.context.policies import compacts_from, near_a_mark, plan, plan_prune, policy_of
+from agentcli.context.prune import Pressure
 from agentcli.context.settings import ContextSettings
+from agentcli.context.window import Window
 from agentcli.core.errors import ContextError
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned
 from agentcli.core.journal import Journal
@@ -51,28 +50,27 @@ class Room:
 
         Raises ContextError rather than send what is known not to fit.
         """
-        limits = limits_of(talk.model.spec, self.settings)
-        # opencode's rule is asked once a prompt; the others whenever an edit might be free or pay.
-        if boundary or self.settings.policy != "opencode":
-            settings, now = self.settings, datetime.now(UTC)
-            due = due_prune(talk.view(), talk.counts, limits, settings, settings.policy, talk.size(), now)
-            for event in _cleared(talk, *due):
+        window = talk.window()
+        pruner, usable = policy_of(window).prune, window.usable
+        if pruner and (boundary or not pruner.once_a_prompt):
+            for event in _cleared(talk, *due_prune(window, datetime.now(UTC))):
                 yield event
-        if talk.size() > limits.usable or self._is_close(talk.size(), limits):
+        window = talk.window()
+        if window.tokens > usable or near_a_mark(window):
             await talk.count_exactly(interrupt)
-        mark = plan(self.settings.policy, talk.view(), limits, talk.counts, self.settings).trigger
-        over = talk.size() > limits.usable
-        wanted = mark is not None and (boundary or mark != "soft") and self._worth_trying(talk, limits)
+        mark = plan(window).trigger
+        over = window.tokens > usable
+        wanted = mark is not None and (boundary or mark != "soft") and self._worth_trying(window, talk.journal)
         if wanted or (over and self.settings.autocompact):
             async for event in self.compact(talk, interrupt, "auto"):
                 yield event
-        if talk.size() <= limits.usable or interrupt.is_set():
+        if talk.size() <= usable or interrupt.is_set():
             return
         # An estimate alone does not stop the work while the window may still hold it: then the provider decides.
-        if await talk.count_exactly(interrupt) or talk.size() > limits.window:
+        if await talk.count_exactly(interrupt) or talk.size() > window.limits.window:
             size = talk.size()
-            if size > limits.usable:
-                raise ContextError(_too_full(size, limits.usable, self.settings.autocompact))
+            if size > usable:
+                raise ContextError(_too_full(size, usable, self.settings.autocompact))
 
     async def compact(
         self, talk: Talk, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = ""
@@ -80,62 +78,54 @@ class Room:
         """Summarise what the policy chooses. Ends with a CompactionEnded."""
         # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
         from agentcli.agent.compact import compact
-        from agentcli.agent.summaries.secretary import Metered
+        from agentcli.agent.summaries.brief import Brief
+        from agentcli.agent.summaries.secretary import Secretary
 
-        summariser = Metered(self._summariser(talk.model.spec))
         if trigger == "manual":
             self.new_turn()
+        window, manner, form = talk.window(), talk.manner, self.settings.snapshot
+        brief = Brief(window, talk.model.spec, focus, manner.system, manner.tools, talk.options)
+        summariser = self._summariser(talk.model.spec)
+        secretary = Secretary(
+            summariser,
+            self._calls_left,
+            window.tokens,
+            interrupt,
+            form.reply_tokens,
+            form.margin,
+            standby=self._standby,
+        )
         async for event in compact(
             talk.journal,
-            summariser,
-            talk.model.spec,
-            self.settings,
-            talk.counts,
+            brief,
+            secretary,
             trigger=trigger,
-            focus=focus,
-            system=talk.manner.system,
-            tools=talk.manner.tools,
-            options=talk.options,
-            interrupt=interrupt,
             hooks=self._hooks,
-            calls=self._calls_left,
             may_call=lambda: talk.objection(summariser.spec),
             cwd=str(talk.kit.work.cwd),
-            standby=self._standby,
         ):
             if isinstance(event, CompactionEnded):
-                self._calls_left -= summariser.asked
+                self._calls_left = secretary.calls
                 self._learn(event, talk)
             yield event
 
     def preview(self, talk: Talk, focus: str) -> Sequence[str]:
         """What `compact` would do now, calling no model."""
-        from agentcli.agent.compact import preview
+        from agentcli.context.preview import preview
 
-        spec = talk.model.spec
-        limits = limits_of(spec, self.settings)
-        return preview(talk.view(), limits, talk.counts, self.settings, spec, self._summariser(spec).spec)
+        return preview(talk.window(), self._summariser(talk.model.spec).spec)
 
     def prune(self, talk: Talk, *, forced: bool) -> Sequence[Event]:
         """Clear old outputs now."""
-        settings, limits = self.settings, limits_of(talk.model.spec, self.settings)
-        pressure = Pressure(forced=forced)
-        body, why = plan_prune(
-            talk.view(), talk.counts, limits, settings.prune, pressure=pressure, policy=settings.policy
-        )
+        body, why = plan_prune(talk.window(), Pressure(forced=forced))
         return _cleared(talk, body, why) or [Noticed(why)]
 
-    def _is_close(self, size: int, limits: Limits) -> bool:
-        """Whether an estimate is so close to where something happens that an exact count is worth asking for."""
-        margin, mark = self.settings.exact_count_margin, compacts_from(limits, self.settings)
-        return limits.near_a_mark(size, margin) or (mark > 0 and abs(size - mark) <= margin * limits.usable)
-
-    def _worth_trying(self, talk: Talk, limits: Limits) -> bool:
+    def _worth_trying(self, window: Window, journal: Journal) -> bool:
         """Whether a compaction may do better than the last one that failed: not until the view has grown, or passed a mark."""
         if self._futile_size is None:
-            self._futile_size = _failed_at(talk.journal)
-        size, then = talk.size(), self._futile_size
-        passed = any(then < mark <= size for mark in (limits.soft, limits.hard))
+            self._futile_size = _failed_at(journal)
+        size, then = window.tokens, self._futile_size
+        passed = any(then < mark <= size for mark in (compacts_from(window), window.limits.hard))
         return self.settings.autocompact and (passed or size > (1 + self.settings.retry_growth) * then)
 
     def _learn(self, ended: CompactionEnded, talk: Talk) -> None:

@@ -23,6 +23,7 @@ from agentcli.context.budget import Spent
 from agentcli.context.check import check, ensure, mended
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
+from agentcli.context.window import Window, window_of
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
 from agentcli.core.journal import Journal
@@ -148,6 +149,10 @@ class Talk:
         if self._seen[0] is not history:
             self._seen = history, view(history)
         return self._seen[1]
+
+    def window(self) -> Window:
+        """The context window as it stands."""
+        return window_of(self.view(), self.model.spec, self.counts, self.room.settings)
 
     def size(self) -> int:
         """Tokens of the next prompt, as well as they can be known."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -22,10 +22,10 @@ from agentcli.context.lab.shown import plan_json
 from agentcli.context.lab.shown import show as shown
 from agentcli.context.limits import limits_of
 from agentcli.context.plan import Plan
-from agentcli.context.policies import plan as plan_by
-from agentcli.context.settings import POLICIES, ContextSettings
-from agentcli.context.tokens import Counts
+from agentcli.context.policies import plan as plan_now
+from agentcli.context.settings import POLICIES, PolicyName
 from agentcli.context.view import view
+from agentcli.context.window import Window, window_of
 from agentcli.core.history import History
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Record
@@ -51,12 +51,12 @@ def show(session: Session = "", json: Json = False, model: Model = "", settings:
     """What fills a session's window, and its messages with tokens, trust and fate."""
     program = _program(cwd, model, settings)
     history = program.history(session or LAST)
-    counts, context = program.counts_for(history), with_preset(program.config)
-    limits = limits_of(program.spec_for(history), context)
+    window = _window(program, history)
+    counts = window.counter
     tools = counts.overhead((), program.tools_of(history))
-    seen = shown(view(history), counts, limits, _plan(program, history, "", False), tools=tools)
+    seen = shown(window, _plan(program, history, "", False), tools=tools)
     records, spec = _records(program, session or LAST), program.spec_for(history)
-    health = explained(health_of(records, spec, context.cache.thrash), records, spec)
+    health = explained(health_of(records, spec, window.settings.cache.thrash), records, spec)
     if json:
         more = {"estimator": counts.rule.name, "hit_rate": round(health.hit_rate, 4), "misses": health.misses}
         say_json({**seen.to_json(), **more})
@@ -128,30 +128,28 @@ def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
 
 
 def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
-    context = with_preset(program.config)
-    limits = limits_of(program.spec_for(history), context)
+    window = _window(program, history, policy)
+    return plan_now(window, forced=True) if force else foresee(history, window, datetime.now(UTC))
+
+
+def _window(program: Program, history: History, policy: str = "") -> Window:
+    """The window of a session as it stands, under this policy or its own."""
     name = policy or program.policy_of(history)
-    counts = program.counts_for(history, name)
-    if force:
-        return plan_by(name, view(history), limits, counts, context, forced=True)
-    return foresee(history, counts, limits, context, name, datetime.now(UTC))
+    context = replace(with_preset(program.config), policy=cast(PolicyName, name))
+    return window_of(view(history), program.spec_for(history), program.counts_for(history, policy), context)
 
 
-def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task, Counts, ContextSettings], Summary]:
+def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task], Summary]:
     """Summaries by a real model. Each gets a connection of its own, since each runs in an event loop of its own."""
     from agentcli.agent.summaries import summarise
     from agentcli.agent.summaries.brief import Brief
     from agentcli.agent.summaries.secretary import Secretary
 
-    context = with_preset(program.config)
-    usable = limits_of(main, context).usable
+    calls = program.config.context.max_summary_calls
 
-    def write(task: Task, counts: Counts, _: ContextSettings) -> Summary:
-        brief = Brief(context, counts, usable, main)
-        form = context.snapshot
-        secretary = Secretary(
-            program.models.connect(name), context.max_summary_calls, longest=form.reply_tokens, margin=form.margin
-        )
+    def write(task: Task) -> Summary:
+        brief, form = Brief(task.window, main), task.form
+        secretary = Secretary(program.models.connect(name), calls, longest=form.reply_tokens, margin=form.margin)
         return asyncio.run(summarise(task, brief, secretary)).summary
 
     return write

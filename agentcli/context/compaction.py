@@ -7,18 +7,17 @@ from dataclasses import dataclass, field, replace
 
 from agentcli.context.keep import former_compaction, kept_pins, kept_words
 from agentcli.context.ledger import Ledger, fold_ledger, from_json, to_json
-from agentcli.context.limits import Limits
 from agentcli.context.material import facts
 from agentcli.context.merge import ledger_lines
 from agentcli.context.plan import Plan
-from agentcli.context.policies import Policy
+from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.stretch import stretch
-from agentcli.context.settings import ContextSettings, SnapshotSettings
+from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot import ROOT, Snapshot, items, parse
-from agentcli.context.tokens import Counts
 from agentcli.context.truncate import truncate_middle
 from agentcli.context.verify import Evidence
-from agentcli.context.view import View, ViewMessage, view
+from agentcli.context.view import View, ViewMessage, is_answer
+from agentcli.context.window import Window
 from agentcli.core.history import History
 from agentcli.core.message import Text, ToolResult
 from agentcli.core.record import Compaction, Record, Trigger, Words
@@ -34,12 +33,21 @@ class Task:
     plan: Plan
     policy: Policy
     history: History
-    view: View
+    window: Window
     gone: tuple[ViewMessage, ...]
     ledger: Ledger
     words: tuple[Words, ...]
     pins: tuple[Words, ...]
-    form: SnapshotSettings
+
+    @property
+    def view(self) -> View:
+        """What the model sees before the compaction."""
+        return self.window.view
+
+    @property
+    def form(self) -> SnapshotSettings:
+        """How much a snapshot may hold."""
+        return self.window.settings.snapshot
 
     @property
     def former(self) -> Compaction | None:
@@ -76,21 +84,12 @@ class Summary:
     note: str = ""
 
 
-def task(
-    plan: Plan,
-    policy: Policy,
-    history: History,
-    counts: Counts,
-    limits: Limits,
-    settings: ContextSettings,
-    cwd: str = "",
-    earlier: Sequence[Record] = (),
-) -> Task:
-    """Everything about a plan that can be known without a model.
+def task(plan: Plan, history: History, window: Window, cwd: str = "", earlier: Sequence[Record] = ()) -> Task:
+    """Everything about a plan that can be known without a model; `window` holds the view of this history.
 
     `earlier` are records from before the view, for a session whose former compaction left no ledger.
     """
-    shown = view(history)
+    shown, policy = window.view, policy_named(plan.policy)
     going = set(plan.summarised)
     gone = tuple(message for message in (_reduced(each, going) for each in stretch(shown)) if message.blocks)
     former = former_compaction(shown)
@@ -100,17 +99,17 @@ def task(
         replace(ledger, cwd=cwd or ledger.cwd),
         [*earlier, *(entry for entry in history.entries if entry.seq <= through)],
         history.todo,
-        settings.ledger,
+        window.settings.ledger,
     )
     words = former.user_words if former else ()
     if policy.keeps_words:
-        words = kept_words(gone, shown, counts, settings, limits.usable)
-    return Task(plan, policy, history, shown, gone, known, words, kept_pins(gone, shown), settings.snapshot)
+        words = kept_words(gone, window)
+    return Task(plan, policy, history, window, gone, known, words, kept_pins(gone, shown))
 
 
-def clipped_outputs(task: Task, settings: ContextSettings) -> dict[str, str]:
+def clipped_outputs(task: Task) -> dict[str, str]:
     """The outputs that a plan cuts to their two ends, by call id, with the way back to the whole."""
-    longest = settings.auto.clipped * _CHARACTERS
+    longest = task.window.settings.auto.clipped * _CHARACTERS
     going = set(task.plan.clipped)
     return {
         block.tool_use_id: f'{truncate_middle(block.part.output, longest)}\n[recall(id="{block.tool_use_id}") shows all of it]'
@@ -119,7 +118,7 @@ def clipped_outputs(task: Task, settings: ContextSettings) -> dict[str, str]:
     }
 
 
-def body(task: Task, summary: Summary, trigger: Trigger, preserved_thinking: bool) -> Compaction:
+def body(task: Task, summary: Summary, trigger: Trigger) -> Compaction:
     """The record of this compaction, without its figures."""
     plan, former, history = task.plan, task.former, task.history
     stays = not plan.summarised or task.policy.form == "regions"
@@ -134,7 +133,7 @@ def body(task: Task, summary: Summary, trigger: Trigger, preserved_thinking: boo
         trigger=trigger,
         status="compressed",
         # The form in which a view shows a snapshot goes by the policy that made it.
-        policy=former.policy if stays and former and former.policy == "opencode" else plan.policy,
+        policy=former.policy if stays and former and is_answer(former) else plan.policy,
         covers=(min(plan.summarised, default=0), max(plan.summarised, default=0)),
         kept_from=kept_from,
         snapshot=summary.text or (former.snapshot if stays and former else ""),
@@ -144,16 +143,17 @@ def body(task: Task, summary: Summary, trigger: Trigger, preserved_thinking: boo
         kept=kept,
         replaced=replaced | dict(summary.replaced),
         cleared=tuple(call for call in plan.cleared if call not in plan.clipped),
-        drop_thinking_before=history.last_seq + 1 if preserved_thinking else _thinking_gone(task),
+        drop_thinking_before=history.last_seq + 1 if task.window.limits.preserved_thinking else _thinking_gone(task),
         continues=trigger != "manual" and _in_the_middle(task.view),
         note=summary.note,
         carry=history.carry,
     )
 
 
-def shrinkage(before: View, later: View, counts: Counts) -> float | None:
-    """The share of a prompt that is gone afterwards, both counted by the same rule; None where nothing can be counted."""
-    old, new = counts.head + counts.view(before), counts.head + counts.view(later)
+def shrinkage(window: Window, later: View) -> float | None:
+    """The share of a prompt that is gone with a later view, both counted by the same rule; None where nothing can be counted."""
+    counts = window.counter
+    old, new = counts.head + counts.view(window.view), counts.head + counts.view(later)
     return 1 - new / old if old > 0 and new >= 0 else None
 
 

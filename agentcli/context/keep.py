@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.truncate import truncate_middle
 from agentcli.context.view import Block, View, ViewMessage
+from agentcli.context.window import Window
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Words
 
 
-def kept_words(
-    summarised: Sequence[ViewMessage], view: View, counts: Counts, settings: ContextSettings, usable: int
-) -> tuple[Words, ...]:
+def kept_words(summarised: Sequence[ViewMessage], window: Window) -> tuple[Words, ...]:
     """What the user typed in the summarised part and before it, verbatim and oldest first.
 
     The newest come first up to `keep_user_tokens`; the very first, and the newest of all, always.
     """
+    view, counts, settings, usable = window.view, window.counter, window.settings, window.usable
     former = former_compaction(view)
     said = {words.seq: words for words in (former.user_words if former else ())}
     for message in summarised:

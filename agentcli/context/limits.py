@@ -44,10 +44,6 @@ class Limits:
             return 1.0, output_ratio(self.prices)
         return self.summary_prices.input / self.prices.input, self.summary_prices.output / self.prices.input
 
-    def near_a_mark(self, tokens: int, margin: float) -> bool:
-        """Whether an estimate is so close to a mark that an exact count is worth asking for; `margin` is a share of `usable`."""
-        return any(abs(tokens - mark) <= margin * self.usable for mark in (self.soft, self.hard, self.usable))
-
 
 def limits_of(model: ModelSpec, settings: ContextSettings) -> Limits:
     """The limits of a model. A small window keeps at least half of itself for the prompt."""

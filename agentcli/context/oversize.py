@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
+from agentcli.context.window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +19,12 @@ class Size:
     tokens: int
 
 
-def is_oversize(text: str, counts: Counts, settings: ContextSettings, usable: int) -> bool:
+def is_oversize(text: str, window: Window) -> bool:
     """Whether a text the user sends should go to a file: above `large_input_tokens`, or `large_input_share` of a small window."""
-    limit = min(settings.large_input_tokens, int(usable * settings.large_input_share))
+    settings = window.settings
+    limit = min(settings.large_input_tokens, int(window.usable * settings.large_input_share))
     # No text has more tokens than bytes, so the usual short prompt is not even counted.
-    return len(text) * 4 > limit and counts.text(text) > limit
+    return len(text) * 4 > limit and window.counter.text(text) > limit
 
 
 def size_of(text: str, counts: Counts) -> Size:

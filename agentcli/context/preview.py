@@ -9,29 +9,20 @@ from agentcli.context.limits import Limits, output_ratio
 from agentcli.context.policies import plan
 from agentcli.context.policies.stretch import stretch
 from agentcli.context.price import Edit, requests_to_pay
-from agentcli.context.settings import ContextSettings
-from agentcli.context.tokens import Counts
-from agentcli.context.view import View
+from agentcli.context.window import Window
 from agentcli.core.message import Thinking, Usage
 from agentcli.core.model import ModelSpec
 
 
-def preview(
-    view: View,
-    limits: Limits,
-    counts: Counts,
-    settings: ContextSettings,
-    spec: ModelSpec,
-    summariser: ModelSpec | None = None,
-) -> Sequence[str]:
-    """Lines that say what `/compress` would do: it plans from the same view with the same rules, so it will do just that."""
-    made = plan(settings.policy, view, limits, counts, settings, forced=True)
+def preview(window: Window, summariser: ModelSpec) -> Sequence[str]:
+    """Lines that say what `/compress` would do: it plans from the same window with the same rules, so it will do just that."""
+    made, view = plan(window, forced=True), window.view
     lines = [f"Policy {made.policy}. {' '.join(made.reasons)}"]
     if not made.does_something:
         return lines
     going = set(made.summarised)
     gone = [message for message in stretch(view) if any(block.seq in going for block in message.blocks)]
-    tokens = sum(map(counts.message, gone))
+    tokens = sum(map(window.size, gone))
     if gone:
         lines.append(f"Goes: {len(gone)} messages (records {min(going)} to {max(going)}), {tokens:,} tokens.")
     stays = f"Stays: {len(made.kept)} records word for word"
@@ -42,20 +33,20 @@ def preview(
     )
     kept = set(made.kept)
     thoughts = sum(
-        counts.block(block) for block in view.blocks if block.seq in kept and isinstance(block.part, Thinking)
+        window.size(block) for block in view.blocks if block.seq in kept and isinstance(block.part, Thinking)
     )
     edit = Edit(
         removed=max(0, made.tokens_before - made.tokens_after_estimate),
-        behind=max(0, made.tokens_after_estimate - counts.head),
-        thoughts=thoughts if limits.preserved_thinking else 0,
+        behind=max(0, made.tokens_after_estimate - window.counter.head),
+        thoughts=thoughts if window.limits.preserved_thinking else 0,
     )
-    call = (summariser or spec).cost(Usage(input=tokens, output=settings.snapshot.expected_tokens)) if gone else 0.0
-    return [*lines, *_price(edit, limits, spec, call)]
+    read = Usage(input=tokens, output=window.settings.snapshot.expected_tokens)
+    return [*lines, *_price(edit, window.limits, summariser.cost(read) if gone else 0.0)]
 
 
-def _price(edit: Edit, limits: Limits, spec: ModelSpec, call: float | None) -> Sequence[str]:
+def _price(edit: Edit, limits: Limits, call: float | None) -> Sequence[str]:
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
-    fresh = spec.prices.input / 1e6 if spec.prices else 0.0
+    fresh = limits.prices.input / 1e6 if limits.prices else 0.0
     if not fresh or call is None:
         when = _when(requests_to_pay(edit, write, read, output))
         return [f"Price: unknown for this model; the cache is written anew for {edit.behind:,} tokens. {when}"]

@@ -1,20 +1,16 @@
-"""Clears old tool outputs from the view, when that is free, forced, or pays."""
+"""Clears old tool outputs from the view: why that may be done now, and the rule by which it is done when it pays."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from agentcli.context.estimators import estimator
-from agentcli.context.limits import Limits, output_ratio
+from agentcli.context.limits import output_ratio
 from agentcli.context.price import price, requests_to_pay
-from agentcli.context.settings import PRUNING, PruneSettings
-from agentcli.context.tokens import Counts
-from agentcli.context.victims import Layout, Victim, clearable, completed, turns_behind, victims
-from agentcli.context.view import Block, View
-from agentcli.core.message import ToolResult
+from agentcli.context.victims import Layout, Victim, victims
+from agentcli.context.window import Window
 from agentcli.core.record import Prune
 
 
@@ -31,60 +27,32 @@ class Pressure:
     forced: bool = False
 
 
-def plan_prune(
-    view: View,
-    counts: Counts,
-    limits: Limits,
-    settings: PruneSettings,
-    *,
-    pressure: Pressure = Pressure(),
-    policy: str = "auto",
-) -> tuple[Prune | None, str]:
-    """The prune to make now, if any, and why now or why not: a line for people.
+NONE = Pressure()
 
-    To be asked only while no call is open. `opencode` follows its rule to the letter; `auto` queues what could go, and lets it go
-    all at once when that is free, forced, or pays within `settings.horizon` requests. The other policies do not prune by
-    themselves.
+
+def by_price(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]:
+    """The prune to make now, if any, and why now or why not: a line for people. To be asked only while no call is open.
+
+    What could go is queued, and goes all at once when that is free, forced, or pays within `prune.horizon` requests.
     """
-    if not settings.enabled and not pressure.forced:
-        return None, "Pruning is switched off."
-    if policy not in PRUNING and not pressure.forced:
-        return None, f"The policy {policy} does not prune."
-    layout = Layout(view, counts, limits)
-    if policy == "opencode":
-        chosen, why = _by_the_letter(layout, settings)
-    else:
-        chosen, why = _choose(layout, settings, pressure)
+    layout = Layout(window)
+    chosen, why = _choose(layout, pressure)
     return (layout.prune(chosen, why), why) if chosen else (None, why)
 
 
-def opencode_rule(view: View, counts: Counts, settings: PruneSettings) -> tuple[str, ...]:
-    """The call ids that opencode would clear now, newest first.
+def pays_from(window: Window) -> int:
+    """The size in tokens below which nothing is cleared while the cache is warm: what is protected, and what is worth an edit.
 
-    From the newest message back, the user's messages are turns and everything until `turns` of them are passed is
-    skipped. A summary ends the walk, and so does an output that is already cleared. What completed outputs hold is
-    added up: those beyond the newest `protect` tokens are cleared, if together they hold more than `minimum`. The texts
-    alone are counted, by `estimator`.
+    Above it, it depends on what is old and what it costs.
     """
-    total = freed = 0
-    chosen: list[str] = []
-    counts = _by_its_own_estimator(counts, settings)
-    for block in _beyond_turns(view, settings.turns):
-        if block.cleared or (block.source == "compactor" and not isinstance(block.part, ToolResult)):
-            break
-        if not clearable(block, settings) or not completed(block):
-            continue
-        tokens = counts.text(block.part.output) if isinstance(block.part, ToolResult) else 0
-        total += tokens
-        if total > settings.protect:
-            freed += tokens
-            chosen.append(block.tool_use_id)
-    return tuple(chosen) if freed > settings.minimum else ()
+    rules = window.settings.prune
+    return rules.protected(window.usable) + rules.worthwhile(window.usable)
 
 
-def free_because(view: View, model: str, now: datetime, lifetime: float) -> str:
+def free_because(window: Window, now: datetime) -> str:
     """Why an edit costs nothing now, or an empty text: the provider's cache has run out, or is another model's."""
-    for message in reversed(view.messages):
+    model, lifetime = window.limits.model, window.limits.cache_lifetime
+    for message in reversed(window.view.messages):
         if message.role != "assistant" or not message.model:
             continue
         if message.model != model:
@@ -104,37 +72,13 @@ def moment(stamp: str) -> datetime | None:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _by_its_own_estimator(counts: Counts, settings: PruneSettings) -> Counts:
-    return counts if settings.estimator == "calibrated" else Counts(estimator(settings.estimator))
-
-
-def _beyond_turns(view: View, turns: int) -> Iterator[Block]:
-    """Blocks from the newest back, beginning where so many of the user's messages have been passed."""
-    blocks = list(view.blocks)
-    behind = turns_behind(blocks)
-    return (blocks[number] for number in range(len(blocks) - 1, -1, -1) if behind[number] >= turns)
-
-
-def _by_the_letter(layout: Layout, settings: PruneSettings) -> tuple[Sequence[Victim], str]:
-    chosen = set(opencode_rule(layout.view, layout.counts, settings))
-    beyond = f"beyond the newest {settings.protect:,} tokens of outputs"
-    if not chosen:
-        return (), f"Nothing to prune: no more than {settings.minimum:,} tokens {beyond}."
-    found = [
-        layout.victim(number, 1)
-        for number, block in enumerate(layout.blocks)
-        if isinstance(block.part, ToolResult) and block.tool_use_id in chosen
-    ]
-    return found, f"more than {settings.minimum:,} tokens {beyond}"
-
-
-def _choose(layout: Layout, settings: PruneSettings, pressure: Pressure) -> tuple[Sequence[Victim], str]:
+def _choose(layout: Layout, pressure: Pressure) -> tuple[Sequence[Victim], str]:
     """What of the queue goes now, and why."""
-    queue = victims(layout, settings)
+    queue = victims(layout)
     ready = [victim for victim in queue if victim.rank <= 1]
     if pressure.need > 0:
         # Trimming a little on each request would defeat the provider's cache, so we move in long strides.
-        stride = layout.limits.hard - layout.limits.soft
+        stride = layout.window.limits.hard - layout.window.limits.soft
         chosen = _enough(queue, ready, pressure.need + stride)
         return chosen, f"the window demands {pressure.need:,} tokens" if chosen else "There is no output left to clear."
     if not ready:
@@ -142,8 +86,8 @@ def _choose(layout: Layout, settings: PruneSettings, pressure: Pressure) -> tupl
     if pressure.forced:
         return ready, "asked for"
     if pressure.free:
-        return _free(layout, settings, ready, pressure.free)
-    return _paying(layout, settings, ready)
+        return _free(layout, ready, pressure.free)
+    return _paying(layout, ready)
 
 
 def _enough(queue: Sequence[Victim], ready: Sequence[Victim], need: int) -> Sequence[Victim]:
@@ -158,37 +102,39 @@ def _enough(queue: Sequence[Victim], ready: Sequence[Victim], need: int) -> Sequ
     return chosen
 
 
-def _free(layout: Layout, settings: PruneSettings, ready: Sequence[Victim], why: str) -> tuple[Sequence[Victim], str]:
+def _free(layout: Layout, ready: Sequence[Victim], why: str) -> tuple[Sequence[Victim], str]:
     """Everything that is ready if it is worth a recall now and then, otherwise what is out of date."""
-    enough = sum(victim.tokens for victim in ready) > settings.worthwhile(layout.limits.usable)
+    rules, limits = layout.window.settings.prune, layout.window.limits
+    enough = sum(victim.tokens for victim in ready) > rules.worthwhile(limits.usable)
     chosen = ready if enough else [victim for victim in ready if victim.rank == 0]
-    if sum(victim.tokens for victim in chosen) < settings.least:
-        return (), f"Not worth it: less than {settings.least:,} tokens."
-    write, read = layout.limits.price_ratios
-    saved = sum(victim.tokens for victim in chosen) * (write + read * settings.horizon)
-    if saved <= layout.thoughts * output_ratio(layout.limits.prices):
+    if sum(victim.tokens for victim in chosen) < rules.least:
+        return (), f"Not worth it: less than {rules.least:,} tokens."
+    write, read = limits.price_ratios
+    saved = sum(victim.tokens for victim in chosen) * (write + read * rules.horizon)
+    if saved <= layout.thoughts * output_ratio(limits.prices):
         return (), "Not worth it: more would be lost in thoughts than is saved."
     return chosen, why
 
 
-def _paying(layout: Layout, settings: PruneSettings, ready: Sequence[Victim]) -> tuple[Sequence[Victim], str]:
+def _paying(layout: Layout, ready: Sequence[Victim]) -> tuple[Sequence[Victim], str]:
     """The part of the queue, from some place on, that is due; nothing while waiting is cheaper.
 
     An edit must be worth it and pay within the horizon. It is made once carrying what could go has cost as much as the edit
     itself: dead tokens gather all the time, and each edit writes the same tail anew, so this spacing is the cheapest (as with
     stock and orders).
     """
-    (write, read), output = layout.limits.price_ratios, output_ratio(layout.limits.prices)
+    rules, limits = layout.window.settings.prune, layout.window.limits
+    (write, read), output = limits.price_ratios, output_ratio(limits.prices)
     best, best_over, best_wait, soonest, removed, carried = 0, 0.0, 0.0, math.inf, 0, 0.0
-    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), settings.worthwhile(layout.limits.usable)
+    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), rules.worthwhile(limits.usable)
     for count, victim in enumerate(ordered, 1):
         removed += victim.tokens
         carried += victim.tokens * victim.carried * read
         edit = layout.edit(removed, victim.position)
         wait = requests_to_pay(edit, write, read, output)
-        over = carried - settings.patience * price(edit, write, read, output)
+        over = carried - rules.patience * price(edit, write, read, output)
         soonest = min(soonest, wait)
-        if removed > minimum and wait <= settings.horizon and over >= best_over:
+        if removed > minimum and wait <= rules.horizon and over >= best_over:
             best, best_over, best_wait = count, over, wait
     if best:
         return ordered[:best], f"it pays after {math.ceil(best_wait)} requests"

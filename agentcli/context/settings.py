@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 from agentcli.core.ranges import Positive, Share
 
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding"]
-POLICIES: tuple[PolicyName, ...] = ("auto", "gemini", "opencode", "regions", "sliding")
-PRUNING: tuple[PolicyName, ...] = ("auto", "opencode")
-"""The policies that clear old outputs; the others only compact."""
+POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 EstimatorName = Literal["calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 OwnEstimator = Literal["", "calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 """The estimator of one policy; empty for the one that `context.estimator` names."""

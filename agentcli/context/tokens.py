@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,6 +35,7 @@ class Counts:
         self.doubt = doubt
         self._remember = remember
         self._known: tuple[View, int] | None = None
+        self._newest: tuple[tuple[object, ...], int] = ((), 0)
         self._sizes: dict[int, tuple[Part | ToolResult, float]] = {}
         self._compaction: Record | None = None
 
@@ -60,6 +62,7 @@ class Counts:
             # What left the view must not be held in memory by its count.
             self._compaction = history.compaction
             self._sizes.clear()
+            self._newest = ((), 0)
         if isinstance(self.rule, Calibrated):
             self.calibration = calibrate(history, self._added)
             self._use_rate()
@@ -98,6 +101,13 @@ class Counts:
         """
         if self._known is not None and self._known[0] is view:
             return self._known[1]
+        # Several planners ask after the same view, one after the other.
+        state = (view, self.rule, self.calibration, self.model, self.head)
+        if len(self._newest[0]) != len(state) or not all(map(operator.is_, self._newest[0], state)):
+            self._newest = (state, self._prompt(view))
+        return self._newest[1]
+
+    def _prompt(self, view: View) -> int:
         head = max(self.head, round(self.calibration.head(self.model)))
         if not isinstance(self.rule, Calibrated):
             return head + self.view(view)

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from agentcli.context.limits import Limits
 from agentcli.context.price import Edit
 from agentcli.context.settings import PruneSettings
 from agentcli.context.supersede import superseded
-from agentcli.context.tokens import Counts
-from agentcli.context.view import Block, View, cleared_result
+from agentcli.context.view import Block, cleared_result
+from agentcli.context.window import Window
 from agentcli.core.message import Thinking, ToolResult
 from agentcli.core.record import Prune
 
@@ -39,14 +38,14 @@ class Layout:
     `thoughts` are the tokens that any edit costs besides what it removes, since they are bound to what stands before them.
     """
 
-    def __init__(self, view: View, counts: Counts, limits: Limits) -> None:
-        self.view, self.counts, self.limits = view, counts, limits
-        self.blocks = list(view.blocks)
-        sizes = [counts.block(block) for block in self.blocks]
+    def __init__(self, window: Window) -> None:
+        self.window, self.counter = window, window.counter
+        self.blocks = list(window.view.blocks)
+        sizes = [self.counter.block(block) for block in self.blocks]
         self.starts = list(accumulate(sizes, initial=0))
         self.total = self.starts.pop()
         bound = [n for n, block in enumerate(self.blocks) if isinstance(block.part, Thinking)]
-        bound = bound if limits.preserved_thinking else []
+        bound = bound if window.limits.preserved_thinking else []
         self.thoughts = sum(sizes[n] for n in bound)
         self.first_thought = self.starts[bound[0]] if bound else self.total
 
@@ -55,7 +54,7 @@ class Layout:
         block = self.blocks[number]
         assert isinstance(block.part, ToolResult)
         marker = cleared_result(block.part.call_id, block.part.name, block.part.status)
-        freed = self.counts.block(block) - self.counts.part(marker)
+        freed = self.counter.block(block) - self.counter.part(marker)
         return Victim(block.tool_use_id, block.seq, self.starts[number], freed, rank, carried)
 
     def edit(self, removed: int, first: int) -> Edit:
@@ -71,29 +70,30 @@ class Layout:
         return Prune(tuple(victim.call_id for victim in ordered), freed, why, drop)
 
 
-def victims(layout: Layout, settings: PruneSettings) -> tuple[Victim, ...]:
+def victims(layout: Layout) -> tuple[Victim, ...]:
     """Everything that could be cleared, best first: what is out of date, then what is old, then live content, then errors.
 
     What the model has not answered yet is never among it, nor are the newest `auto_protect` tokens of outputs (on a
     small window a quarter of it) unless they are out of date.
     """
-    outdated, turns = superseded(layout.view), turns_behind(layout.blocks)
-    protect = settings.protected(layout.limits.usable)
-    ages = _Ages(layout, settings, protect)
+    rules = layout.window.settings.prune
+    outdated, turns = superseded(layout.window.view), turns_behind(layout.blocks)
+    protect = rules.protected(layout.window.usable)
+    ages = _Ages(layout, rules, protect)
     found, total = [], 0
     for number in reversed(range(_answered(layout.blocks))):
         block = layout.blocks[number]
-        if block.cleared or not clearable(block, settings):
+        if block.cleared or not clearable(block, rules):
             continue
-        total += layout.counts.block(block)
+        total += layout.counter.block(block)
         dead = outdated.get(block.tool_use_id)
         if total <= protect and dead is None:
             continue
-        old = turns[number] >= settings.auto_turns
+        old = turns[number] >= rules.auto_turns
         rank = 0 if dead else 3 if not completed(block) else 1 if old else 2
         carried = ages.requests_since(dead.since) if dead else ages.requests_beyond(number)
         victim = layout.victim(number, rank, carried)
-        if victim.tokens >= settings.smallest:
+        if victim.tokens >= rules.smallest:
             found.append(victim)
     return tuple(sorted(found, key=lambda victim: (victim.rank, victim.position)))
 
@@ -109,14 +109,14 @@ def turns_behind(blocks: Sequence[Block]) -> list[int]:
     return counts[::-1]
 
 
-def clearable(block: Block, settings: PruneSettings) -> bool:
+def clearable(block: Block, rules: PruneSettings) -> bool:
     """Whether a block is an output that may be cleared at all."""
     part = block.part
     return (
         isinstance(part, ToolResult)
         and not block.pinned
         and block.compactable
-        and part.name not in settings.protected_tools
+        and part.name not in rules.protected_tools
     )
 
 
@@ -133,11 +133,11 @@ def _answered(blocks: Sequence[Block]) -> int:
 class _Ages:
     """Since how many requests an output could have been cleared."""
 
-    def __init__(self, layout: Layout, settings: PruneSettings, protect: int) -> None:
-        self.blocks, self.protect, self.turns = layout.blocks, protect, settings.auto_turns
+    def __init__(self, layout: Layout, rules: PruneSettings, protect: int) -> None:
+        self.blocks, self.protect, self.turns = layout.blocks, protect, rules.auto_turns
         self.replies = sorted({block.seq for block in layout.blocks if block.source == "assistant"})
         self.prompts = sorted({block.seq for block in layout.blocks if block.source == "user"})
-        sizes = [layout.counts.block(block) if clearable(block, settings) else 0 for block in layout.blocks]
+        sizes = [layout.counter.block(block) if clearable(block, rules) else 0 for block in layout.blocks]
         self.before = list(accumulate(sizes, initial=0))
 
     def requests_since(self, seq: int) -> int:

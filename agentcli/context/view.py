@@ -123,6 +123,11 @@ def cleared_result(call_id: str, name: str, status: Status) -> ToolResult:
     return ToolResult(call_id, name, status, f'{CLEARED}\n[recall(id="{call_id}") shows it again]')
 
 
+def is_answer(body: Compaction) -> bool:
+    """Whether its summary is shown as the assistant's own answer to a question, and not as the user's words: opencode's form."""
+    return body.policy == "opencode"
+
+
 class _Lens:
     """One history, looked at record by record."""
 
@@ -157,7 +162,7 @@ class _Lens:
             return
         yield ViewMessage("user", asked, record.seq, body.carry.turn)
         speaks_next = bool(following) and following[0].role == "assistant"
-        if speaks_next and not body.continues and body.policy != "opencode":
+        if speaks_next and not body.continues and not is_answer(body):
             return
         yield ViewMessage("assistant", (_answered(record, body),), record.seq, body.carry.turn)
         if speaks_next or (body.continues and not following):
@@ -240,7 +245,7 @@ def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMess
 
 def _asked(record: Record, body: Compaction) -> tuple[Block, ...]:
     """The user's side of a snapshot: the summary, then the user's kept words and the pins, byte for byte."""
-    opening = WHAT_WAS_DONE if body.policy == "opencode" and body.snapshot else body.snapshot
+    opening = WHAT_WAS_DONE if is_answer(body) and body.snapshot else body.snapshot
     blocks = [_by_compactor(record, opening)] if opening else []
     for tag, carried in (("user_message", body.user_words), ("pinned", body.pins)):
         for words in carried:
@@ -251,7 +256,7 @@ def _asked(record: Record, body: Compaction) -> tuple[Block, ...]:
 
 def _answered(record: Record, body: Compaction) -> Block:
     """The assistant's side: one line, or in opencode's form the summary itself."""
-    return _by_compactor(record, body.snapshot if body.policy == "opencode" and body.snapshot else ACKNOWLEDGED)
+    return _by_compactor(record, body.snapshot if is_answer(body) and body.snapshot else ACKNOWLEDGED)
 
 
 def _by_compactor(record: Record, text: str) -> Block:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
 from agentcli.agent.compact import compact
+from agentcli.agent.standby import Standby
+from agentcli.agent.summaries.brief import Brief
+from agentcli.agent.summaries.secretary import Secretary
 from agentcli.context.assemble import assemble
 from agentcli.context.check import ensure
 from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
+from agentcli.context.window import window_of
 from agentcli.core.event import CompactionEnded, Event
 from agentcli.core.journal import Journal
 from agentcli.core.message import Usage
@@ -65,7 +69,7 @@ def session(story: Story) -> MemorySession:
     return journal
 
 
-def compress(
+def compaction(
     journal: Journal,
     model: Model,
     *,
@@ -74,21 +78,26 @@ def compress(
     settings: ContextSettings | None = None,
     counts: Counts | None = None,
     policy: PolicyName = "auto",
+    focus: str = "",
+    system: tuple[str, ...] = (),
+    interrupt: asyncio.Event | None = None,
+    standby: Standby | None = None,
+    calls: int | None = None,
     **more: Any,
-) -> list[Event]:
+) -> AsyncIterator[Event]:
+    """One compaction as it goes on."""
+    settings = replace(settings or ContextSettings(), policy=policy)
+    window, form = window_of(shown(journal), main, counts or Counts(), settings), settings.snapshot
+    left = settings.max_summary_calls if calls is None else calls
+    secretary = Secretary(model, left, window.tokens, interrupt, form.reply_tokens, form.margin, standby=standby)
+    return compact(journal, Brief(window, main, focus, tuple(system)), secretary, trigger=trigger, **more)
+
+
+def compress(journal: Journal, model: Model, *, main: ModelSpec = MAIN, **more: Any) -> list[Event]:
     """All events of one compaction; the view that it leaves can be sent."""
 
     async def drive() -> list[Event]:
-        stream = compact(
-            journal,
-            model,
-            main,
-            replace(settings or ContextSettings(), policy=policy),
-            counts or Counts(),
-            trigger=trigger,
-            **more,
-        )
-        return [event async for event in stream]
+        return [event async for event in compaction(journal, model, main=main, **more)]
 
     events = asyncio.run(drive())
     assert [type(event) for event in events].count(CompactionEnded) == 1

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.agent.compact import preview
 from agentcli.agent.summaries.brief import ORDER
 from agentcli.context.estimators import Chars4
 from agentcli.context.ledger import from_json
 from agentcli.context.limits import limits_of
+from agentcli.context.preview import preview
 from agentcli.context.settings import ContextSettings, SnapshotSettings
 from agentcli.context.snapshot import TRUNCATED, parse
 from agentcli.context.tokens import Counts
+from agentcli.context.window import window_of
 from agentcli.core.codec import encode
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionStarted, Recorded, UsageReported, Warned
@@ -24,6 +25,7 @@ from tests.agent.compacting import (
     CHEAP,
     MAIN,
     Answers,
+    compaction,
     compress,
     ended,
     goes_on,
@@ -286,14 +288,9 @@ def test_an_interrupt_ends_it_and_changes_nothing() -> None:
     before = shown(journal)
 
     async def drive() -> str:
-        from agentcli.agent.compact import compact
-
         interrupt = asyncio.Event()
         interrupt.set()
-        stream = compact(
-            journal, Answers(GOOD), MAIN, ContextSettings(), Counts(), trigger="manual", interrupt=interrupt
-        )
-        return ended([event async for event in stream]).status
+        return ended([event async for event in compaction(journal, Answers(GOOD), interrupt=interrupt)]).status
 
     assert asyncio.run(drive()) == "failed_summary"
     assert shown(journal) == before
@@ -438,7 +435,7 @@ def test_the_record_holds_all_that_the_next_compaction_needs() -> None:
 def test_the_preview_says_what_the_run_then_does() -> None:
     journal = session(long_story())
     priced = replace(MAIN, prices=Prices(3, 15, 0.3, 3.75))
-    lines = preview(shown(journal), limits_of(priced, ContextSettings()), Counts(), ContextSettings(), priced)
+    lines = preview(window_of(shown(journal), priced, Counts(), ContextSettings()), priced)
     compress(journal, Answers(GOOD), main=priced)
     first, last = newest(journal).covers
     assert f"(records {first} to {last})" in "\n".join(lines)

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from agentcli.context.check import check
 from agentcli.context.keep import former_compaction
-from agentcli.context.limits import limits_of
-from agentcli.context.policies import POLICIES, plan
-from agentcli.context.settings import ContextSettings, RegionSettings, SlidingSettings
+from agentcli.context.policies import plan
+from agentcli.context.settings import POLICIES, ContextSettings, PolicyName, RegionSettings, SlidingSettings
 from agentcli.context.snapshot import parse
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View
+from agentcli.context.window import window_of
 from agentcli.core.errors import ModelError
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Compaction
@@ -141,11 +141,11 @@ def test_no_word_of_the_user_is_lost_by_auto(story: Session, reply: str | ModelE
 @pytest.mark.parametrize("policy", POLICIES)
 @CALM
 @given(story=ANY)
-def test_a_plan_divides_the_records_and_is_the_same_every_time(policy: str, story: Session) -> None:
+def test_a_plan_divides_the_records_and_is_the_same_every_time(policy: PolicyName, story: Session) -> None:
     view = shown(journal_of(story))
-    limits, counts = limits_of(SMALL, EAGER), Counts()
-    made = plan(policy, view, limits, counts, EAGER, forced=True)
-    assert made == plan(policy, view, limits, Counts(), EAGER, forced=True)
+    window = window_of(view, SMALL, Counts(), replace(EAGER, policy=policy))
+    made = plan(window, forced=True)
+    assert made == plan(replace(window, counter=Counts()), forced=True)
     assert not set(made.summarised) & set(made.kept)
     ours = {view.compaction.seq} if view.compaction else set()
     assert {*made.summarised, *made.kept} == {block.seq for block in view.blocks} - ours

@@ -5,12 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.compact import compact
 from agentcli.agent.hooks import Hooks
-from agentcli.context.settings import ContextSettings
-from agentcli.context.tokens import Counts
 from agentcli.core.event import Event, Warned
-from tests.agent.compacting import MAIN, Answers, compress, ended, long_story, session, snapshot
+from tests.agent.compacting import Answers, compaction, compress, ended, long_story, session, snapshot
 from tests.context.story import Story
 
 
@@ -104,12 +101,7 @@ def test_an_interrupt_ends_a_hook_at_once_and_the_compaction_with_it(tmp_path: P
             interrupt.set()
 
         stopping = asyncio.create_task(stop())
-        events = [
-            event
-            async for event in compact(
-                journal, good, MAIN, ContextSettings(), Counts(), trigger="manual", hooks=hooks, interrupt=interrupt
-            )
-        ]
+        events = [event async for event in compaction(journal, good, hooks=hooks, interrupt=interrupt)]
         await stopping
         return events
 

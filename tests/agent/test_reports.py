@@ -8,15 +8,13 @@ from pathlib import Path
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reports import acts, cache_lines, cost_lines, job_lines
 from agentcli.context.cache import Health
-from agentcli.context.limits import limits_of
-from agentcli.context.marks import prunes_from
-from agentcli.context.settings import ContextSettings, PruneSettings
+from agentcli.context.policies import prunes_from
 from agentcli.core.message import Message, Text, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Body, Compaction, Prune, Record, Retry, Settings
 from agentcli.providers.scripted import call, say
 from agentcli.sessions.memory import MemorySession
-from tests.agent.desks import DEMO, open_desk
+from tests.agent.desks import open_desk
 from tests.context.story import Story
 
 
@@ -60,16 +58,9 @@ def test_a_desk_tells_at_a_glance_and_has_no_jobs_at_first(tmp_path: Path) -> No
     desk = open_desk(tmp_path, [])
     glance = desk.glance()
     assert (glance.hit_rate, glance.budget, glance.jobs) == (None, None, 0)
-    assert glance.prunes == prunes_from(limits_of(DEMO, ContextSettings()), ContextSettings()) > 0
+    assert glance.prunes == prunes_from(desk.talk.window()) > 0
     assert desk.tasks_report() == job_lines([], 0.0)
     assert not desk.background()
-
-
-def test_where_nothing_is_pruned_there_is_no_mark() -> None:
-    limits = limits_of(DEMO, ContextSettings())
-    assert prunes_from(limits, ContextSettings(prune=PruneSettings(enabled=False))) == 0
-    assert prunes_from(limits, ContextSettings(policy="gemini")) == 0
-    assert prunes_from(limits, ContextSettings(policy="opencode")) == 60_000
 
 
 def test_a_session_that_is_left_leaves_no_job_behind(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from agentcli.context.assemble import assemble
 from agentcli.context.calibration import calibrate
 from agentcli.context.check import check
-from agentcli.context.limits import limits_of
-from agentcli.context.prune import plan_prune
-from agentcli.context.settings import ContextSettings, PruneSettings
+from agentcli.context.policies import plan_prune
+from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import view
+from agentcli.context.window import window_of
 from agentcli.core.history import evolve, fold
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
@@ -58,7 +58,7 @@ def figures(messages: int = 1_001) -> dict[str, float]:
     history = fold(records)
     seen = view(history)
     counts = Counts(model="bench")
-    limits = limits_of(MODEL, ContextSettings())
+    window = window_of(seen, MODEL, counts, ContextSettings())
     request = assemble(seen, ["system"], [], MODEL, counts=counts)
     texts = [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)]
 
@@ -77,7 +77,7 @@ def figures(messages: int = 1_001) -> dict[str, float]:
         "calibrate": measure(lambda: calibrate(history, counts._added)),
         "assemble": measure(lambda: assemble(seen, ["system"], [], MODEL, counts=counts)),
         "check": measure(lambda: check(request, seen)),
-        "plan a prune": measure(lambda: plan_prune(seen, counts, limits, PruneSettings())),
+        "plan a prune": measure(lambda: plan_prune(window)),
         "all of a step": measure(step),
     }
 

@@ -12,15 +12,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from agentcli.agent.compact import compact
 from agentcli.context.compaction import task
-from agentcli.context.limits import limits_of
-from agentcli.context.policies import POLICIES, plan, policy_named
-from agentcli.context.settings import ContextSettings
+from agentcli.context.policies import plan
+from agentcli.context.settings import POLICIES, ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import view
+from agentcli.context.window import window_of
 from agentcli.core.message import ToolResult
-from tests.agent.compacting import CHEAP, MAIN, Answers, long_story, session, shown, snapshot
+from tests.agent.compacting import CHEAP, MAIN, Answers, compaction, long_story, session, shown, snapshot
 
 SETTINGS = ContextSettings()
 
@@ -40,21 +39,21 @@ def figures(tokens: int = 1_000_000) -> dict[str, float]:
     steps = max(8, tokens // 700)
     journal = session(long_story(steps=steps, size=3_800, turns=max(1, steps // 50)))
     seen, counts = shown(journal), Counts()
-    limits = limits_of(replace(MAIN, window=int(counts.view(seen) * 1.2)), SETTINGS)
+    size = int(counts.view(seen) * 1.2)
+    window = window_of(seen, replace(MAIN, window=size), counts, SETTINGS)
     texts = [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)]
     found = {"tokens": float(counts.view(seen)), "yardstick": measure(lambda: json.dumps(texts))}
     for name in POLICIES:
-        found[f"plan {name}"] = measure(lambda name=name: plan(name, seen, limits, counts, SETTINGS, forced=True))
+        under = replace(window, settings=replace(SETTINGS, policy=name))
+        found[f"plan {name}"] = measure(lambda under=under: plan(under, forced=True))
         found[f"plan {name}, nothing counted yet"] = measure(
-            lambda name=name: plan(name, seen, limits, Counts(), SETTINGS, forced=True)
+            lambda under=under: plan(replace(under, counter=Counts()), forced=True)
         )
-    made = plan("auto", seen, limits, counts, SETTINGS, forced=True)
-    work = task(made, policy_named("auto"), journal.history, counts, limits, SETTINGS)
-    found["fold the ledger"] = measure(
-        lambda: task(made, policy_named("auto"), journal.history, counts, limits, SETTINGS)
-    )
+    made = plan(window, forced=True)
+    work = task(made, journal.history, window)
+    found["fold the ledger"] = measure(lambda: task(made, journal.history, window))
     found["gather the evidence"] = measure(work.evidence)
-    found["the whole compaction"] = measure(lambda: _compact(journal, limits.window), 1)
+    found["the whole compaction"] = measure(lambda: _compact(journal, size), 1)
     found["view afterwards"] = measure(lambda: view(journal.history))
     return found
 
@@ -65,7 +64,7 @@ def _compact(journal: object, window: int) -> None:
 
     async def drive() -> None:
         main = replace(MAIN, window=window)
-        async for _ in compact(journal, model, main, SETTINGS, Counts(), trigger="manual"):  # type: ignore[arg-type]
+        async for _ in compaction(journal, model, main=main):  # type: ignore[arg-type]
             pass
 
     asyncio.run(drive())

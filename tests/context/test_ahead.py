@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from agentcli.context.ahead import foresee
 from agentcli.context.limits import limits_of
 from agentcli.context.plan import Plan
-from agentcli.context.settings import ContextSettings, PruneSettings
+from agentcli.context.settings import POLICIES, ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens import Counts
+from agentcli.context.view import view
+from agentcli.context.window import window_of
 from agentcli.core.history import fold
 from agentcli.core.model import ModelSpec
-from agentcli.core.record import Record
 from tests.context.story import Story
 
 MODEL = ModelSpec("demo", "demo", window=200_000, max_output=32_000)
@@ -29,10 +31,12 @@ def reads(*characters: int, turns: int = 1) -> Story:
     return story
 
 
-def ahead(story: Story, policy: str = "auto", settings: ContextSettings | None = None, now: datetime = NOW) -> Plan:
+def ahead(
+    story: Story, policy: PolicyName = "auto", settings: ContextSettings | None = None, now: datetime = NOW
+) -> Plan:
     history = fold(story.records)
-    settings = settings or ContextSettings()
-    return foresee(history, Counts(), limits_of(MODEL, settings), settings, policy, now)
+    settings = replace(settings or ContextSettings(), policy=policy)
+    return foresee(history, window_of(view(history), MODEL, Counts(), settings), now)
 
 
 def outputs(story: Story) -> list[str]:
@@ -96,15 +100,14 @@ def test_a_prompt_that_waits_is_no_turn_that_has_passed() -> None:
 
 def test_the_other_policies_clear_nothing() -> None:
     story = reads(*[30_000] * 16, turns=2)
-    for policy in ("gemini", "regions", "sliding"):
+    others: tuple[PolicyName, ...] = ("gemini", "regions", "sliding")
+    for policy in others:
         assert ahead(story, policy, now=NOW + timedelta(hours=1)).cleared == ()
 
 
 def test_a_session_without_a_word_is_planned_for() -> None:
-    empty: list[Record] = []
-    for policy in ("auto", "gemini", "opencode", "regions", "sliding"):
-        settings = ContextSettings()
-        made = foresee(fold(empty), Counts(), limits_of(MODEL, settings), settings, policy, NOW)
+    for policy in POLICIES:
+        made = ahead(Story(), policy)
         assert (made.trigger, made.split, made.summarised, made.kept, made.cleared) == (None, None, (), (), ())
 
 

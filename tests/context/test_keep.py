@@ -1,9 +1,14 @@
+from dataclasses import replace
+
 from agentcli.context.keep import kept_pins, kept_words, pins_report
+from agentcli.context.limits import limits_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
+from agentcli.context.window import Window
 from agentcli.core.history import fold
 from agentcli.core.message import Image, Text
+from agentcli.core.model import ModelSpec
 from agentcli.core.record import Carry, Compaction, Pin, Unpin, Words
 from tests.context.story import Story
 
@@ -15,8 +20,9 @@ def seen(story: Story) -> View:
 
 
 def words_of(story: Story, budget: int = 20_000, usable: int = 160_000) -> tuple[Words, ...]:
-    shown = seen(story)
-    return kept_words(shown.messages, shown, COUNTS, ContextSettings(keep_user_tokens=budget), usable)
+    shown, settings = seen(story), ContextSettings(keep_user_tokens=budget)
+    limits = replace(limits_of(ModelSpec("demo", "m"), settings), usable=usable)
+    return kept_words(shown.messages, Window(shown, limits, COUNTS, settings))
 
 
 def test_everything_the_user_typed_is_kept_with_its_turn() -> None:

@@ -25,20 +25,6 @@ def test_every_mark_can_be_moved() -> None:
     assert (limits.usable, limits.soft, limits.hard) == (100_000, 50_000, 60_000)
 
 
-def test_an_exact_count_is_worth_asking_for_only_close_to_a_mark() -> None:
-    limits = limits_of(ModelSpec("p", "m", window=132_000), ContextSettings())
-    near = [tokens for tokens in range(0, 110_000, 1_000) if limits.near_a_mark(tokens, 0.02)]
-    assert near == [
-        68_000,
-        69_000,
-        70_000,
-        71_000,
-        72_000,
-        *range(88_000, 93_000, 1_000),
-        *range(98_000, 103_000, 1_000),
-    ]
-
-
 def test_a_summary_is_priced_in_fresh_tokens_of_the_model_that_it_is_made_for() -> None:
     own = ModelSpec("p", "m", prices=Prices(5, 25, 0.5, 6.25))
     assert limits_of(own, ContextSettings()).summary_ratios == (1.0, 5.0)

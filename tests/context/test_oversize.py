@@ -6,17 +6,22 @@ from hypothesis import strategies as st
 from agentcli.context.oversize import is_oversize, reference, size_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
+from agentcli.context.view import View
+from agentcli.context.window import window_of
+from agentcli.core.model import ModelSpec
 
 SETTINGS = ContextSettings(large_input_lines=2, large_input_line=10)
 
 
 def test_only_a_text_above_the_limit_is_too_large() -> None:
-    counts = Counts()
-    assert not is_oversize("short", counts, ContextSettings(), 100_000)
-    assert not is_oversize("x" * 60_000, counts, ContextSettings(), 100_000)
-    assert is_oversize("x" * 80_000, counts, ContextSettings(), 100_000)
-    assert is_oversize("日" * 20_000, counts, ContextSettings(), 100_000)
-    assert is_oversize("x" * 10_000, counts, ContextSettings(), 8_000)
+    def oversize(text: str, size: int = 132_000) -> bool:
+        return is_oversize(text, window_of(View(()), ModelSpec("demo", "m", window=size), Counts(), ContextSettings()))
+
+    assert not oversize("short")
+    assert not oversize("x" * 60_000)
+    assert oversize("x" * 80_000)
+    assert oversize("日" * 20_000)
+    assert oversize("x" * 10_000, 16_000)
 
 
 def test_the_reference_names_path_and_size_and_shows_both_ends() -> None:

@@ -16,9 +16,17 @@ from agentcli.context.policies.gemini import split_point, under_pressure, weight
 from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
 from agentcli.context.policies.sliding import resolve
 from agentcli.context.settings import POLICIES as NAMES
-from agentcli.context.settings import ContextSettings, GeminiSettings, OpencodeSettings, RegionSettings, SlidingSettings
+from agentcli.context.settings import (
+    ContextSettings,
+    GeminiSettings,
+    OpencodeSettings,
+    PolicyName,
+    RegionSettings,
+    SlidingSettings,
+)
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, view
+from agentcli.context.window import Window, window_of
 from agentcli.core.errors import ConfigError
 from agentcli.core.history import fold
 from agentcli.core.message import Text, Usage
@@ -35,9 +43,17 @@ def seen(story: Story) -> View:
 
 
 def planned(
-    policy: str, story: Story, settings: ContextSettings = SETTINGS, model: ModelSpec = MODEL, forced: bool = True
+    policy: PolicyName,
+    story: Story,
+    settings: ContextSettings = SETTINGS,
+    model: ModelSpec = MODEL,
+    forced: bool = True,
 ) -> Plan:
-    return plan(policy, seen(story), limits_of(model, settings), Counts(), settings, forced=forced)
+    return plan(window(story, replace(settings, policy=policy), model), forced=forced)
+
+
+def window(story: Story, settings: ContextSettings = SETTINGS, model: ModelSpec = MODEL) -> Window:
+    return window_of(seen(story), model, Counts(), settings)
 
 
 def talk(*lengths: int) -> Story:
@@ -153,8 +169,8 @@ def test_gemini_does_nothing_below_half_of_the_limit_unless_forced() -> None:
 
 
 def test_gemini_is_pressed_by_a_message_of_more_than_95_percent_of_what_is_left() -> None:
-    assert under_pressure(96, 900, 1_000, SETTINGS)
-    assert not under_pressure(95, 900, 1_000, SETTINGS)
+    assert under_pressure(96, 900, 1_000, SETTINGS.gemini)
+    assert not under_pressure(95, 900, 1_000, SETTINGS.gemini)
 
 
 # opencode
@@ -207,7 +223,7 @@ def test_regions_are_runs_of_old_outputs_and_the_largest_go_first() -> None:
     for _ in range(3):
         story.user("next")
         story.says("ok")
-    found = regions(seen(story), Counts(), TIGHT.regions)
+    found = regions(window(story, TIGHT))
     assert [region.bytes for region in found] == [600, 14_000, 5_000, 9_000]
     assert [region.bytes for region in by_worth(found, TIGHT.regions)] == [14_000, 9_000, 5_000, 600]
 
@@ -472,7 +488,7 @@ def long_talk(replies: int = 30, tokens: int = 80_000, prompt: str = "And now th
 
 
 def early(story: Story, settings: ContextSettings = SETTINGS, model: ModelSpec = LARGE) -> Plan:
-    return plan("auto", seen(story), limits_of(model, settings), Counts(), settings)
+    return plan(window(story, settings, model))
 
 
 def test_auto_compacts_below_the_soft_mark_when_that_pays() -> None:

@@ -9,14 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcli.context.estimators import Chars4
-from agentcli.context.limits import limits_of
+from agentcli.context.limits import Limits, limits_of
+from agentcli.context.policies import plan_prune
+from agentcli.context.policies.opencode import prunable
 from agentcli.context.price import Edit, price, requests_to_pay
-from agentcli.context.prune import Pressure, free_because, opencode_rule, plan_prune
-from agentcli.context.settings import ContextSettings, PruneSettings
+from agentcli.context.prune import NONE, Pressure, free_because
+from agentcli.context.settings import ContextSettings, PolicyName, PruneSettings
 from agentcli.context.supersede import superseded
 from agentcli.context.tokens import Counts
 from agentcli.context.victims import Layout, victims
 from agentcli.context.view import CLEARED, View, view
+from agentcli.context.window import Window
 from agentcli.core.history import evolve
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec, Prices
@@ -30,7 +33,6 @@ LIMITS = limits_of(MODEL, ContextSettings())
 RULE = PruneSettings()
 CAREFUL = replace(RULE, auto_protect=RULE.protect, auto_turns=RULE.turns)
 """`auto` with opencode's protection, under which a few round sizes show the queue at work."""
-NONE = Pressure()
 
 
 def step(n: int, tokens: int, name: str = "read", **given: object) -> tuple[Body, Body]:
@@ -46,8 +48,18 @@ def steps(*sizes: int, start: int = 0) -> list[Body]:
 AFTER = (reply("ok"), prompt("p2", 2), reply("ok", turn=2), prompt("p3", 3), reply("ok", turn=3))
 
 
+def window(
+    seen: View,
+    rule: PruneSettings = RULE,
+    limits: Limits = LIMITS,
+    policy: PolicyName = "auto",
+    counts: Counts | None = None,
+) -> Window:
+    return Window(seen, limits, counts or Counts(Chars4()), ContextSettings(policy=policy, prune=rule))
+
+
 def letter(*bodies: Body, rule: PruneSettings = RULE) -> list[str]:
-    return list(opencode_rule(view(history(*bodies)), Counts(Chars4()), rule))
+    return list(prunable(window(view(history(*bodies)), rule)))
 
 
 def test_what_lies_beyond_the_newest_forty_thousand_tokens_goes_if_it_holds_more_than_twenty() -> None:
@@ -88,8 +100,8 @@ def test_errors_protected_tools_and_pins_are_neither_counted_nor_cleared() -> No
     assert letter(*work, Pin(pinned)) == []
 
 
-def plan(*bodies: Body, pressure: Pressure = NONE, rule: PruneSettings = CAREFUL, limits: object = LIMITS) -> tuple:  # type: ignore[type-arg]
-    return plan_prune(view(history(*bodies)), Counts(Chars4()), limits, rule, pressure=pressure)  # type: ignore[arg-type]
+def plan(*bodies: Body, pressure: Pressure = NONE, rule: PruneSettings = CAREFUL, limits: Limits = LIMITS) -> tuple:  # type: ignore[type-arg]
+    return plan_prune(window(view(history(*bodies)), rule, limits), pressure)
 
 
 def test_the_formula_is_that_of_the_price_list() -> None:
@@ -166,10 +178,9 @@ def test_the_newest_outputs_stay_whatever_the_window_demands() -> None:
 
 
 def test_policies_without_a_prune_of_their_own_clear_only_what_is_asked_for() -> None:
-    seen, counts = view(history(*WARM)), Counts(Chars4())
-    cold = Pressure(free="cold")
-    assert plan_prune(seen, counts, LIMITS, RULE, pressure=cold, policy="gemini")[0] is None
-    assert plan_prune(seen, counts, LIMITS, RULE, pressure=Pressure(forced=True), policy="gemini")[0] is not None
+    gemini = window(view(history(*WARM)), policy="gemini")
+    assert plan_prune(gemini, Pressure(free="cold"))[0] is None
+    assert plan_prune(gemini, Pressure(forced=True))[0] is not None
 
 
 def test_what_the_model_has_not_seen_yet_is_never_cleared() -> None:
@@ -288,12 +299,12 @@ def test_a_repeated_listing_and_an_older_test_run_are_out_of_date() -> None:
 
 
 def test_the_cache_is_cold_after_its_lifetime_and_for_another_model() -> None:
-    seen = view(history(prompt("p"), reply("ok")))
+    seen = window(view(history(prompt("p"), reply("ok"))))
     warm, cold = datetime(2026, 1, 1, 0, 4, tzinfo=UTC), datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
-    assert free_because(seen, "claude-test", warm, 300) == ""
-    assert free_because(seen, "claude-test", cold, 300) == "the cache is cold after 10 minutes"
-    assert "switched" in free_because(seen, "another", warm, 300)
-    assert free_because(View(()), "m", cold, 300) == ""
+    assert free_because(seen, warm) == ""
+    assert free_because(seen, cold) == "the cache is cold after 10 minutes"
+    assert "switched" in free_because(replace(seen, limits=replace(LIMITS, model="another")), warm)
+    assert free_because(window(View(())), cold) == ""
 
 
 @settings(max_examples=60, deadline=None)
@@ -308,9 +319,8 @@ def test_a_prune_clears_only_what_it_may_and_frees_what_it_says(
     rule = PruneSettings(protect=50, minimum=20, smallest=10, turns=1, auto_protect=50, auto_turns=1, least=20)
     counts, past = Counts(Chars4()), session.history
     seen = view(past)
-    body, _ = plan_prune(
-        seen, counts, LIMITS, rule, pressure=pressure, policy="opencode" if letter_of_the_rule else "auto"
-    )
+    policy: PolicyName = "opencode" if letter_of_the_rule else "auto"
+    body, _ = plan_prune(window(seen, rule, policy=policy, counts=counts), pressure)
     if body is None:
         return
     now = view(evolve(past, Record(999, "r999", "", "", body)))
@@ -337,10 +347,7 @@ def test_victims_are_ranked_from_out_of_date_to_errors() -> None:
         *(reply(call("e0")), result("e0", "x" * 4_000, status="error")),
         *AFTER,
     )
-    ranks = {
-        victim.call_id: victim.rank
-        for victim in victims(Layout(view(history(*work)), Counts(Chars4()), LIMITS), CAREFUL)
-    }
+    ranks = {victim.call_id: victim.rank for victim in victims(Layout(window(view(history(*work)), CAREFUL)))}
     assert ranks == {"c1": 0, "c0": 1, "e": 3}
 
 
@@ -348,13 +355,13 @@ def test_what_a_small_window_protects_is_a_share_that_is_set() -> None:
     small = replace(LIMITS, usable=8_000)
     work = (prompt("p1"), *steps(1_000, 1_000, 1_000, 1_000), *AFTER)
     rule = PruneSettings(auto_protect=100_000, minimum=100_000, least=100)
-    counts, seen = Counts(Chars4()), view(history(*work))
+    seen = view(history(*work))
     sizes = [
-        len(victims(Layout(seen, counts, small), replace(rule, protect_share=share))) for share in (0.25, 0.125, 0.5)
+        len(victims(Layout(window(seen, replace(rule, protect_share=share), small)))) for share in (0.25, 0.125, 0.5)
     ]
     assert sizes == [2, 3, 0]
     few, many = (
-        plan_prune(seen, counts, small, replace(rule, minimum_share=share), pressure=Pressure(free="cold"))
+        plan_prune(window(seen, replace(rule, minimum_share=share), small), Pressure(free="cold"))
         for share in (0.2, 0.3)
     )
     assert few[0] is not None

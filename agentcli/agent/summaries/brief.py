@@ -9,10 +9,10 @@ from typing import Any
 from agentcli.agent.summaries.secretary import Secretary
 from agentcli.context.compaction import Summary, Task
 from agentcli.context.material import material
-from agentcli.context.settings import ContextSettings, SnapshotSettings
+from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot import fitting_rules
-from agentcli.context.tokens import Counts
 from agentcli.context.verify import Struck
+from agentcli.context.window import Window
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import Words
 from agentcli.resources import prompt
@@ -23,11 +23,9 @@ ORDER = "First, reason in your scratchpad. Then, generate the <state_snapshot>."
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """How a summary is to be made: the user's focus, sizes, and the beginning of the requests of the session itself."""
+    """How a summary is to be made: the window as it is, the user's focus, and the beginning of the requests of the session itself."""
 
-    settings: ContextSettings
-    counts: Counts
-    usable: int
+    window: Window
     main: ModelSpec
     focus: str = ""
     system: tuple[str, ...] = ()
@@ -37,21 +35,21 @@ class Brief:
     @property
     def form(self) -> SnapshotSettings:
         """How much a snapshot may hold."""
-        return self.settings.snapshot
+        return self.window.settings.snapshot
 
     @property
     def longest(self) -> int:
         """The longest snapshot, in characters."""
-        return self.characters(int(self.usable * self.form.share))
+        return self.characters(int(self.window.usable * self.form.share))
 
     def characters(self, tokens: int) -> int:
         """About how long a text of so many tokens is."""
         sample = "a fact in plain words, some_name and src/path.py; " * 20
-        return tokens * len(sample) // max(1, self.counts.text(sample))
+        return tokens * len(sample) // max(1, self.window.counter.text(sample))
 
     def rules(self, rules: Sequence[Words]) -> tuple[Words, ...]:
         """The user's rules, all of them unless they would fill the window."""
-        return fitting_rules(rules, self.characters(int(self.usable * self.form.rules_share)))
+        return fitting_rules(rules, self.characters(int(self.window.usable * self.form.rules_share)))
 
     def known(self, secretary: Secretary) -> int:
         """Characters of the former snapshot that the summariser is shown; what it is not shown stays all the same."""
@@ -68,6 +66,7 @@ class Made:
 
 def chunks(task: Task, brief: Brief, secretary: Secretary) -> tuple[str, ...]:
     """The part that goes, for one call each; a call is held back for a second try where one is enough for the rest."""
-    frame = brief.counts.text(prompt(task.policy.prompt)) + brief.counts.text(brief.focus) + len(ORDER)
+    counter = brief.window.counter
+    frame = counter.text(prompt(task.policy.prompt)) + counter.text(brief.focus) + len(ORDER)
     room = max(200, secretary.room - frame - brief.known(secretary) // 2)
-    return material(task.gone, brief.counts, room, max(1, secretary.calls), brief.form).chunks
+    return material(task.gone, counter, room, max(1, secretary.calls), brief.form).chunks

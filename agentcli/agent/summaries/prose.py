@@ -21,7 +21,7 @@ async def prose(task: Task, brief: Brief, secretary: Secretary) -> Made:
         known = wrap("former_summary", former[: brief.known(secretary)]) if former else ""
         wish = f"The user asks to keep in particular: {brief.focus.strip()}" if brief.focus.strip() else ""
         text = "\n\n".join(filter(None, (known, wrap(TAG, chunk), wish, "Summarize our conversation above.")))
-        target = str(brief.settings.sliding.summary_tokens)
+        target = str(brief.window.settings.sliding.summary_tokens)
         reply = await secretary.ask(
             secretary.request((prompt(task.policy.prompt).replace("{target_tokens}", target),), text)
         )

@@ -25,7 +25,7 @@ async def regions(task: Task, brief: Brief, secretary: Secretary) -> Made:
     evidence = task.evidence()
     struck: list[Struck] = []
     wanted = {n: _segment(task, calls) for n, calls in enumerate(task.plan.regions, 1)}
-    room = secretary.room - brief.counts.text(prompt(task.policy.prompt))
+    room = secretary.room - brief.window.counter.text(prompt(task.policy.prompt))
     said: dict[int, str] = {}
     for batch in _batches(wanted, brief, room)[: secretary.calls]:
         reply = await secretary.ask(secretary.request((prompt(task.policy.prompt),), "\n\n".join(batch)))
@@ -48,12 +48,12 @@ def _batches(wanted: Mapping[int, Sequence[ViewMessage]], brief: Brief, room: in
     batches: list[list[str]] = [[]]
     left = room
     for number, messages in wanted.items():
-        tokens = sum(map(brief.counts.message, messages))
+        tokens = sum(map(brief.window.size, messages))
         told = "\n".join(recite(message, 1_000_000, 1_000_000) for message in messages)
         text = truncate_middle(told, int(len(told) * min(1.0, room / max(1, 2 * tokens))))
-        target = brief.settings.regions.summary_of(tokens)
+        target = brief.window.settings.regions.summary_of(tokens)
         segment = wrap("conversation_segment", text, n=number, target_tokens=target)
-        size = brief.counts.text(segment)
+        size = brief.window.counter.text(segment)
         if size > left and batches[-1]:
             batches.append([])
             left = room
@@ -79,7 +79,8 @@ def replaced(
         struck += gone
         turns = [message.turn for message in messages]
         longest = 4 * (
-            brief.settings.regions.summary_of(sum(map(brief.counts.message, messages))) + brief.settings.regions.slack
+            brief.window.settings.regions.summary_of(sum(map(brief.window.size, messages)))
+            + brief.window.settings.regions.slack
         )
         first, *others = calls
         texts[first] = f"{heading(min(turns), max(turns))}\n{truncate_middle(redact(text), longest) or TRUNCATED}"

@@ -14,7 +14,7 @@ from agentcli.context.settings import SnapshotSettings
 from agentcli.core.errors import AgentError, ModelError
 from agentcli.core.event import Event, Noticed, Retrying, UsageReported
 from agentcli.core.message import Text, Usage
-from agentcli.core.model import Model, ModelSpec, Request, Step, Turn
+from agentcli.core.model import Model, ModelSpec, Request, Turn
 
 _DEFAULT = SnapshotSettings()
 
@@ -25,28 +25,6 @@ class Interrupted(Exception):
 
 class Unusable(AgentError):
     """The summariser's replies cannot be used, and no call is left to ask again."""
-
-
-@dataclass(slots=True)
-class Metered:
-    """A model that counts the requests made of it, those that failed included."""
-
-    model: Model
-    asked: int = 0
-
-    @property
-    def spec(self) -> ModelSpec:
-        """What is known about the model."""
-        return self.model.spec
-
-    def stream(self, request: Request) -> AsyncIterator[Step]:
-        """See `Model.stream`."""
-        self.asked += 1
-        return self.model.stream(request)
-
-    async def count(self, request: Request) -> int | None:
-        """See `Model.count`."""
-        return await self.model.count(request)
 
 
 @dataclass(slots=True)

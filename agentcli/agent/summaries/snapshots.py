@@ -128,7 +128,7 @@ def _shared_prefix(task: Task, brief: Brief, secretary: Secretary, closing: str)
     )
     if secretary.spec.name != brief.main.name or not brief.system or not messages[:end] or task.plan.primers:
         return None
-    if brief.counts.head + sum(map(brief.counts.message, messages[:end])) > secretary.room:
+    if brief.window.counter.head + sum(map(brief.window.size, messages[:end])) > secretary.room:
         return None
     request = assemble(
         replace(task.view, messages=messages[:end]),
@@ -136,8 +136,8 @@ def _shared_prefix(task: Task, brief: Brief, secretary: Secretary, closing: str)
         brief.tools,
         brief.main,
         options=brief.options,
-        counts=brief.counts,
-        milestone=brief.settings.cache.milestone,
+        counts=brief.window.counter,
+        milestone=brief.window.settings.cache.milestone,
     )
     order = Text(f"{prompt(task.policy.prompt)}\n\n{closing}", synthetic=True, source="compactor")
     turns = request.turns

@@ -6,23 +6,21 @@ from agentcli.context.compaction import Summary, Task, clipped_outputs
 from agentcli.context.merge import from_ledger
 from agentcli.context.outcomes import outcome
 from agentcli.context.policies.regions import heading
-from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot import render, trimmed
-from agentcli.context.tokens import Counts
 from agentcli.core.message import ToolResult
 
 LONGEST = 60_000
 """Characters of the longest snapshot."""
 
 
-def summary_of(task: Task, _: Counts, settings: ContextSettings) -> Summary:
+def summary_of(task: Task) -> Summary:
     """The summary of the part that goes, repeatable and free of charge."""
-    clipped = clipped_outputs(task, settings)
+    clipped = clipped_outputs(task)
     if task.policy.form == "regions":
         return Summary(replaced=clipped | _regions(task))
     if not task.plan.summarised:
         return Summary(replaced=clipped)
-    made = from_ledger(task.ledger, task.former_snapshot, task.goal, settings.snapshot)
+    made = from_ledger(task.ledger, task.former_snapshot, task.goal, task.form)
     return Summary(render(trimmed(made, LONGEST)), replaced=clipped)
 
 

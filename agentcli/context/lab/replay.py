@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal, cast
 
 from agentcli.context.ahead import due_prune
 from agentcli.context.assemble import assemble
@@ -16,17 +16,18 @@ from agentcli.context.lab.emulate import Cache
 from agentcli.context.lab.ledgered import summary_of
 from agentcli.context.lab.needed import missed
 from agentcli.context.lab.probes import Fact, Kept, facts, gone_from, kept
-from agentcli.context.limits import Limits, limits_of
+from agentcli.context.limits import limits_of
 from agentcli.context.policies import plan, policy_named
-from agentcli.context.settings import ContextSettings
+from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.tokens import Counts
-from agentcli.context.view import View, after, view
+from agentcli.context.view import after, view
+from agentcli.context.window import Window
 from agentcli.core.history import History, evolve, in_force
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
 from agentcli.core.record import Body, Compaction, Prune, Record, Settings, Todo, Trigger
 
-Summarise = Callable[[Task, Counts, ContextSettings], Summary]
+Summarise = Callable[[Task], Summary]
 """Writes the summary of a compaction; by default from the ledger, without a model."""
 
 
@@ -102,8 +103,9 @@ def _spoken(records: Iterable[Record]) -> list[Record]:
 
 class _Player:
     def __init__(self, policy: str, setup: Setup) -> None:
-        self.policy, self.setup, self.model = policy, setup, setup.model
-        self.limits: Limits = limits_of(setup.model, setup.settings)
+        self.rules, self.setup, self.model = policy_named(policy), setup, setup.model
+        self.settings = replace(setup.settings, policy=cast(PolicyName, policy))
+        self.limits = limits_of(setup.model, self.settings)
         # The emulated provider and the policies count by the same rule: what is compared is what they do, not how well they guess.
         self.counts = Counts(Calibrated(rate=setup.rate), model=setup.model.id)
         self.cache = Cache(setup.model, self.counts)
@@ -115,23 +117,29 @@ class _Player:
         self.now = 0.0
         self.futile = 0
         self.recalled: set[str] = set()
-        self._view: tuple[History, View] = (self.history, view(self.history))
+        self._seen: tuple[History, Window] | None = None
         self.edited = True
 
     @property
-    def shown(self) -> View:
-        """The view of the history as it stands, made once."""
-        if self._view[0] is not self.history:
-            self._view = (self.history, view(self.history))
-        return self._view[1]
+    def window(self) -> Window:
+        """The window with the view of the history as it stands, made once."""
+        if self._seen is None or self._seen[0] is not self.history:
+            self._seen = (self.history, Window(view(self.history), self.limits, self.counts, self.settings))
+        return self._seen[1]
+
+    @property
+    def prunes_each(self) -> Literal["", "prompt", "request"]:
+        """Before each of what the policy asks whether to prune."""
+        pruner = self.rules.prune
+        return "" if pruner is None else "prompt" if pruner.once_a_prompt else "request"
 
     def add(self, record: Record) -> None:
         """The next thing that happened; before a reply its request is made."""
         match record.body:
             case Message("assistant") as message:
                 self.ask(record, message)
-            case Message("user") if self.policy == "opencode":
-                self.prune(self.due_prune())  # after each prompt, as its rule has it
+            case Message("user") if self.prunes_each == "prompt":
+                self.prune(self.due_prune())
                 self.keep(record.body, record.time)
             case Settings(system=system, tools=tools):
                 if system or tools:
@@ -164,7 +172,7 @@ class _Player:
 
     def fetch_again(self, message: Message, size: int) -> None:
         """A request more for each output that the reply needs and no longer sees, with as much of it as a recall would bring."""
-        for output in missed(message, self.shown, self.records):
+        for output in missed(message, self.window.view, self.records):
             if output.call_id in self.recalled:
                 continue
             self.recalled.add(output.call_id)
@@ -174,17 +182,15 @@ class _Player:
 
     def make_room(self) -> None:
         """As the agent does before each request: prune if that pays, compact at the policy's marks."""
-        if self.policy == "auto":
+        if self.prunes_each == "request":
             self.prune(self.due_prune())
-        due = plan(self.policy, self.shown, self.limits, self.counts, self.setup.settings)
+        due = plan(self.window)
         boundary = bool(self.records) and isinstance(self.records[-1].body, Message)
         if due.trigger is not None and (boundary or due.trigger != "soft"):
             self.compact("auto")
 
     def due_prune(self) -> Prune | None:
-        shown, now = self.shown, datetime.fromtimestamp(self.now, UTC)
-        size = self.counts.prompt(shown)
-        return due_prune(shown, self.counts, self.limits, self.setup.settings, self.policy, size, now)[0]
+        return due_prune(self.window, datetime.fromtimestamp(self.now, UTC))[0]
 
     def prune(self, body: Prune | None) -> None:
         if body is not None:
@@ -194,21 +200,19 @@ class _Player:
             self.played = replace(self.played, prunes=self.played.prunes + 1)
 
     def compact(self, trigger: Trigger) -> None:
-        shown = self.shown
-        if self.counts.prompt(shown) <= (1 + self.setup.settings.retry_growth) * self.futile:
+        window = self.window
+        if window.tokens <= (1 + self.settings.retry_growth) * self.futile:
             return
-        made = plan(self.policy, shown, self.limits, self.counts, self.setup.settings, forced=trigger != "auto")
+        made = plan(window, forced=trigger != "auto")
         if made.trigger is None or not made.does_something:
             return
-        rules = policy_named(self.policy)
-        work = task(made, rules, self.history, self.counts, self.limits, self.setup.settings)
-        summary = self.setup.summarise(work, self.counts, self.setup.settings)
-        record = body(work, summary, trigger, self.limits.preserved_thinking)
+        work = task(made, self.history, window)
+        record = body(work, self.setup.summarise(work), trigger)
         self.pay_for(work, record)
         self.edited = True
-        shrunk = shrinkage(shown, after(self.history, record), self.counts) or 0.0
-        if shrunk < (self.setup.settings.min_shrink if rules.stricter else 0.0):
-            self.futile = self.counts.prompt(shown)
+        shrunk = shrinkage(window, after(self.history, record)) or 0.0
+        if shrunk < (self.settings.min_shrink if self.rules.stricter else 0.0):
+            self.futile = window.tokens
             return
         self.futile = 0
         self.recalled -= set(record.cleared)
@@ -227,12 +231,12 @@ class _Player:
         self.played = replace(self.played, cost=self.played.cost + cost, summary_cost=self.played.summary_cost + cost)
 
     def request(self) -> tuple[Request, int]:
-        milestone = self.setup.settings.cache.milestone
-        request = assemble(self.shown, self.system, self.tools, self.model, counts=self.counts, milestone=milestone)
+        milestone, shown = self.settings.cache.milestone, self.window.view
+        request = assemble(shown, self.system, self.tools, self.model, counts=self.counts, milestone=milestone)
         if self.edited:
-            self.broken |= {violation.invariant for violation in check(request, self.shown)}
+            self.broken |= {violation.invariant for violation in check(request, shown)}
             self.edited = False
-        return request, self.counts.prompt(self.shown)
+        return request, self.window.tokens
 
     def keep(self, body: Body, time: str) -> None:
         record = Record(len(self.records) + 1, "", time, "", body)
@@ -240,9 +244,9 @@ class _Player:
         self.history = evolve(self.history, record)
 
     def result(self, planted: Iterable[Fact]) -> Played:
-        lost = gone_from(self.shown, self.records)
-        fate = kept(facts(lost), self.shown, self.records)
-        asked = kept(planted, self.shown, self.records)
+        shown = self.window.view
+        fate = kept(facts(gone_from(shown, self.records)), shown, self.records)
+        asked = kept(planted, shown, self.records)
         return replace(
             self.played, sizes=tuple(self.sizes), kept=fate, planted=asked, broken=tuple(sorted(self.broken))
         )

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from agentcli.context.limits import Limits
 from agentcli.context.plan import Plan
-from agentcli.context.tokens import Counts, as_text
+from agentcli.context.tokens import as_text
 from agentcli.context.view import Block, View, ViewMessage
+from agentcli.context.window import Window
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 
 KINDS = ("system", "tools", "snapshot", "user", "assistant", "tool results", "pinned", "free")
@@ -105,9 +105,7 @@ class Shown:
 
 
 def show(
-    view: View,
-    counts: Counts,
-    limits: Limits,
+    window: Window,
     plan: Plan,
     *,
     system: int = 0,
@@ -116,13 +114,13 @@ def show(
     marks: Mapping[str, int] = MappingProxyType({}),
 ) -> Shown:
     """The window as the next request would fill it. `system` and `tools` are tokens; what else the head holds counts as system."""
-    system = max(system, counts.head - tools)
+    view, limits, system = window.view, window.limits, max(system, window.counter.head - tools)
     shares = dict.fromkeys(KINDS, 0) | {"system": system, "tools": tools}
     for block in view.blocks:
-        shares[_kind(block)] += counts.block(block)
+        shares[_kind(block)] += window.size(block)
     used = sum(shares.values())
     shares["free"] = max(0, limits.usable - used)
-    rows = tuple(_row(message, counts, plan) for message in view.messages)
+    rows = tuple(_row(message, window, plan) for message in view.messages)
     known = _cached(view) if cached is None else cached
     return Shown(shares, limits.usable, limits.window, min(known, used), rows, marks)
 
@@ -153,10 +151,10 @@ def _kind(block: Block) -> str:
     return "assistant" if block.source == "assistant" else "user"
 
 
-def _row(message: ViewMessage, counts: Counts, plan: Plan) -> Row:
+def _row(message: ViewMessage, window: Window, plan: Plan) -> Row:
     tier = max((block.tier for block in message.blocks), default=0)
     return Row(
-        message.seq, message.role, message.turn, counts.message(message), tier, _fate(message, plan), _summary(message)
+        message.seq, message.role, message.turn, window.size(message), tier, _fate(message, plan), _summary(message)
     )
 
 

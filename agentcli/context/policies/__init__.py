@@ -1,54 +1,77 @@
-"""The policies by name: each a pure planner and the prompt for its summaries; nothing else differs between them."""
+"""The policies by name. Each says in one line here everything in which it differs from the others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, Protocol
 
-from agentcli.context.limits import Limits
 from agentcli.context.plan import Plan
 from agentcli.context.policies import auto, gemini, opencode, regions, sliding
-from agentcli.context.settings import ContextSettings
-from agentcli.context.tokens import Counts
-from agentcli.context.view import View
+from agentcli.context.prune import NONE, Pressure, by_price, pays_from
+from agentcli.context.window import Window
 from agentcli.core.errors import ConfigError
+from agentcli.core.record import Prune
 
 Form = Literal["snapshot", "prose", "regions"]
 """What a summary looks like: a state snapshot, free text, or one text for each region of outputs."""
+Threshold = Callable[[Window], int]
+"""A size of the prompt, in tokens, at which something begins by itself; 0 where it does not."""
 
 
 class Planner(Protocol):
     """Decides what a compaction would do now, without doing anything. `forced`: the user asks, or the window demands it."""
 
-    def __call__(
-        self, view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False
-    ) -> Plan: ...
+    def __call__(self, window: Window, *, forced: bool = False) -> Plan: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pruner:
+    """The rule by which a policy clears old outputs.
+
+    `plan` gives the prune to make now, if any, and why now or why not. Below `threshold` nothing is cleared while the
+    cache is warm. It is asked before each request, or only once a prompt.
+    """
+
+    plan: Callable[[Window, Pressure], tuple[Prune | None, str]]
+    threshold: Threshold
+    once_a_prompt: bool = False
+
+
+def _never(_: Window) -> int:
+    return 0
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """A way to compact: when and what (`plan`), with which words (`prompt`, a file of prompts/), into which form.
 
-    `keeps_words` says whether the user's own words are carried verbatim, `stricter` whether a result must be smaller by
-    `min_shrink` (else it must only not be larger).
+    `threshold` is the size at which it compacts, `early` that from which it does so where it pays. `prune` is its rule
+    for old outputs, if it clears any. `keeps_words` says whether the user's own words are carried verbatim, `stricter`
+    whether a result must be smaller by `min_shrink` (else it must only not be larger).
     """
 
     plan: Planner
+    threshold: Threshold
     prompt: str
     form: Form
+    early: Threshold = _never
+    prune: Pruner | None = None
     keeps_words: bool = False
     stricter: bool = True
 
 
+_PRICED = Pruner(by_price, pays_from)
+_TO_THE_LETTER = Pruner(opencode.prune, opencode.prunes_from, once_a_prompt=True)
+
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
-        "auto": Policy(auto.plan, "compact.md", "snapshot", keeps_words=True),
-        "gemini": Policy(gemini.plan, "compact.md", "snapshot", stricter=False),
-        "opencode": Policy(opencode.plan, "compact-opencode.md", "prose"),
-        "regions": Policy(regions.plan, "compact-regions.md", "regions"),
-        "sliding": Policy(sliding.plan, "compact-sliding.md", "prose"),
+        "auto": Policy(auto.plan, auto.threshold, "compact.md", "snapshot", auto.early, _PRICED, keeps_words=True),
+        "gemini": Policy(gemini.plan, gemini.threshold, "compact.md", "snapshot", stricter=False),
+        "opencode": Policy(opencode.plan, opencode.threshold, "compact-opencode.md", "prose", prune=_TO_THE_LETTER),
+        "regions": Policy(regions.plan, regions.threshold, "compact-regions.md", "regions"),
+        "sliding": Policy(sliding.plan, sliding.threshold, "compact-sliding.md", "prose"),
     }
 )
 
@@ -60,8 +83,47 @@ def policy_named(name: str) -> Policy:
     return POLICIES[name]
 
 
-def plan(
-    policy: str, view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False
-) -> Plan:
-    """What the policy would do with the view now. Raises ConfigError for a policy that does not exist."""
-    return policy_named(policy).plan(view, limits, counts, settings, forced=forced)
+def policy_of(window: Window) -> Policy:
+    """The policy in force. Raises ConfigError for one that does not exist."""
+    return policy_named(window.settings.policy)
+
+
+def plan(window: Window, *, forced: bool = False) -> Plan:
+    """What the policy in force would do now. Raises ConfigError for a policy that does not exist."""
+    return policy_of(window).plan(window, forced=forced)
+
+
+def plan_prune(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]:
+    """The prune that the policy in force would make now, if any, and why now or why not: a line for people.
+
+    To be asked only while no call is open. What the user asks for is cleared by price under a policy without a rule.
+    """
+    pruner = policy_of(window).prune
+    if not window.settings.prune.enabled and not pressure.forced:
+        return None, "Pruning is switched off."
+    if pruner is None and not pressure.forced:
+        return None, f"The policy {window.settings.policy} does not prune."
+    return (pruner or _PRICED).plan(window, pressure)
+
+
+def prunes_from(window: Window) -> int:
+    """The size of the prompt, in tokens, below which no output is cleared while the cache is warm; 0 where none ever is."""
+    pruner = policy_of(window).prune
+    return pruner.threshold(window) if pruner and window.settings.prune.enabled else 0
+
+
+def compacts_from(window: Window) -> int:
+    """The size of the prompt, in tokens, at which the policy compacts by itself; 0 where it does not."""
+    return policy_of(window).threshold(window) if window.settings.autocompact else 0
+
+
+def compacts_early_from(window: Window) -> int:
+    """The size, in tokens, from which it also compacts where that pays; 0 where nothing is compacted before its mark."""
+    return policy_of(window).early(window) if window.settings.autocompact else 0
+
+
+def near_a_mark(window: Window) -> bool:
+    """Whether an estimate is so close to where something happens that an exact count is worth asking for."""
+    margin = window.settings.exact_count_margin * window.usable
+    marks = filter(None, (compacts_from(window), window.limits.hard, window.usable))
+    return any(abs(window.tokens - mark) <= margin for mark in marks)

@@ -8,85 +8,101 @@ from dataclasses import replace
 from itertools import accumulate
 
 from agentcli.context.keep import kept_pins, kept_words
-from agentcli.context.limits import Limits, output_ratio
+from agentcli.context.limits import output_ratio
 from agentcli.context.plan import Plan, PlanTrigger
 from agentcli.context.policies.stretch import divided, nothing, opens_step, opens_turn, stretch
 from agentcli.context.price import Edit, price
-from agentcli.context.prune import Pressure, free_because, moment, plan_prune
+from agentcli.context.prune import Pressure, by_price, free_because, moment
 from agentcli.context.settings import ContextSettings
-from agentcli.context.tokens import Counts
 from agentcli.context.view import View, ViewMessage
+from agentcli.context.window import Window
 from agentcli.core.message import Thinking, ToolResult
 from agentcli.core.record import Prune
 
 POLICY = "auto"
 
 
-def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
+def plan(window: Window, *, forced: bool = False) -> Plan:
     """What to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
 
     Below the soft mark a turn boundary is also used when that is cheaper than to go on as it is, see `compact_horizon`.
     What was queued for a prune in the part that stays is cleared along with it: the cache is written anew in any case. Where the
     steps that must stay are too large themselves, `clipped` names outputs of theirs to be cut to their two ends.
     """
-    before = counts.prompt(view)
-    trigger = due(before, limits, settings, forced)
+    trigger = _due(window, forced)
     if trigger is not None:
-        return _planned(trigger, view, before, limits, counts, settings)
-    unhurried = _unhurried(before, limits, settings)
-    if not _may_pay(view, before, limits, settings):
-        return nothing(POLICY, view, before, unhurried)
-    early = _planned("soft", view, before, limits, counts, settings)
-    requests = _requests_to_pay(early, view, limits, counts, settings)
-    if requests > min(settings.compact_horizon, _replies(view)):
-        return nothing(POLICY, view, before, unhurried, _not_yet(requests))
+        return _planned(trigger, window)
+    unhurried = _unhurried(window)
+    if not _may_pay(window):
+        return nothing(POLICY, window, unhurried)
+    made = _planned("soft", window)
+    requests = _requests_to_pay(made, window)
+    if requests > min(window.settings.compact_horizon, _replies(window.view)):
+        return nothing(POLICY, window, unhurried, _not_yet(requests))
     pays = f"it pays after {math.ceil(requests)} requests" if requests else "it pays at once: the cache is cold"
-    return replace(early, optional=True, reasons=(f"{unhurried[:-1]}, but {pays}.", *early.reasons))
+    return replace(made, optional=True, reasons=(f"{unhurried[:-1]}, but {pays}.", *made.reasons))
 
 
-def due(before: int, limits: Limits, settings: ContextSettings, forced: bool) -> PlanTrigger | None:
+def threshold(window: Window) -> int:
+    """The size in tokens from which it compacts at a turn boundary: the soft mark."""
+    return window.limits.soft
+
+
+def early(window: Window) -> int:
+    """The size in tokens from which it also compacts where that pays; 0 where nothing is compacted before the soft mark."""
+    size = _worth_a_price(window) if window.settings.compact_horizon > 0 else 0
+    return size if size < threshold(window) else 0
+
+
+def _worth_a_price(window: Window) -> int:
+    return math.ceil(max(window.usable * window.settings.compact_floor, window.settings.compact_least))
+
+
+def _due(window: Window, forced: bool) -> PlanTrigger | None:
     """Which mark has been passed; none counts while auto-compaction is off."""
     if forced:
         return "manual"
-    if not settings.autocompact or before < limits.soft:
+    if not window.settings.autocompact or window.tokens < threshold(window):
         return None
-    return "hard" if before >= limits.hard else "soft"
+    return "hard" if window.tokens >= window.limits.hard else "soft"
 
 
-def _may_pay(view: View, before: int, limits: Limits, settings: ContextSettings) -> bool:
+def _may_pay(window: Window) -> bool:
     """Whether it is worth asking for the price: at a turn boundary, with enough in the window."""
-    boundary = bool(view.messages) and view.messages[-1].is_prompt
+    messages, settings = window.view.messages, window.settings
+    boundary = bool(messages) and messages[-1].is_prompt
     priced = settings.autocompact and settings.compact_horizon > 0
-    return priced and boundary and before >= max(limits.usable * settings.compact_floor, settings.compact_least)
+    return priced and boundary and window.tokens >= _worth_a_price(window)
 
 
-def _requests_to_pay(made: Plan, view: View, limits: Limits, counts: Counts, settings: ContextSettings) -> float:
+def _requests_to_pay(made: Plan, window: Window) -> float:
     """After how many requests a compaction is cheaper than none, or infinity where it takes away too little.
 
     The summary and the writing of the smaller prompt stand against what each request then reads less. On a cold cache the larger
     prompt would have to be written anew as well, which is saved at once.
     """
+    view, limits, settings = window.view, window.limits, window.settings
     going, kept = set(made.summarised), set(made.kept)
-    gone = sum(counts.block(block) for block in view.blocks if block.seq in going)
+    gone = sum(window.size(block) for block in view.blocks if block.seq in going)
     removed = made.tokens_before - made.tokens_after_estimate
     if gone < settings.compact_least or removed <= 0:
         return math.inf
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
-    thoughts = sum(counts.block(each) for each in view.blocks if each.seq in kept and isinstance(each.part, Thinking))
+    thoughts = sum(window.size(each) for each in view.blocks if each.seq in kept and isinstance(each.part, Thinking))
     thoughts = thoughts if limits.preserved_thinking else 0
-    call = _call(gone, _expected(gone, settings) + settings.auto.scratchpad, limits, settings)
-    if _is_cold(view, limits):
+    call = _call(gone, _expected(gone, settings) + settings.auto.scratchpad, window)
+    if _is_cold(window):
         once = thoughts * output - removed * write
     else:
-        once = price(Edit(removed, made.tokens_after_estimate - counts.head, thoughts), write, read, output)
+        once = price(Edit(removed, made.tokens_after_estimate - window.counter.head, thoughts), write, read, output)
     return max(0.0, call + once) / ((removed + thoughts) * read)
 
 
-def _call(read: int, written: int, limits: Limits, settings: ContextSettings) -> float:
+def _call(read: int, written: int, window: Window) -> float:
     """What a summary costs, in fresh tokens of the session's own model."""
-    if settings.compact_price:
-        return (read + written * output_ratio(limits.prices)) * settings.compact_price
-    fresh, output = limits.summary_ratios
+    if share := window.settings.compact_price:
+        return (read + written * output_ratio(window.limits.prices)) * share
+    fresh, output = window.limits.summary_ratios
     return read * fresh + written * output
 
 
@@ -95,40 +111,39 @@ def _replies(view: View) -> int:
     return sum(message.role == "assistant" for message in stretch(view))
 
 
-def _is_cold(view: View, limits: Limits) -> bool:
+def _is_cold(window: Window) -> bool:
     """Whether the provider's cache had run out when the newest message came."""
-    now = moment(view.messages[-1].blocks[-1].created_at)
-    return now is not None and bool(free_because(view, limits.model, now, limits.cache_lifetime))
+    now = moment(window.view.messages[-1].blocks[-1].created_at)
+    return now is not None and bool(free_because(window, now))
 
 
-def _planned(
-    trigger: PlanTrigger, view: View, before: int, limits: Limits, counts: Counts, settings: ContextSettings
-) -> Plan:
+def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     """The split and what it does, or why none would help."""
-    messages = stretch(view)
-    sizes = [counts.message(message) for message in messages]
+    limits, settings, before, head = window.limits, window.settings, window.tokens, window.counter.head
+    messages = stretch(window.view)
+    sizes = [window.size(message) for message in messages]
     aim = int(limits.soft * settings.auto.air)
     words = min(settings.keep_user_tokens, int(limits.usable * settings.keep_user_share))
     at = split(messages, sizes, 1 - settings.preserve)
-    at = _later(messages, sizes, at, aim - counts.head - settings.auto.summary_least - words)
+    at = _later(messages, sizes, at, aim - head - settings.auto.summary_least - words)
     if sum(sizes[:at]) < settings.auto.summary_least:
         at = 0
-    carried = _carried(view, messages[:at], limits, counts, settings)
-    floor = counts.head + sum(sizes[at:]) + carried
-    queued = _queued(view, messages[at:], limits, counts, settings)
+    carried = _carried(window, messages[:at])
+    floor = head + sum(sizes[at:]) + carried
+    queued = _queued(window, messages[at:])
     floor -= queued.tokens
     excess = floor - aim if floor > limits.hard else 0
-    clipped = _too_large(messages[at:], counts, settings, excess, queued.call_ids)
+    clipped = _too_large(window, messages[at:], excess, queued.call_ids)
     floor -= sum(clipped.values())
     if not at and not clipped:
         why = f"Too little stands before the newest steps to be worth a summary ({before:,} tokens in all)."
-        return nothing(POLICY, view, before, why, trigger=trigger)
+        return nothing(POLICY, window, why, trigger=trigger)
     most = limits.usable if before > limits.usable else limits.hard
     if floor >= before * (1 - settings.min_shrink) or floor > most:
-        return nothing(POLICY, view, before, _infeasible(floor, before, counts.head, carried), trigger=trigger)
+        return nothing(POLICY, window, _infeasible(floor, before, head, carried), trigger=trigger)
     summary = _expected(sum(sizes[:at]), settings) if at else 0
     reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use.", *_what(messages, at, clipped, queued))
-    made = divided(POLICY, trigger, view, counts, before, at, summary + carried, *reasons)
+    made = divided(POLICY, trigger, window, at, summary + carried, *reasons)
     return replace(
         made,
         cleared=(*queued.call_ids, *clipped),
@@ -168,22 +183,21 @@ def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room:
     return at
 
 
-def _queued(
-    view: View, kept: Sequence[ViewMessage], limits: Limits, counts: Counts, settings: ContextSettings
-) -> Prune:
+def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
     """What a prune would clear in the part that stays, now that rewriting the cache costs nothing extra."""
-    stays = replace(view, messages=tuple(kept))
-    free = Pressure(free="a compaction writes the cache anew in any case")
-    prune, _ = plan_prune(stays, counts, limits, settings.prune, pressure=free)
-    return prune or Prune((), 0, "")
+    nothing_queued = Prune((), 0, "")
+    if not window.settings.prune.enabled:
+        return nothing_queued
+    stays = replace(window, view=replace(window.view, messages=tuple(kept)))
+    prune, _ = by_price(stays, Pressure(free="a compaction writes the cache anew in any case"))
+    return prune or nothing_queued
 
 
-def _too_large(
-    kept: Sequence[ViewMessage], counts: Counts, settings: ContextSettings, excess: int, spared: Container[str]
-) -> dict[str, int]:
+def _too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared: Container[str]) -> dict[str, int]:
     """The largest outputs, other than those `spared`, whose cutting frees `excess` tokens, each with what it frees."""
+    settings = window.settings
     outputs = [
-        (counts.block(block) - settings.auto.clipped, block.tool_use_id)
+        (window.size(block) - settings.auto.clipped, block.tool_use_id)
         for message in kept
         for block in message.blocks
         if isinstance(block.part, ToolResult)
@@ -201,12 +215,10 @@ def _too_large(
     return chosen
 
 
-def _carried(
-    view: View, summarised: Sequence[ViewMessage], limits: Limits, counts: Counts, settings: ContextSettings
-) -> int:
+def _carried(window: Window, summarised: Sequence[ViewMessage]) -> int:
     """Tokens of the user's kept words and of the pins."""
-    words = kept_words(summarised, view, counts, settings, limits.usable)
-    return sum(counts.text(each.text) for each in (*words, *kept_pins(summarised, view)))
+    carried = (*kept_words(summarised, window), *kept_pins(summarised, window.view))
+    return sum(window.counter.text(each.text) for each in carried)
 
 
 def _expected(summarised: int, settings: ContextSettings) -> int:
@@ -214,10 +226,10 @@ def _expected(summarised: int, settings: ContextSettings) -> int:
     return min(rules.summary_most, max(rules.summary_least, int(summarised * rules.summary_share)))
 
 
-def _unhurried(before: int, limits: Limits, settings: ContextSettings) -> str:
-    if not settings.autocompact:
+def _unhurried(window: Window) -> str:
+    if not window.settings.autocompact:
         return "Auto-compaction is switched off."
-    return f"{before:,} tokens are below the soft mark of {limits.soft:,}."
+    return f"{window.tokens:,} tokens are below the soft mark of {threshold(window):,}."
 
 
 def _not_yet(requests: float) -> str:

@@ -3,63 +3,70 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentcli.context.estimators import utf16_length
-from agentcli.context.limits import Limits
 from agentcli.context.plan import Plan, PlanTrigger
 from agentcli.context.policies.stretch import divided, nothing, opens_turn, stretch, without_current
-from agentcli.context.settings import ContextSettings
-from agentcli.context.tokens import Counts
-from agentcli.context.view import View, ViewMessage
+from agentcli.context.settings import GeminiSettings
+from agentcli.context.view import ViewMessage
+from agentcli.context.window import Window
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 
 POLICY = "gemini"
 
 
-def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
+def plan(window: Window, *, forced: bool = False) -> Plan:
     """Nothing below `threshold` of the model's limit, unless forced; otherwise the split by characters.
 
     The message that waits for its answer is not counted: it is not part of the history yet.
     """
-    whole = counts.prompt(view)
-    messages = stretch(view)
+    rules = window.settings.gemini
+    messages = stretch(window.view)
     history = without_current(messages)
-    current = sum(map(counts.message, messages[len(history) :]))
-    before = whole - current
-    limit = settings.gemini.limits.get(limits.model, settings.gemini.limit)
-    mark = settings.gemini.threshold * limit
-    if not forced and (not settings.autocompact or before < mark):
-        return nothing(POLICY, view, whole, f"{before:,} tokens are below {mark:,.0f}, the threshold of this policy.")
-    at = split_point(history, 1 - settings.gemini.preserve)
+    current = sum(map(window.size, messages[len(history) :]))
+    before = window.tokens - current
+    limit, mark = _limit(window), threshold(window)
+    if not forced and (not window.settings.autocompact or before < mark):
+        return nothing(POLICY, window, f"{before:,} tokens are below {mark:,}, the threshold of this policy.")
+    at = split_point(history, 1 - rules.preserve)
     # It is tried before every send, also between two steps.
     trigger: PlanTrigger = "manual" if forced else "hard"
     if at == 0:
-        return nothing(POLICY, view, whole, "There is no message of the user to split before.", trigger=trigger)
+        return nothing(POLICY, window, "There is no message of the user to split before.", trigger=trigger)
     return divided(
         POLICY,
         trigger,
-        view,
-        counts,
-        whole,
+        window,
         at,
-        settings.gemini.summary_tokens,
-        f"{before:,} of {limit:,} tokens are in use{_pressed(current, before, limit, settings)}.",
-        f"Will summarise the first {at} of {len(history)} messages: at least {1 - settings.gemini.preserve:.0%} of the characters.",
+        rules.summary_tokens,
+        f"{before:,} of {limit:,} tokens are in use{_pressed(current, before, limit, rules)}.",
+        f"Will summarise the first {at} of {len(history)} messages: at least {1 - rules.preserve:.0%} of the characters.",
     )
 
 
-def _pressed(new: int, last: int, limit: int, settings: ContextSettings) -> str:
-    if not under_pressure(new, last, limit, settings):
+def threshold(window: Window) -> int:
+    """The size in tokens from which it compacts: a share of what gemini takes for the model's limit."""
+    return math.ceil(window.settings.gemini.threshold * _limit(window))
+
+
+def _limit(window: Window) -> int:
+    rules = window.settings.gemini
+    return rules.limits.get(window.limits.model, rules.limit)
+
+
+def _pressed(new: int, last: int, limit: int, rules: GeminiSettings) -> str:
+    if not under_pressure(new, last, limit, rules):
         return ""
-    return f", and the new message takes more than {settings.gemini.pressure:.0%} of what is left"
+    return f", and the new message takes more than {rules.pressure:.0%} of what is left"
 
 
-def under_pressure(new: int, last: int, limit: int, settings: ContextSettings) -> bool:
+def under_pressure(new: int, last: int, limit: int, rules: GeminiSettings) -> bool:
     """Whether a new message of so many tokens takes more than `pressure` of what the last prompt left."""
-    return new > settings.gemini.pressure * (limit - last)
+    return new > rules.pressure * (limit - last)
 
 
 def split_point(messages: Sequence[ViewMessage], share: float) -> int:

@@ -1,44 +1,108 @@
-"""opencode's compaction: when the last reply overflowed the window less the reserve, the whole conversation is summarised."""
+"""opencode's rules: its prune, and its compaction. When the last reply overflowed the window less the reserve, the whole conversation is summarised."""
 
 from __future__ import annotations
 
-from agentcli.context.limits import Limits
-from agentcli.context.plan import Plan
+from collections.abc import Iterator
+from dataclasses import replace
+
+from agentcli.context.estimators import estimator
+from agentcli.context.plan import Plan, PlanTrigger
 from agentcli.context.policies.stretch import divided, nothing, opens_turn, stretch
-from agentcli.context.settings import ContextSettings
+from agentcli.context.prune import NONE, Pressure
 from agentcli.context.tokens import Counts
-from agentcli.context.view import View, ViewMessage
-from agentcli.core.message import Usage
+from agentcli.context.victims import Layout, clearable, completed, turns_behind
+from agentcli.context.view import Block, View, ViewMessage
+from agentcli.context.window import Window
+from agentcli.core.message import ToolResult, Usage
+from agentcli.core.record import Prune
 
 POLICY = "opencode"
 
 
-def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
+def plan(window: Window, *, forced: bool = False) -> Plan:
     """Everything, once the last reply has filled the window; a prompt that waits for its answer stays."""
-    before = counts.prompt(view)
-    usable = limits.window - min(
-        limits.max_output or settings.opencode.output_reserve, settings.opencode.output_reserve
-    )
-    used = overflow_count(_last_usage(view))
-    if not forced and (not settings.autocompact or not overflows(used, limits.window, usable)):
-        return nothing(POLICY, view, before, _counted(used, usable))
-    messages = stretch(view)
+    settings, usable = window.settings, threshold(window)
+    used = overflow_count(_last_usage(window.view))
+    if not forced and (not settings.autocompact or not overflows(used, window.limits.window, usable)):
+        return nothing(POLICY, window, _counted(used, usable))
+    messages = stretch(window.view)
     at = len(messages) - _waiting(messages)
+    trigger: PlanTrigger = "manual" if forced else "hard"
     if at == 0:
-        return nothing(
-            POLICY, view, before, "There is nothing to summarise yet.", trigger="manual" if forced else "hard"
-        )
+        return nothing(POLICY, window, "There is nothing to summarise yet.", trigger=trigger)
     return divided(
         POLICY,
-        "manual" if forced else "hard",
-        view,
-        counts,
-        before,
+        trigger,
+        window,
         at,
         settings.opencode.summary_tokens,
         _counted(used, usable),
         "Will summarise the whole conversation.",
     )
+
+
+def threshold(window: Window) -> int:
+    """The size in tokens beyond which it compacts: the window less the reserve for a reply."""
+    limits, reserve = window.limits, window.settings.opencode.output_reserve
+    return limits.window - min(limits.max_output or reserve, reserve)
+
+
+def prune(window: Window, _: Pressure = NONE) -> tuple[Prune | None, str]:
+    """opencode's own rule, whatever the cache holds. It is asked once a prompt has been answered: one that waits is not passed yet."""
+    layout, rules = Layout(replace(window, view=_answered(window.view))), window.settings.prune
+    chosen = set(prunable(layout.window))
+    beyond = f"beyond the newest {rules.protect:,} tokens of outputs"
+    if not chosen:
+        return None, f"Nothing to prune: no more than {rules.minimum:,} tokens {beyond}."
+    why = f"more than {rules.minimum:,} tokens {beyond}"
+    found = [
+        layout.victim(number, 1)
+        for number, block in enumerate(layout.blocks)
+        if isinstance(block.part, ToolResult) and block.tool_use_id in chosen
+    ]
+    return layout.prune(found, why), why
+
+
+def prunes_from(window: Window) -> int:
+    """The size in tokens below which it clears nothing: what is protected, and what is worth the trouble."""
+    return window.settings.prune.protect + window.settings.prune.minimum
+
+
+def prunable(window: Window) -> tuple[str, ...]:
+    """The call ids that opencode would clear now, newest first.
+
+    From the newest message back, the user's messages are turns and everything until `turns` of them are passed is
+    skipped. A summary ends the walk, and so does an output that is already cleared. What completed outputs hold is
+    added up: those beyond the newest `protect` tokens are cleared, if together they hold more than `minimum`. The texts
+    alone are counted, by `estimator`.
+    """
+    rules, total, freed = window.settings.prune, 0, 0
+    chosen: list[str] = []
+    counter = window.counter if rules.estimator == "calibrated" else Counts(estimator(rules.estimator))
+    for block in _beyond_turns(window.view, rules.turns):
+        if block.cleared or (block.source == "compactor" and not isinstance(block.part, ToolResult)):
+            break
+        if not clearable(block, rules) or not completed(block):
+            continue
+        tokens = counter.text(block.part.output) if isinstance(block.part, ToolResult) else 0
+        total += tokens
+        if total > rules.protect:
+            freed += tokens
+            chosen.append(block.tool_use_id)
+    return tuple(chosen) if freed > rules.minimum else ()
+
+
+def _beyond_turns(view: View, turns: int) -> Iterator[Block]:
+    """Blocks from the newest back, beginning where so many of the user's messages have been passed."""
+    blocks = list(view.blocks)
+    behind = turns_behind(blocks)
+    return (blocks[number] for number in range(len(blocks) - 1, -1, -1) if behind[number] >= turns)
+
+
+def _answered(view: View) -> View:
+    """The view without a prompt that waits for its answer."""
+    waits = bool(view.messages) and opens_turn(view.messages[-1])
+    return replace(view, messages=view.messages[:-1]) if waits else view
 
 
 def _counted(used: int, usable: int) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agentcli.context.limits import Limits
 from agentcli.context.plan import Plan, PlanTrigger
 from agentcli.context.policies.stretch import nothing, seqs, stretch
-from agentcli.context.settings import ContextSettings, RegionSettings
-from agentcli.context.tokens import Counts
-from agentcli.context.view import Block, View, ViewMessage
+from agentcli.context.settings import RegionSettings
+from agentcli.context.view import Block, ViewMessage
+from agentcli.context.window import Window
 from agentcli.core.message import ToolResult
 
 POLICY = "regions"
@@ -30,40 +29,38 @@ class Region:
         return tuple(block.tool_use_id for block in self.blocks)
 
 
-def plan(view: View, limits: Limits, counts: Counts, settings: ContextSettings, *, forced: bool = False) -> Plan:
+def plan(window: Window, *, forced: bool = False) -> Plan:
     """The regions to summarise, each to a fifth of its size, until the aim is reached.
 
     A call and its result stay together: the result stays in its place with the summary as its content.
     """
-    rules = settings.regions
-    before = counts.prompt(view)
-    trigger = _due(before, limits, rules, forced)
-    if trigger is None or not (forced or settings.autocompact):
-        return nothing(POLICY, view, before, f"{before:,} tokens are below {rules.soft:.0%} of the window.")
+    rules, limits, before = window.settings.regions, window.limits, window.tokens
+    trigger = _due(window, forced)
+    if trigger is None or not (forced or window.settings.autocompact):
+        return nothing(POLICY, window, f"{before:,} tokens are below {rules.soft:.0%} of the window.")
     aim = int(limits.window * rules.aim)
     if trigger == "hard":
         aim = min(limits.usable, int(limits.window * rules.hard)) - rules.buffer
-    chosen, after = _enough(by_worth(regions(view, counts, rules), rules), before, aim, rules)
+    chosen, after = _enough(by_worth(regions(window), rules), before, aim, rules)
     if not chosen:
-        fresh = trigger == "manual" and not any(map(_is_summary, view.blocks))
+        fresh = trigger == "manual" and not any(map(_is_summary, window.view.blocks))
         why = NOTHING_OLD if fresh else EXHAUSTED
-        return nothing(POLICY, view, before, why, trigger=trigger)
+        return nothing(POLICY, window, why, trigger=trigger)
     made = nothing(
         POLICY,
-        view,
-        before,
+        window,
         f"{before:,} tokens are in use, {aim:,} is the aim.",
         f"Will summarise {len(chosen)} regions of old outputs to a {_ordinal(rules.ratio)} each.",
         *([] if after <= aim else [f"That leaves about {after:,}: more than the aim."]),
         trigger=trigger,
     )
     gone = {block.seq for region in chosen for block in region.blocks}
-    messages = stretch(view)
+    messages = stretch(window.view)
     return replace(
         made,
         summarised=tuple(sorted(gone)),
         kept=tuple(seq for seq in made.kept if seq not in gone),
-        pinned=tuple(sorted({*made.pinned, *seqs(messages[_recent(messages, counts, rules) :])})),
+        pinned=tuple(sorted({*made.pinned, *seqs(messages[_recent(messages, window) :])})),
         regions=tuple(region.calls for region in chosen),
         tokens_after_estimate=after,
     )
@@ -76,19 +73,19 @@ EXHAUSTED = (
 )
 
 
-def regions(view: View, counts: Counts, rules: RegionSettings) -> tuple[Region, ...]:
+def regions(window: Window) -> tuple[Region, ...]:
     """Runs of neighbouring outputs outside the recent part, oldest first; anything that must stay ends a run."""
-    messages = stretch(view)
+    messages = stretch(window.view)
     found: list[Region] = []
     run: list[Block] = []
-    for message in messages[: _recent(messages, counts, rules)]:
+    for message in messages[: _recent(messages, window)]:
         for block in message.blocks:
             if _compactable(block):
                 run.append(block)
             elif run:
-                found.append(_region(run, counts))
+                found.append(_region(run, window))
                 run = []
-    return (*found, _region(run, counts)) if run else tuple(found)
+    return (*found, _region(run, window)) if run else tuple(found)
 
 
 def by_worth(found: Sequence[Region], rules: RegionSettings) -> list[Region]:
@@ -101,22 +98,29 @@ def heading(first: int, last: int) -> str:
     return f"[compacted summary of turns {first}-{last}]"
 
 
-def _due(before: int, limits: Limits, rules: RegionSettings, forced: bool) -> PlanTrigger | None:
-    if before > limits.window * rules.hard:
+def threshold(window: Window) -> int:
+    """The size in tokens beyond which it compacts at a turn boundary."""
+    return int(window.limits.window * window.settings.regions.soft)
+
+
+def _due(window: Window, forced: bool) -> PlanTrigger | None:
+    before = window.tokens
+    if before > window.limits.window * window.settings.regions.hard:
         return "hard"
     if forced:
         return "manual"
-    return "soft" if before > limits.window * rules.soft else None
+    return "soft" if before > threshold(window) else None
 
 
-def _recent(messages: Sequence[ViewMessage], counts: Counts, rules: RegionSettings) -> int:
+def _recent(messages: Sequence[ViewMessage], window: Window) -> int:
     """Where the recent part begins that is pinned: within the newest tokens and the newest turns."""
+    rules = window.settings.regions
     newest = messages[-1].turn if messages else 0
     left = rules.keep_recent_tokens
     for number in range(len(messages) - 1, -1, -1):
         if left <= 0 or messages[number].turn <= newest - rules.keep_recent_turns:
             return number + 1
-        left -= counts.message(messages[number])
+        left -= window.size(messages[number])
     return 0
 
 
@@ -128,9 +132,9 @@ def _is_summary(block: Block) -> bool:
     return isinstance(block.part, ToolResult) and block.source == "compactor"
 
 
-def _region(blocks: Sequence[Block], counts: Counts) -> Region:
+def _region(blocks: Sequence[Block], window: Window) -> Region:
     outputs = (block.part.output for block in blocks if isinstance(block.part, ToolResult))
-    return Region(tuple(blocks), sum(map(counts.block, blocks)), sum(map(_bytes, outputs)))
+    return Region(tuple(blocks), sum(map(window.size, blocks)), sum(map(_bytes, outputs)))
 
 
 def _bytes(text: str) -> int:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agentcli.context.plan import Plan, PlanTrigger
-from agentcli.context.tokens import Counts
 from agentcli.context.view import View, ViewMessage
+from agentcli.context.window import Window
 
 
 def stretch(view: View) -> tuple[ViewMessage, ...]:
@@ -50,9 +50,9 @@ def pinned(messages: Iterable[ViewMessage]) -> tuple[int, ...]:
     return tuple(sorted({block.seq for message in messages for block in message.blocks if block.pinned}))
 
 
-def nothing(policy: str, view: View, before: int, *reasons: str, trigger: PlanTrigger | None = None) -> Plan:
+def nothing(policy: str, window: Window, *reasons: str, trigger: PlanTrigger | None = None) -> Plan:
     """The plan to leave everything as it is, and why."""
-    messages = stretch(view)
+    messages, before = stretch(window.view), window.tokens
     return Plan(
         policy,
         trigger,
@@ -67,20 +67,19 @@ def nothing(policy: str, view: View, before: int, *reasons: str, trigger: PlanTr
 def divided(
     policy: str,
     trigger: PlanTrigger,
-    view: View,
-    counts: Counts,
-    before: int,
+    window: Window,
     at: int,
     summary: int,
     *reasons: str,
     primers: int = 0,
 ) -> Plan:
-    """The plan to summarise `stretch(view)[primers:at]` in about `summary` tokens and keep the rest of `before` tokens."""
+    """The plan to summarise `stretch(window.view)[primers:at]` in about `summary` tokens and keep the rest."""
+    view, before = window.view, window.tokens
     messages = stretch(view)
     gone, kept = messages[primers:at], (*messages[:primers], *messages[at:])
-    freed = sum(map(counts.message, gone))
+    freed = sum(map(window.size, gone))
     if view.compaction:
-        freed += sum(counts.block(block) for block in view.blocks if block.seq == view.compaction.seq)
+        freed += sum(window.size(block) for block in view.blocks if block.seq == view.compaction.seq)
     return Plan(
         policy,
         trigger,

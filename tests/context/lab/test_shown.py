@@ -8,6 +8,7 @@ from agentcli.context.plan import Plan
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import view
+from agentcli.context.window import Window
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
@@ -21,7 +22,7 @@ def window(*bodies: Body, plan: Plan = IDLE, system: int = 300, tools: int = 200
     history = fold([Record(n, "", "2026-01-01T00:00:00Z", "", body) for n, body in enumerate(bodies, 1)])
     counts = Counts()
     counts.head = 500
-    return show(view(history), counts, LIMITS, plan, system=system, tools=tools)
+    return show(Window(view(history), LIMITS, counts, ContextSettings()), plan, system=system, tools=tools)
 
 
 SESSION = (

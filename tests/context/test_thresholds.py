@@ -1,0 +1,87 @@
+"""Where in a window something begins by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agentcli.context.limits import Limits, limits_of
+from agentcli.context.policies import POLICIES, compacts_early_from, compacts_from, near_a_mark, plan, prunes_from
+from agentcli.context.settings import POLICIES as NAMES
+from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyName, PruneSettings
+from agentcli.context.tokens import Counts
+from agentcli.context.view import View, view
+from agentcli.context.window import Window
+from agentcli.core.history import fold
+from agentcli.core.message import Usage
+from agentcli.core.model import ModelSpec
+from tests.context.story import Story
+
+LIMITS = limits_of(ModelSpec("m", "m", "demo", window=200_000, max_output=32_000), ContextSettings())
+
+
+def window(settings: ContextSettings, limits: Limits = LIMITS) -> Window:
+    return Window(View(()), limits, Counts(), settings)
+
+
+def test_auto_compacts_at_the_soft_mark_and_where_it_pays_from_its_floor_on() -> None:
+    settings = ContextSettings(compact_floor=0.25, compact_least=20_000)
+    assert compacts_from(window(settings)) == LIMITS.soft
+    assert compacts_early_from(window(settings)) == LIMITS.usable // 4
+    assert compacts_early_from(window(replace(settings, compact_least=60_000))) == 60_000
+
+
+def test_what_is_switched_off_has_no_mark() -> None:
+    assert compacts_early_from(window(ContextSettings(compact_horizon=0))) == 0
+    assert compacts_early_from(window(ContextSettings(), replace(LIMITS, soft=20_000))) == 0
+    off = window(ContextSettings(autocompact=False, prune=PruneSettings(enabled=False)))
+    assert (compacts_from(off), compacts_early_from(off), prunes_from(off)) == (0, 0, 0)
+
+
+def test_every_other_policy_has_its_own_mark_and_none_before_it() -> None:
+    gemini = ContextSettings(policy="gemini", gemini=GeminiSettings(limit=100_000, threshold=0.5))
+    assert compacts_from(window(gemini)) == 50_000
+    assert compacts_from(window(ContextSettings(policy="opencode"))) < LIMITS.window
+    for policy in ("gemini", "opencode", "regions", "sliding"):
+        settings = ContextSettings(policy=policy)  # type: ignore[arg-type]
+        assert compacts_from(window(settings)) > 0
+        assert compacts_early_from(window(settings)) == 0
+
+
+def test_the_policies_that_prune_say_from_where() -> None:
+    assert prunes_from(window(ContextSettings())) == 10_000 + int(LIMITS.usable * 0.0625)
+    assert prunes_from(window(ContextSettings(policy="opencode"))) == 60_000
+    assert [name for name, policy in POLICIES.items() if policy.prune] == ["auto", "opencode"]
+    assert prunes_from(window(ContextSettings(policy="sliding"))) == 0
+
+
+@pytest.mark.parametrize("policy", NAMES)
+def test_each_policy_compacts_just_where_it_says(policy: PolicyName) -> None:
+    settings = ContextSettings(policy=policy, gemini=GeminiSettings(limit=150_001, threshold=0.7))
+
+    def trigger(tokens: int) -> str | None:
+        story = Story()
+        story.user("go")
+        story.says("ok", usage=Usage(input=tokens))
+        return plan(Window(view(fold(story.records)), LIMITS, Counts(), settings)).trigger
+
+    mark = compacts_from(window(settings))
+    first = mark + 1 if policy in ("opencode", "regions") else mark
+    assert trigger(first - 1) is None
+    assert trigger(first) is not None
+
+
+@pytest.mark.parametrize(
+    ("policy", "marks"),
+    [("auto", (117_599, 151_199, 168_000)), ("regions", (140_000, 151_199, 168_000)), ("gemini", (151_199, 168_000))],
+)
+def test_an_exact_count_is_worth_asking_for_only_close_to_a_mark(policy: PolicyName, marks: tuple[int, ...]) -> None:
+    now = window(ContextSettings(policy=policy, exact_count_margin=0.02))
+
+    def near(tokens: int) -> bool:
+        now.counter.know(now.view, tokens)
+        return near_a_mark(now)
+
+    expected = [any(abs(tokens - mark) <= 3_360 for mark in marks) for tokens in range(0, 190_000, 1_000)]
+    assert [near(tokens) for tokens in range(0, 190_000, 1_000)] == expected
