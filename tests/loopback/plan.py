@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from agentcli.providers.scripted import Reply
 
-Wire = Literal["anthropic", "google"]
+Wire = Literal["anthropic", "google", "openai"]
+_TURNS: Mapping[Wire, str] = {"anthropic": "messages", "google": "contents", "openai": "input"}
 
 
 @dataclass(frozen=True)
@@ -116,18 +117,18 @@ class Asked:
     @property
     def model(self) -> str:
         """The model that was asked for."""
-        return str(self.json["model"]) if self.wire == "anthropic" else self.path.rsplit("/", 1)[-1].partition(":")[0]
+        return self.path.rsplit("/", 1)[-1].partition(":")[0] if self.wire == "google" else str(self.json["model"])
 
     @property
     def turns(self) -> list[Any]:
-        """The messages or contents."""
-        return list(self.json["messages" if self.wire == "anthropic" else "contents"])
+        """The messages, contents or items."""
+        return list(self.json[_TURNS[self.wire]])
 
     @property
     def last_text(self) -> str:
         """The last text of the last turn."""
         turn = self.turns[-1]
-        content = turn["content"] if self.wire == "anthropic" else turn["parts"]
+        content = turn["parts"] if self.wire == "google" else turn.get("content", "")
         if isinstance(content, str):
             return content
         return next((block["text"] for block in reversed(content) if "text" in block), "")
@@ -135,6 +136,8 @@ class Asked:
     @property
     def results(self) -> int:
         """How many tool results the last turn brings."""
+        if self.wire == "openai":
+            return sum(str(item.get("type")).endswith("call_output") for item in self.turns[-1:])
         key = "content" if self.wire == "anthropic" else "parts"
         content = self.turns[-1][key]
         return sum(

@@ -16,7 +16,7 @@ from typing import Any, Self
 from agentcli.providers.prefix_cache import PrefixCache
 from agentcli.providers.scripted import Reply, say
 from agentcli.providers.scripts import state_snapshot
-from tests.loopback import anthropic_rules, anthropic_wire, google_rules, google_wire
+from tests.loopback import anthropic_rules, anthropic_wire, google_rules, google_wire, openai_wire
 from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse, Wire
 from tests.loopback.refusal import Refused, anthropic_error, body_of, google_error
 from tests.loopback.seals import Seals
@@ -132,8 +132,8 @@ class Loopback:
                 name.lower(): value.strip() for name, _, value in (entry.partition(":") for entry in rest if entry)
             }
             body = await reader.readexactly(int(headers.get("content-length", "0")))
-            _, target, _ = line.split(" ")
-            asked = self._note(target, headers, body)
+            method, target, _ = line.split(" ")
+            asked = self._note(target, headers, body) if method == "POST" else None
             if asked is None:
                 await _send(
                     writer, 404, b'{"type": "error", "error": {"type": "not_found_error", "message": "Not found"}}'
@@ -149,6 +149,8 @@ class Loopback:
             wire, counting = "anthropic", path.endswith("count_tokens")
         elif ":streamGenerateContent" in path or ":countTokens" in path:
             wire, counting = "google", path.endswith(":countTokens")
+        elif path.endswith("/responses"):
+            wire, counting = "openai", False
         else:
             return None
         with self._lock:
@@ -160,7 +162,7 @@ class Loopback:
         """Answer one request; what was already read of the next one, or None when the connection is over."""
         rules = anthropic_rules if asked.wire == "anthropic" else google_rules
         try:
-            if self.strict:
+            if self.strict and asked.wire != "openai":
                 rules.check(asked, self.seals, self.window)
             if asked.counting:
                 key = "input_tokens" if asked.wire == "anthropic" else "totalTokens"
@@ -198,6 +200,9 @@ class Loopback:
 
     def events(self, asked: Asked, answer: Reply | Raw) -> list[bytes]:
         """The body of an answer, event by event."""
+        if asked.wire == "openai":
+            sent = answer.events if isinstance(answer, Raw) else openai_wire.events(asked, answer)
+            return [*map(openai_wire.line, sent)]
         wire = anthropic_wire if asked.wire == "anthropic" else google_wire
         if isinstance(answer, Raw):
             return [wire.line(event) for event in answer.events]
