@@ -113,11 +113,13 @@ class Program(Ground):
         `notes` are said to the person before anything else, with those about the settings.
         """
         history = journal.history
-        spec = self.spec_for(history)
+        name, why = self._model_for(history)
+        spec = self.models.spec(name)
         mode = _mode(self.options.mode or history.mode or self.config.general.mode)
         if history.model and (spec.name, mode) != (history.model, history.mode):
-            journal.append(Settings(spec.name, mode))
-        return OpenDesk(journal, self._outfit(notes), self.models.connect(spec.name), mode)
+            journal.append(Settings(spec.name, mode, why=why))
+        outfit = self._outfit([*notes, why] if why else notes)
+        return OpenDesk(journal, outfit, self.models.connect(spec.name), mode)
 
     def history(self, selector: str) -> History:
         """The history of a session that is only looked at."""
@@ -126,7 +128,21 @@ class Program(Ground):
 
     def spec_for(self, history: History) -> ModelSpec:
         """The model that a session would go on with."""
-        return self.models.spec(self.options.model or history.model or self.model_name())
+        return self.models.spec(self._model_for(history)[0])
+
+    def _model_for(self, history: History) -> tuple[str, str]:
+        """The model that a session would go on with, and why it is not its own where nobody asked for another.
+
+        A session of another program names models that need not be configured here. One of ours never changes to another provider only
+        because a key is missing.
+        """
+        own = "" if self.options.model else history.model
+        obstacle = self.models.obstacle(own) if own else None
+        imported = not history.system
+        if obstacle is None or (isinstance(obstacle, CredentialsError) and not (imported and self.models.default)):
+            return self.options.model or history.model or self.model_name(), ""
+        other = self.models.spec(self.model_name()).name
+        return other, f"This session cannot go on with {own}. {obstacle} It goes on with {other}; -m takes another."
 
     def model_name(self) -> str:
         """The model of a new session. Raises CredentialsError, saying how to set a key, when nothing says which.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agentcli.config import Config
-from agentcli.core.errors import ConfigError
+from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers import catalog
 from agentcli.providers.connect import connect
@@ -54,6 +54,14 @@ class Models:
         spec = self.spec(name)
         settings = self.providers.get(spec.provider)
         return connect(spec, settings, self.env, self.config.retry, built_in={"demo": demo_model})
+
+    def obstacle(self, name: str) -> InputError | CredentialsError | None:
+        """Why the model with this name cannot be connected: it is not known, or has no key."""
+        try:
+            self.connect(name)
+        except (InputError, CredentialsError) as error:
+            return error
+        return None
 
     def summariser(self, spec: ModelSpec) -> Model:
         """The model that writes the summaries of a session that runs on `spec`."""
