@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,10 @@ def calls(session: Imported) -> list[tuple[str, Any]]:
         ("gemini-cli.jsonl", "gemini-cli"),
         ("codex.jsonl", "codex"),
         ("codex-early.jsonl", "codex"),
+        ("claude-code-2.1.197.jsonl", "claude-code"),
+        ("codex-0.169.0.jsonl", "codex"),
+        ("pi-0.74.2.jsonl", "pi"),
+        ("opencode-1.18.33.json", "opencode"),
     ],
 )
 def test_a_file_is_recognised_by_what_stands_in_it(name: str, expected: str, tmp_path: Path):
@@ -68,12 +73,68 @@ def test_times_never_run_backwards_and_turns_count_the_prompts(name: str):
     assert [time for time, _ in session.bodies] == sorted(time for time, _ in session.bodies)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_any_line_that_is_damaged_is_named(name: str, tmp_path: Path):
+def with_line(name: str, folder: Path, *damage: str, at: int = 2) -> Path:
+    """The sample with other lines put in."""
     lines = (SAMPLES / name).read_text().split("\n")
+    file = folder / name
+    file.write_text("\n".join([*lines[:at], *damage, *lines[at:]]))
+    return file
+
+
+@pytest.mark.parametrize("damage", ["\0\0", '{"type": "mess', "[1]", "7"])
+@pytest.mark.parametrize("name", [name for name in ALL if name.endswith("l")])
+def test_a_line_that_is_damaged_is_left_out_and_named(name: str, damage: str, tmp_path: Path):
+    whole, read_again = read(SAMPLES / name), read(with_line(name, tmp_path, damage))
+    assert read_again.bodies == whole.bodies
+    assert [note for note in read_again.notes if note not in whole.notes] == ["line 3 is damaged and left out"]
+
+
+def test_damaged_lines_are_named_together_and_the_first_ten_of_many(tmp_path: Path):
+    some = read(with_line("codex.jsonl", tmp_path, "\0", "\0"))
+    assert some.notes == ("lines 3, 4 are damaged and left out",)
+    lines = len((SAMPLES / "codex.jsonl").read_text().splitlines())
+    many = read(with_line("codex.jsonl", tmp_path, *["\0"] * (lines - 1)))
+    assert many.notes == (f"lines 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and {lines - 11} more are damaged and left out",)
+
+
+def test_a_line_that_is_no_text_is_left_out_too(tmp_path: Path):
+    file = with_line("codex.jsonl", tmp_path, "damage")
+    file.write_bytes(file.read_bytes().replace(b"damage", b'{"type": "\xff\xfe"}'))
+    assert read(file).notes == ("line 3 is damaged and left out",)
+
+
+def test_a_file_that_is_mostly_damaged_is_refused(tmp_path: Path):
+    lines = len((SAMPLES / "codex.jsonl").read_text().splitlines())
+    with pytest.raises(InputError, match=rf"line 3: not JSON .*and {lines} more of {2 * lines + 1} lines"):
+        read(with_line("codex.jsonl", tmp_path, *["\0"] * (lines + 1)))
+
+
+@pytest.mark.parametrize("name", ["gemini-cli.json", "opencode-1.18.33.json"])
+def test_one_object_that_is_damaged_is_refused(name: str, tmp_path: Path):
+    with pytest.raises(InputError, match="not a session"):
+        read(with_line(name, tmp_path, "\0\0"))
+
+
+def test_an_entry_without_what_belongs_in_it_is_left_out_and_named(tmp_path: Path):
+    odd = '{"timestamp": "2025-10-29T00:59:01Z", "type": "response_item", "payload": {"type": "message"}}'
+    assert read(with_line("codex.jsonl", tmp_path, odd)).notes == ("line 3: no field 'role'; it was left out",)
+
+
+def test_a_file_of_nothing_but_a_subagents_work_is_refused(tmp_path: Path):
+    file = tmp_path / "agent.jsonl"
+    lines = (SAMPLES / "claude-code.jsonl").read_text().splitlines()
+    file.write_text("\n".join(json.dumps({**json.loads(line), "isSidechain": True}) for line in lines))
+    with pytest.raises(InputError, match="only what a subagent did: import the file of the session that started it"):
+        read(file)
+
+
+@pytest.mark.parametrize("name", ["codex.jsonl", "claude-code.jsonl", "pi-0.74.2.jsonl", "gemini-cli.jsonl"])
+def test_a_file_in_which_nothing_was_said_is_refused(name: str, tmp_path: Path):
     file = tmp_path / name
-    file.write_text("\n".join([*lines[:2], "\0\0", *lines[2:]]))
-    with pytest.raises(InputError, match=r"line 3|not a session"):
+    kinds = ("session_meta", "session", "system")
+    kept = [line for line in (SAMPLES / name).read_text().splitlines() if json.loads(line).get("type") in kinds]
+    file.write_text("\n".join(kept or ['{"sessionId": "s", "startTime": "2026-01-01T00:00:00Z", "messages": []}']))
+    with pytest.raises(InputError, match="holds no prompt and no reply"):
         read(file)
 
 
@@ -212,3 +273,109 @@ def test_an_early_codex_session_is_read_too():
     assert prompts(session) == ["Say hello"]
     assert calls(session) == [("bash", {"command": "echo hello"})]
     assert of(session, ToolResult)[0].output == "hello\n"
+
+
+def test_codex_compaction_keeps_the_persons_words_and_its_summary_is_no_reply():
+    session = read(SAMPLES / "codex-0.169.0.jsonl")
+    (cut,) = of(session, Compaction)
+    assert [(words.turn, words.text) for words in cut.user_words] == [
+        (1, "Totals are off by a cent. Fix cart.py; never touch the tests."),
+        (2, "What is left?"),
+        (3, "Run the slow thing."),
+        (4, "Say something long."),
+        (5, "Is the server there?"),
+        (6, "Now a big one."),
+    ]
+    for words in cut.user_words:
+        assert session.bodies[words.seq - 1][1].text == words.text
+    assert cut.snapshot.endswith("SUMMARY: cart.py rounds now; the tests are untouched.")
+    assert (cut.model, cut.usage) == ("rig/gpt-5.5", Usage(input=7000, output=30))
+    assert not [said for said in of(session, Message) if said.text.startswith("SUMMARY")]
+
+
+def test_codex_words_that_a_compaction_shortened_are_known_by_their_beginning(tmp_path: Path):
+    file = tmp_path / "short.jsonl"
+    lines = [json.loads(line) for line in (SAMPLES / "codex-0.169.0.jsonl").read_text().splitlines()]
+    (compacted,) = [line["payload"] for line in lines if line["type"] == "compacted"]
+    said = compacted["replacement_history"]
+    said[0]["content"][0]["text"] = "Totals are off by a cent. Fix cart.py; never […]"
+    said[1]["content"][0]["text"] = "Nobody said this."
+    file.write_text("\n".join(map(json.dumps, lines)))
+    kept = of(read(file), Compaction)[0].user_words
+    assert [words.text for words in kept][:2] == [said[0]["content"][0]["text"], "Run the slow thing."]
+
+
+def test_codex_compaction_that_only_its_provider_can_read_leaves_all_in_view(tmp_path: Path):
+    file = tmp_path / "sealed.jsonl"
+    lines = [json.loads(line) for line in (SAMPLES / "codex-0.169.0.jsonl").read_text().splitlines()]
+    for line in lines:
+        if line["type"] == "compacted":
+            sealed = {"type": "compaction", "encrypted_content": "gAAAA"}
+            line["payload"] |= {"message": "", "replacement_history": [sealed]}
+    file.write_text("\n".join(map(json.dumps, lines)))
+    session = read(file)
+    assert not of(session, Compaction)
+    assert session.notes == ("the summary of a compaction (1 in all) is encrypted: what came before stays in view",)
+
+
+def test_codex_failures_and_the_usage_of_each_reply_are_read():
+    session = read(SAMPLES / "codex-0.169.0.jsonl")
+    assert of(session, Failure) == [Failure("bad thing", "model")]
+    killed = next(said for said in of(session, Message) if said.text == "It may take a while.")
+    assert killed.usage == Usage(input=6500, output=20, cache_read=5000)
+    assert all(said.usage for said in of(session, Message) if said.role == "assistant")
+
+
+def test_codex_patches_have_their_diff_and_pictures_are_read():
+    session = read(SAMPLES / "codex-0.169.0.jsonl")
+    edit = next(result for result in of(session, ToolResult) if result.name == "edit")
+    assert (edit.metadata["path"], edit.metadata["additions"]) == ("/home/dev/shop/cart.py", 1)
+    assert "+    return round(sum(items), 2)\n" in edit.metadata["diff"]
+    assert ("read", {"file_path": "/home/dev/shop/logo.png"}) in calls(session)
+    assert [(r.name, r.status) for r in of(session, ToolResult) if r.output.startswith("unsupported")] == [
+        ("todo", "error")
+    ]
+
+
+def test_claude_code_tasks_are_the_todo_list():
+    session = read(SAMPLES / "claude-code-2.1.197.jsonl")
+    assert [[(item.content, item.status) for item in todo.items] for todo in of(session, Todo)] == [
+        [("Round totals", "pending")],
+        [("Round totals", "pending"), ("Run the tests", "pending")],
+        [("Round totals", "completed"), ("Run the tests", "pending")],
+        [("Round totals", "completed"), ("Run the tests", "in_progress")],
+    ]
+    assert of(session, Compaction)[0].carry.todo == of(session, Todo)[-1].items
+
+
+def test_claude_code_words_put_in_a_replys_place_are_no_failure():
+    session = read(SAMPLES / "claude-code-2.1.197.jsonl")
+    assert "No response requested." in (SAMPLES / "claude-code-2.1.197.jsonl").read_text()
+    assert [failure.message for failure in of(session, Failure)] == ["API Error: 400 bad thing"]
+
+
+def test_claude_code_compaction_keeps_what_it_preserved(tmp_path: Path):
+    file = tmp_path / "kept.jsonl"
+    lines = [json.loads(line) for line in (SAMPLES / "claude-code-2.1.197.jsonl").read_text().splitlines()]
+    head = next(line["uuid"] for line in lines if (line.get("message") or {}).get("content") == "Run the slow thing.")
+    for line in lines:
+        if "compactMetadata" in line:
+            line["compactMetadata"]["preservedSegment"]["headUuid"] = head
+    file.write_text("\n".join(map(json.dumps, lines)))
+    session = read(file)
+    (cut,) = of(session, Compaction)
+    assert session.bodies[cut.kept_from - 1][1].text == "Run the slow thing."
+
+
+def test_pi_edits_of_several_places_are_multi_edits():
+    session = read(SAMPLES / "pi-0.74.2.jsonl")
+    asked = [given for name, given in calls(session) if name == "multi_edit"]
+    assert asked[0] == {
+        "file_path": "cart.py",
+        "edits": [
+            {"old_string": "sum(items)", "new_string": "round(sum(items), 2)"},
+            {"old_string": "def total", "new_string": "def grand_total"},
+        ],
+    }
+    told = next(result for result in of(session, ToolResult) if result.name == "multi_edit")
+    assert (told.metadata["additions"], told.metadata["deletions"]) == (2, 2)

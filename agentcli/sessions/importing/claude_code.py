@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agentcli.core.errors import InputError
 from agentcli.core.message import (
     Image,
     Message,
@@ -20,11 +21,11 @@ from agentcli.core.message import (
     ToolResult,
     Usage,
 )
-from agentcli.core.record import Failure
+from agentcli.core.record import Failure, Todo, TodoItem
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, sound
-from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
+from agentcli.sessions.importing.jsonl import Json, objects, seconds, skipping, utc
 from agentcli.sessions.importing.settle import settle
-from agentcli.sessions.importing.tools import CLAUDE_CODE, ours
+from agentcli.sessions.importing.tools import CLAUDE_CODE, ours, todo_list
 
 _STOPS: dict[str, Stop] = {
     "end_turn": "end_turn",
@@ -45,13 +46,16 @@ def read(lines: Iterable[str]) -> Imported:
     """The session in the lines of a Claude Code file. Raises InputError naming the line and what is wrong with it."""
     notes: list[str] = []
     entries = list(objects(lines, notes))
-    talk = [(number, entry) for number, entry in entries if entry.get("uuid") and not entry.get("isSidechain")]
+    whole = [(number, entry) for number, entry in entries if entry.get("uuid")]
+    talk = [(number, entry) for number, entry in whole if not entry.get("isSidechain")]
+    if whole and not talk:
+        raise InputError("it holds only what a subagent did: import the file of the session that started it")
     kept = _current(talk)
     if len(kept) < len(talk):
         notes.append(f"{len(talk) - len(kept)} entries of abandoned branches were left out")
     reader = _Reader()
     for number, entry in kept:
-        with reading(f"line {number}"):
+        with skipping(f"line {number}", notes):
             reader.add(entry)
     named = {
         entry["type"]: entry for _, entry in entries if entry.get("type") in ("custom-title", "ai-title", "summary")
@@ -96,16 +100,21 @@ class _Reader:
         self.items: list[Item] = []
         self.replies: dict[str, int] = {}
         self.boundary: Json = {}
+        self.keys: dict[str, str] = {}
+        self.tasks: dict[str, TodoItem] = {}
+        self.asked: dict[str, ToolCall] = {}
 
     def add(self, entry: Json) -> None:
         time, key = utc(entry.get("timestamp")), str(entry["uuid"])
         match entry.get("type"):
-            case "assistant":
+            case "assistant" if not _filler(entry):
                 self._reply(entry, time, key)
             case "user" if entry.get("isCompactSummary"):
                 self.items.append(sound(Item(time, self._summary(entry["message"]), key)))
             case "user":
                 self.items.extend(sound(Item(time, said, key)) for said in _spoken(entry, time))
+                if self._planned(entry):
+                    self.items.append(Item(time, Todo(tuple(self.tasks.values()))))
             case "system" if entry.get("subtype") == "compact_boundary":
                 self.boundary = entry.get("compactMetadata") or {}
             case _:
@@ -116,7 +125,10 @@ class _Reader:
         said = _reply(message, bool(entry.get("isApiErrorMessage")))
         place = self.replies.get(message.get("id") or "")
         former = None if place is None else self.items[place].said
+        if isinstance(said, Message):
+            self.asked |= {call.call_id: call for call in said.calls}
         if isinstance(said, Message) and isinstance(former, Message) and place is not None:
+            self.keys[key] = self.items[place].key
             joined = replace(said, parts=(*former.parts, *said.parts), stop=said.stop or former.stop)
             self.items[place] = sound(replace(self.items[place], said=joined))
             return
@@ -125,9 +137,38 @@ class _Reader:
 
     def _summary(self, message: Json) -> Summary:
         trigger, tokens = self.boundary.get("trigger"), int(self.boundary.get("preTokens") or 0)
+        kept = str((self.boundary.get("preservedSegment") or {}).get("headUuid") or "")
         self.boundary = {}
         text = "\n".join(part.text for part in _parts(message["content"]) if isinstance(part, Text))
-        return Summary(text, "", tokens, "manual" if trigger == "manual" else "auto")
+        return Summary(text, self.keys.get(kept, kept), tokens, "manual" if trigger == "manual" else "auto")
+
+    def _planned(self, entry: Json) -> bool:
+        """Follows the tasks of the model's plan, which are made and changed one by one; whether this answer changed them."""
+        told = entry.get("toolUseResult")
+        if not isinstance(told, dict):
+            return False
+        answered = [block for block in entry["message"]["content"] if isinstance(block, dict)]
+        call = self.asked.get(str(answered[0].get("tool_use_id"))) if answered else None
+        if call is None or call.name not in ("TaskCreate", "TaskUpdate"):
+            return False
+        made = told.get("task")
+        key = str(made["id"] if isinstance(made, dict) else call.input.get("taskId"))
+        if call.input.get("status") == "deleted":
+            return self.tasks.pop(key, None) is not None
+        former = self.tasks.get(key, TodoItem(""))
+        row = {
+            "content": call.input.get("subject") or former.content,
+            "status": call.input.get("status") or former.status,
+            "activeForm": call.input.get("activeForm") or former.active_form,
+        }
+        if row["content"]:
+            (self.tasks[key],) = todo_list({"todos": [row]})
+        return key in self.tasks
+
+
+def _filler(entry: Json) -> bool:
+    """Whether the program itself wrote this in a reply's place, so that a prompt that got none has one."""
+    return entry["message"].get("model") == "<synthetic>" and entry.get("isApiErrorMessage") is False
 
 
 def _reply(message: Json, failed: bool) -> Message | Failure:

@@ -11,13 +11,22 @@ from typing import Any
 from agentcli.core.message import Image, Message, Part, Status, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, sound
-from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
+from agentcli.sessions.importing.jsonl import Json, objects, seconds, skipping, utc
 from agentcli.sessions.importing.patch import as_edit
 from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import CODEX, ours
 
-_ENVELOPES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+_ENVELOPES = (
+    "session_meta",
+    "turn_context",
+    "response_item",
+    "event_msg",
+    "compacted",
+    "token_usage_record",
+    "world_state",
+)
 _WRAPPED = re.compile(r"\s*<([a-z][\w-]*)>.*</\1>\s*", re.DOTALL)
+_UNSUPPORTED = "unsupported call: "
 _INSTRUCTIONS = "# AGENTS.md instructions"
 _EXIT = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d+)", re.MULTILINE)
 _HEAD = re.compile(
@@ -31,10 +40,13 @@ def read(lines: Iterable[str]) -> Imported:
     notes: list[str] = []
     reader = _Reader()
     for number, entry in objects(lines, notes):
-        with reading(f"line {number}"):
+        with skipping(f"line {number}", notes):
             reader.add(entry)
-    with reading("the last reply"):
+    with skipping("the last reply", notes):
         reader.close()
+    if reader.sealed:
+        many = f"the summary of a compaction ({reader.sealed} in all)"
+        notes.append(f"{many} is encrypted: what came before stays in view")
     items = tuple(reader.items)
     return settle(Foreign("codex", items, reader.cwd, reader.began, notes=tuple(notes)))
 
@@ -51,6 +63,9 @@ class _Reader:
         self.provider = "openai"
         self.model = ""
         self.reply: int | None = None
+        self.changes: dict[str, Json] = {}
+        self.exact = False
+        self.sealed = 0
 
     def add(self, entry: Json) -> None:
         if entry.get("type") not in _ENVELOPES:
@@ -66,9 +81,12 @@ class _Reader:
             case "response_item":
                 self._item(payload, time)
             case "compacted":
-                self._say(Item(time, Summary(_summary(payload))))
+                self._compacted(payload, time)
             case "event_msg":
                 self._event(payload, time)
+            case "token_usage_record":
+                self.exact = True
+                self._usage(payload["usage"])
             case _:
                 pass
 
@@ -108,18 +126,53 @@ class _Reader:
             case "function_call" | "custom_tool_call" | "local_shell_call":
                 self._part(time, _call(payload))
             case "function_call_output" | "custom_tool_call_output":
-                self._say(Item(time, _result(payload, time)))
+                self._say(Item(time, _result(payload, time, self.changes.pop(payload["call_id"], {}))))
             case _:
                 pass  # the system's own messages, searches made by the provider, snapshots of the repository
 
     def _event(self, payload: Json, time: str) -> None:
         match payload.get("type"):
-            case "token_count" if payload.get("info"):
+            case "token_count" if payload.get("info") and not self.exact:
                 self._usage(payload["info"].get("last_token_usage") or {})
             case "error" | "stream_error":
-                self._say(Item(time, Failure(str(payload.get("message") or "The request failed."), "model")))
+                self._failed(payload, time)
+            case "task_complete" if payload.get("error"):
+                self._failed(payload["error"], time)
+            case "item_completed" if payload["item"].get("type") == "FileChange":
+                self.changes[payload["item"]["id"]] = _changed(payload["item"]["changes"])
+            case "patch_apply_end":
+                self.changes[payload["call_id"]] = _changed(payload.get("changes") or {})
             case _:
                 pass  # the same words once more, for the screen
+
+    def _failed(self, error: Json, time: str) -> None:
+        """A failure, which some versions report twice."""
+        text = str(error.get("message") or "The request failed.")
+        inner = _json(text).get("error")
+        said = Failure(str(inner.get("message") or text) if isinstance(inner, dict) else text, "model")
+        self.close()
+        if not (self.items and self.items[-1].said == said):
+            self._say(Item(time, said))
+
+    def _compacted(self, payload: Json, time: str) -> None:
+        """A compaction. The reply that its summary was is no reply of the talk's; its usage goes with it."""
+        self.close()
+        text = _summary(payload)
+        if not text:
+            self.sealed += 1
+            return
+        spent = self._summariser(text)
+        usage = spent.usage if spent and spent.usage else Usage()
+        model = f"{spent.provider}/{spent.model}" if spent else ""
+        self._say(Item(time, Summary(text, words=tuple(_words(payload, text)), model=model, usage=usage)))
+
+    def _summariser(self, text: str) -> Message | None:
+        said = self.items[-1].said if self.items else None
+        if isinstance(said, Message) and said.role == "assistant" and said.text and said.text in text:
+            del self.items[-1]
+            self.reply = None
+            return said
+        return None
 
     def _usage(self, raw: Json) -> None:
         """Their input includes what came from the cache, their output includes the reasoning."""
@@ -198,13 +251,27 @@ def _command(command: Any) -> str:
     return " ".join(words)
 
 
-def _result(payload: Json, time: str) -> ToolResult:
+def _result(payload: Json, time: str, changed: Json) -> ToolResult:
     output = payload.get("output")
     text, code, failed = _output(output)
     images = tuple(part for part in _parts(output) if isinstance(part, Image)) if isinstance(output, list) else ()
-    metadata = {} if code is None else {"exit_code": code}
-    status: Status = "error" if failed or code else "success"
+    metadata = changed if code is None else {"exit_code": code, **changed}
+    status: Status = "error" if failed or code or text.startswith(_UNSUPPORTED) else "success"
     return ToolResult(payload["call_id"], "", status, text, ended=seconds(time), metadata=metadata, images=images)
+
+
+def _changed(changes: Json) -> Json:
+    """What a patch did to files: one unified diff, and how many lines it added and removed."""
+    diffs: list[str] = []
+    for path, change in changes.items():
+        if diff := change.get("unified_diff"):
+            diffs.append(f"--- {path}\n+++ {change.get('move_path') or path}\n{diff}")
+    if not diffs:
+        return {"path": next(iter(changes))} if len(changes) == 1 else {}
+    lines = [line for change in changes.values() for line in str(change.get("unified_diff") or "").splitlines()]
+    counted = {sign: sum(line.startswith(sign) for line in lines) for sign in "+-"}
+    known = {"diff": "".join(diffs), "additions": counted["+"], "deletions": counted["-"]}
+    return {"path": next(iter(changes)), **known} if len(changes) == 1 else known
 
 
 def _output(output: Any) -> tuple[str, int | None, bool]:
@@ -234,8 +301,20 @@ def _json(text: str) -> Json:
 
 
 def _summary(payload: Json) -> str:
+    """The summary of a compaction; empty where it can be read by the provider only."""
     if payload.get("message"):
         return str(payload["message"])
     history = payload.get("replacement_history") or ()
+    if any(item.get("encrypted_content") for item in history):
+        return ""
     said = (part.text for item in history for part in _parts(item.get("content") or ()) if isinstance(part, Text))
     return "\n\n".join(said)
+
+
+def _words(payload: Json, summary: str) -> Iterable[str]:
+    """The prompts that a compaction left in the view, oldest first."""
+    for item in payload.get("replacement_history") or ():
+        if item.get("type") == "message" and item.get("role") == "user":
+            said = Message("user", tuple(map(_injected, _parts(item.get("content") or ()))))
+            if said.text and said.text != summary:
+                yield said.text
