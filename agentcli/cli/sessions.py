@@ -205,21 +205,26 @@ def export(
 
 
 @app.command("import")
-def import_file(file: Path, name: str = "", cwd: Cwd = "") -> None:
-    """Read a session of agentcli, pi, Claude Code, Gemini CLI or Codex into the store."""
-    from agentcli.sessions.importing import plant, read
+def import_file(
+    file: Path,
+    name: str = "",
+    session: Annotated[str, typer.Option("--session", help="the one of a database, by id or title")] = "",
+    cwd: Cwd = "",
+) -> None:
+    """Read sessions of agentcli, pi, Claude Code, Gemini CLI, Codex or opencode into the store."""
+    from agentcli.sessions.importing import plant, read_all
 
     ground = Ground(Options(cwd=cwd))
     if not file.is_file():
         raise InputError(f"{file} is not a file.")
     name = name and name_of(name)
-    imported = read(file)
-    info = plant(ground.store.root, imported, ground.cwd)
-    if name:
-        ground.store.rename(info, name)
-    for note in imported.notes:
-        _aside(note)
-    say(info.id)
+    for number, imported in enumerate(read_all(file, session)):
+        info = plant(ground.store.root, imported, ground.cwd)
+        if name and not number:
+            ground.store.rename(info, name)
+        for note in imported.notes:
+            _aside(note)
+        say(info.id)
 
 
 @app.command()

@@ -10,7 +10,6 @@ from agentcli.core.message import Usage
 from agentcli.providers.scripted import call, say
 from tests.loopback import Loopback
 
-
 SAID = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}]
 
 

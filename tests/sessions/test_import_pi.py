@@ -219,8 +219,8 @@ def test_the_model_is_the_last_one_chosen():
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (["{broken", json.dumps(user(1, "x"))], "line 2: not JSON"),
-        (["[1]", "{}"], "line 2: not a JSON object"),
+        (["{broken", "[1]", "7", json.dumps(user(1, "x"))], "line 2: not JSON"),
+        (["[1]", "{broken"], "line 2: not a JSON object"),
         ([json.dumps({"type": "message", "timestamp": "2025-12-03T14:00:00Z"})], "line 2: no field 'message'"),
         ([json.dumps(message(1, role="user", content=7))], "line 2: unexpected shape"),
         ([json.dumps({**user(1, "x"), "timestamp": "yesterday"})], "line 2: unexpected shape"),
@@ -254,7 +254,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path):
     with pytest.raises(InputError, match="cannot be read"):
         read(tmp_path / "none.jsonl")
     binary = tmp_path / "binary.jsonl"
-    binary.write_bytes(b'{"type": "session"}\n\xff\xfe')
+    binary.write_bytes(b'{"type": "session"}\n\xff\xfe\n\xff')
     with pytest.raises(InputError, match="line 2: not UTF-8"):
         read(binary)
 

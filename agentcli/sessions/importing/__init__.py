@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from agentcli.core.errors import InputError
-from agentcli.sessions.importing import claude_code, codex, gemini_cli, own, pi
+from agentcli.sessions.importing import claude_code, codex, gemini_cli, opencode, own, pi
 from agentcli.sessions.importing.imported import Format, Imported, Timed
 from agentcli.sessions.importing.jsonl import reading
 from agentcli.sessions.importing.planting import plant
-from agentcli.sessions.importing.recognise import load, recognise
+from agentcli.sessions.importing.recognise import holds_database, load, recognise
 
-__all__ = ["Format", "Imported", "Timed", "plant", "read", "recognise"]
+__all__ = ["Format", "Imported", "Timed", "plant", "read", "read_all", "recognise"]
 
 _READERS: Mapping[Format, Callable[[Iterable[str]], Imported]] = {
     "agentcli": own.read,
@@ -21,17 +21,34 @@ _READERS: Mapping[Format, Callable[[Iterable[str]], Imported]] = {
     "claude-code": claude_code.read,
     "gemini-cli": gemini_cli.read,
     "codex": codex.read,
+    "opencode": opencode.read,
 }
 
 
 def read(path: Path) -> Imported:
-    """The session in a file. Raises InputError with the file, the line and the reason when it cannot be taken over."""
-    reader = _READERS[recognise(path)]
+    """The session in a file. Raises InputError with the file, the line and the reason when it cannot be taken over.
+
+    Of a database this is the oldest session; `read_all` has the others.
+    """
+    return next(read_all(path))
+
+
+def read_all(path: Path, chosen: str = "") -> Iterator[Imported]:
+    """The sessions in a file: all of a database or the one whose id or title is `chosen`, else one.
+
+    Raises InputError with the file, the line and the reason when one cannot be taken over, after all that can.
+    """
+    format = recognise(path)
     try:
-        with reading("the file"):  # what no line alone shows to be wrong
-            imported = reader(load(path).split("\n"))
+        if holds_database(path):
+            yield from opencode.read_database(path, chosen)
+        elif chosen:
+            raise InputError("it holds one session only: there is none to choose")
+        else:
+            with reading("the file"):  # what no line alone shows to be wrong
+                imported = _READERS[format](load(path).split("\n"))
+            if imported.format == "gemini-cli" and not imported.cwd:
+                imported = replace(imported, cwd=gemini_cli.project_root(path))
+            yield imported
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-    if imported.format == "gemini-cli" and not imported.cwd:
-        return replace(imported, cwd=gemini_cli.project_root(path))
-    return imported

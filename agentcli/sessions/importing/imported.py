@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agentcli.core.codec import body_from_json, body_to_json
-from agentcli.core.message import Message, ToolResult
+from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import KINDS, Body, Failure, Settings, Title, Todo, Trigger
 from agentcli.sessions.info import Parent
 
-Format = Literal["agentcli", "pi", "claude-code", "gemini-cli", "codex"]
+Format = Literal["agentcli", "pi", "claude-code", "gemini-cli", "codex", "opencode"]
 Timed = tuple[str, Body]
 """When something was recorded (ISO 8601, UTC), and what."""
 
@@ -42,12 +42,19 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A compaction that another program made: `text` stands for all that came before the entry named `kept` (or for everything)."""
+    """A compaction that another program made: `text` stands for all that came before the entry named `kept` (or for everything).
+
+    `words` are prompts that stayed verbatim beside it, oldest first; `model`, `usage` and `cost` are of the reply that the text was.
+    """
 
     text: str
     kept: str = ""
     tokens_before: int = 0
     trigger: Trigger = "auto"
+    words: tuple[str, ...] = ()
+    model: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
 
 
 Said = Message | ToolResult | Summary | Settings | Title | Todo | Failure

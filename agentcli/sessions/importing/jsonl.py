@@ -11,22 +11,57 @@ from typing import Any
 from agentcli.core.errors import InputError
 
 Json = dict[str, Any]
+MOST_BAD = 0.5
+"""The share of lines that may be damaged in a file that is still taken for a session."""
+NAMED = 10
+"""How many damaged lines a note names."""
 
 
 def objects(lines: Iterable[str], notes: list[str]) -> Iterator[tuple[int, Json]]:
-    """Each line's object with its number. A last line that was cut off is left out with a note, any other damage is an InputError."""
+    """Each line's object with its number. Lines that hold none (as after a crash) are left out, and named in a note.
+
+    Raises InputError with the first of them where they are the greater part of the file.
+    """
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    bad: dict[int, str] = {}
     for number, line in numbered:
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            if number == numbered[-1][0] and len(numbered) > 1:
-                notes.append(f"line {number} is cut off and was left out")
-                return
-            raise InputError(f"line {number}: not JSON ({error})") from error
-        if not isinstance(value, dict):
-            raise InputError(f"line {number}: not a JSON object")
-        yield number, value
+            bad[number] = f"not JSON ({error})"
+            continue
+        if isinstance(value, dict):
+            yield number, value
+        else:
+            bad[number] = "not a JSON object"
+    if len(bad) > len(numbered) * MOST_BAD:
+        number, why = next(iter(bad.items()))
+        more = f", and {len(bad) - 1} more of {len(numbered)} lines are not either" if len(bad) > 1 else ""
+        raise InputError(f"line {number}: {why}{more}")
+    last = numbered[-1][0] if numbered else 0
+    if bad.get(last, "").startswith("not JSON"):
+        del bad[last]
+        notes.append(f"line {last} is cut off and was left out")
+    if bad:
+        notes.append(f"{_named(list(bad))} damaged and left out")
+
+
+def _named(numbers: list[int]) -> str:
+    """The numbers of lines in words."""
+    if len(numbers) == 1:
+        return f"line {numbers[0]} is"
+    more = f" and {len(numbers) - NAMED} more" if len(numbers) > NAMED else ""
+    return f"lines {', '.join(map(str, numbers[:NAMED]))}{more} are"
+
+
+@contextmanager
+def skipping(place: str, notes: list[str]) -> Iterator[None]:
+    """Leaves out what has a missing or misshapen field, with a note that names the place."""
+    try:
+        with reading(place):
+            yield
+    except InputError as error:
+        notes.append(f"{error}; it was left out")
 
 
 @contextmanager

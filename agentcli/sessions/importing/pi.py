@@ -10,7 +10,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import Image, Message, Part, Source, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings, Title
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, sound
-from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
+from agentcli.sessions.importing.jsonl import Json, objects, seconds, skipping, utc
 from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import PI, ours
 
@@ -37,7 +37,7 @@ def read(lines: Iterable[str]) -> Imported:
     model = _model(header.get("provider"), header.get("modelId"))
     items = [Item("", Settings(model=model))] if model else []
     for number, entry in chosen:
-        with reading(f"line {number}"):
+        with skipping(f"line {number}", notes):
             items.extend(map(sound, _items(entry, number, entries)))
     began = min((item.time for item in items if item.time), default="")
     return settle(Foreign("pi", tuple(items), header.get("cwd") or "", began, notes=tuple(notes)))

@@ -5,18 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from agentcli.core.errors import InputError
 from agentcli.core.history import History, evolve
 from agentcli.core.message import Message, Text, Thinking, ToolResult
-from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo
+from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo, Words
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, Timed
 from agentcli.sessions.importing.tools import todo_list
 from agentcli.sessions.info import first_title
 
 UNANSWERED = "The call was interrupted before it was answered."
+MOST_NOTES = 20
+"""How many notes a session has at most."""
+BEGINNING = 40
+"""How many characters of a prompt tell it from the others, where a compaction kept it in short."""
 
 
 def settle(foreign: Foreign) -> Imported:
-    """The session as it can be stored. Nothing that was said is lost but results that answer no call, and those are noted."""
+    """The session as it can be stored. Nothing that was said is lost but results that answer no call, and those are noted.
+
+    Raises InputError where nothing was said at all.
+    """
+    if not any(isinstance(item.said, Message | Summary) for item in foreign.items):
+        raise InputError("; ".join(("it holds no prompt and no reply", *foreign.notes[:MOST_NOTES])))
     items, orphans = _paired(foreign.items)
     title = foreign.title or _title_from(items)
     first = foreign.time or next((item.time for item in items if item.time), "")
@@ -26,6 +36,8 @@ def settle(foreign: Foreign) -> Imported:
     for item in _with_models(_joined(items)):
         ledger.add(item, first)
     notes = (*foreign.notes, *orphans)
+    if len(notes) > MOST_NOTES:
+        notes = (*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes like these")
     model = ledger.state.model
     return Imported(
         foreign.format, title, foreign.cwd, model, first, tuple(ledger.bodies), ledger.state.name or foreign.name, notes
@@ -76,6 +88,8 @@ def _joined(items: Sequence[Item]) -> Iterable[Item]:
             key = waiting[0].key or item.key
             waiting = []
             yield replace(item, said=said.with_parts((*parts, *said.parts)), key=key)
+        elif isinstance(said, Settings | Title):
+            yield item
         else:
             yield from waiting
             waiting = []
@@ -115,6 +129,7 @@ class _Numbering:
         self.bodies: list[Timed] = []
         self.state = History()
         self.places: dict[str, int] = {}
+        self.prompts: list[Words] = []
         self.start = 0
 
     def add(self, item: Item, first: str) -> None:
@@ -124,7 +139,8 @@ class _Numbering:
         body = self._body(item, seq)
         if not self.start and isinstance(body, Message):
             self.start = seq
-        time = item.time or (self.bodies[-1][0] if self.bodies else first)
+        # Results stand in the order of their calls, whichever came first.
+        time = max(item.time, self.bodies[-1][0] if self.bodies else first)
         self.bodies.append((time, body))
         # The entries themselves are not needed here, and carrying them would make this quadratic.
         self.state = replace(evolve(self.state, Record(seq, "", time, "", body)), entries=())
@@ -136,7 +152,10 @@ class _Numbering:
         if isinstance(said, Message):
             said = _unsigned(said)
             begins = said.is_prompt
-            return replace(said, turn=self.state.turn + begins)
+            said = replace(said, turn=self.state.turn + begins)
+            if begins:
+                self.prompts.append(Words(seq, said.turn, said.text))
+            return said
         return said
 
     def _compaction(self, summary: Summary, seq: int) -> Compaction:
@@ -150,9 +169,22 @@ class _Numbering:
             covers=covers,
             kept_from=kept,
             snapshot=summary.text,
+            user_words=tuple(self._kept_words(summary.words, kept)),
             tokens_before=summary.tokens_before,
+            model=summary.model,
+            usage=summary.usage,
+            cost=summary.cost,
             carry=self.state.carry,
         )
+
+    def _kept_words(self, texts: Sequence[str], before: int) -> Iterable[Words]:
+        """The prompts among the covered ones that stayed; one that was shortened is known by its beginning."""
+        left = [words for words in self.prompts if words.seq < before]
+        for text in texts:
+            place = next((n for n, words in enumerate(left) if words.text[:BEGINNING] == text[:BEGINNING]), None)
+            if place is not None:
+                yield replace(left[place], text=text)
+                left = left[place + 1 :]
 
 
 def _title_from(items: Iterable[Item]) -> str:

@@ -51,11 +51,32 @@ GEMINI_CLI: Renaming = {
     "write_todos": ("todo", {}),
     "ask_user": ("ask_user", {}),
 }
+_OPENCODE_EDIT = {
+    "filePath": "file_path",
+    "oldString": "old_string",
+    "newString": "new_string",
+    "replaceAll": "replace_all",
+}
+OPENCODE: Renaming = {
+    "bash": ("bash", {"workdir": "cwd"}),
+    "read": ("read", {"filePath": "file_path"}),
+    "write": ("write", {"filePath": "file_path"}),
+    "edit": ("edit", _OPENCODE_EDIT),
+    "multiedit": ("multi_edit", _OPENCODE_EDIT),
+    "glob": ("glob", {}),
+    "grep": ("grep", {"include": "glob"}),
+    "list": ("list", {}),
+    "webfetch": ("web_fetch", {}),
+    "todowrite": ("todo", {}),
+    "task": ("task", {"subagent_type": "agent"}),
+    "question": ("ask_user", {}),
+}
 CODEX: Renaming = {
     "shell": ("bash", {"workdir": "cwd"}),
     "shell_command": ("bash", {"workdir": "cwd"}),
     "exec_command": ("bash", {"cmd": "command", "workdir": "cwd"}),
     "local_shell": ("bash", {}),
+    "view_image": ("read", {"path": "file_path"}),
     "container.exec": ("bash", {}),
     "update_plan": ("todo", {}),
 }
@@ -66,7 +87,15 @@ def ours(renaming: Renaming, name: str, arguments: Mapping[str, Any]) -> tuple[s
     if not isinstance(name, str):
         raise TypeError(f"a tool is called {name!r}")
     known, parameters = renaming.get(name, (name, {}))
-    return known, {parameters.get(key, key): value for key, value in arguments.items()}
+    given = {parameters.get(key, key): value for key, value in arguments.items()}
+    if isinstance(given.get("edits"), list):
+        known = "multi_edit" if known == "edit" else known
+        given["edits"] = [_renamed(edit, parameters) for edit in given["edits"]]
+    return known, given
+
+
+def _renamed(edit: Any, parameters: Mapping[str, str]) -> Any:
+    return {parameters.get(key, key): value for key, value in edit.items()} if isinstance(edit, Mapping) else edit
 
 
 def todo_list(arguments: Mapping[str, Any]) -> tuple[TodoItem, ...]:
