@@ -265,6 +265,14 @@ def test_a_damaged_part_or_session_costs_only_itself(path: Path):
     assert first.title == "Rounding of totals"
 
 
+def test_a_database_in_which_nothing_was_said_is_refused(path: Path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM message")
+        connection.commit()
+    with pytest.raises(InputError, match="holds no session in which anything was said"):
+        read(path)
+
+
 def test_another_database_is_refused(tmp_path: Path):
     other = tmp_path / "other.db"
     with closing(sqlite3.connect(other)) as database:

@@ -81,8 +81,8 @@ def read_database(path: Path, chosen: str = "") -> Iterator[Imported]:
                 yield imported
     if chosen and not found:
         raise InputError(f"there is no session {chosen!r} in it. {_listed(rows)}")
-    if failures:
-        raise InputError("; ".join(failures))
+    if failures or not found:
+        raise InputError("; ".join(failures) or "it holds no session in which anything was said")
 
 
 @contextmanager
