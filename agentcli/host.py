@@ -85,7 +85,7 @@ class TerminalHost:
         program = self._program
         if program.options.trust or is_trusted(program.cwd, program.places.state / TRUSTED):
             return []
-        return [str(found) for found in what_it_would_load(program.cwd) if found.kind != "instructions"]
+        return [str(found) for found in what_it_would_load(program.cwd)]
 
     def trust(self, desk: Desk) -> Desk:
         """Remember that the person trusts the folder; the same session with all of it loaded."""

@@ -238,6 +238,8 @@ class OpenDesk(Account):
             max_pauses=outfit.agent.max_pauses,
             thinking=outfit.agent.thinking,
             effort=outfit.agent.effort,
+            thinking_budget=outfit.agent.thinking_budget,
+            thinking_display=outfit.agent.thinking_display,
             strict=outfit.strict,
         )
         hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from agentcli.core.ranges import Positive
 
@@ -20,6 +21,11 @@ class AgentSettings:
     titles: bool = True
     thinking: bool = True
     effort: str = ""
+    """How hard the model is to think, `low` to `max`; models that think within a budget get one by it."""
+    thinking_budget: int = 0
+    """Tokens for such a model's thoughts instead; 0 leaves it to `effort`. At most three quarters of `max_output`."""
+    thinking_display: Literal["summarized", "omitted"] = "summarized"
+    """What adaptive models show of their thoughts."""
     fallback_model: str = ""
     instruction_bytes: int = 100_000
     subagents: bool = True

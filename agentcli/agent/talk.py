@@ -45,6 +45,8 @@ class Manner:
     max_pauses: int = 10
     thinking: bool = True
     effort: str = ""
+    thinking_budget: int = 0
+    thinking_display: str = "summarized"
     strict: bool = False
     """Whether a request that breaks an invariant raises instead of being mended."""
 
@@ -198,7 +200,13 @@ class Talk:
     @property
     def options(self) -> Mapping[str, Any]:
         """What every request of this session asks of the model."""
-        return {"thinking": self.manner.thinking, "effort": self.manner.effort}
+        manner = self.manner
+        return {
+            "thinking": manner.thinking,
+            "effort": manner.effort,
+            "thinking_budget": manner.thinking_budget,
+            "thinking_display": manner.thinking_display,
+        }
 
     async def make_room(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Prune and compact as the policy wants before the next request."""

@@ -15,31 +15,10 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.sessions.shared_file import update
 
-Kind = Literal["settings", "hooks", "servers", "skills", "commands", "agents", "environment", "instructions"]
+Kind = Literal["settings"]
 
-_LOADED: tuple[tuple[Kind, str], ...] = (
-    ("settings", ".agentcli/config.toml"),
-    ("hooks", ".agentcli/hooks"),
-    ("servers", ".mcp.json"),
-    ("servers", ".agentcli/mcp.json"),
-    ("skills", ".agentcli/skills"),
-    ("commands", ".agentcli/commands"),
-    ("agents", ".agentcli/agents"),
-    ("environment", ".env"),
-    ("instructions", "AGENTS.md"),
-    ("instructions", "CLAUDE.md"),
-    ("instructions", "GEMINI.md"),
-)
-_MEANING: dict[Kind, str] = {
-    "settings": "changes how agentcli works",
-    "hooks": "runs programs at fixed points of the work",
-    "servers": "starts programs that offer tools",
-    "skills": "adds instructions and scripts for the model",
-    "commands": "adds slash commands",
-    "agents": "adds subagents",
-    "environment": "sets variables",
-    "instructions": "tells the model what to do",
-}
+_LOADED: tuple[tuple[Kind, str, str], ...] = (("settings", ".agentcli/config.toml", "changes how agentcli works"),)
+"""Kind, path below the folder, and effect of all that trust has loaded; instruction files are read without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +66,10 @@ def trusted_folders(file: Path) -> dict[Path, str]:
 
 
 def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
-    """What agentcli would load from a folder and those above it, up to the repository's top. Nothing is opened, only looked for."""
-    top_down = reversed(_reach(_resolved(folder)))
-    found = ((kind, place / name) for place in top_down for kind, name in _LOADED)
-    return tuple(Loadable(kind, path, _MEANING[kind]) for kind, path in found if os.path.lexists(path))
+    """What agentcli would load from a folder once it is trusted. Nothing is opened, only looked for."""
+    place = _resolved(folder)
+    found = ((kind, place / name, effect) for kind, name, effect in _LOADED)
+    return tuple(Loadable(kind, path, effect) for kind, path, effect in found if os.path.lexists(path))
 
 
 def _reach(folder: Path) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
@@ -11,19 +11,22 @@ from agentcli.providers.calls import wire_name
 from agentcli.providers.ids import wire_id
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.texts import attachment, fit_to_send
+from agentcli.providers.thinking import budget_within
 
 Json = dict[str, Any]
 
 KIND = "anthropic"
 _CACHED = {"type": "ephemeral"}
+_INTERLEAVED = "interleaved-thinking-2025-05-14"
+"""Lets models of style "budget" think between tool calls; those that cannot take no notice."""
 _UNCACHEABLE = ("thinking", "redacted_thinking")
 
 
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """The body of `POST /v1/messages` without `stream`.
 
-    `request.options` may hold `thinking` (bool, default true), `effort` (low … max), `thinking_budget` (tokens, for
-    models of style "budget") and `thinking_display`.
+    `request.options` may hold `thinking` (bool, default true; models of style "budget" think only where it is asked for),
+    `effort` (low … max), `thinking_budget` (tokens, for models of that style; else by `effort`) and `thinking_display`.
     """
     system = [{"type": "text", "text": text} for text in request.system if text.strip()]
     tools = [_tool(tool) for tool in request.tools]
@@ -36,7 +39,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     if tools:
         wire["tools"] = tools
     wire["messages"] = messages
-    wire |= _thinking(request, messages, wire["max_tokens"])
+    wire |= _thinking(request, messages, wire["max_tokens"], settings)
     if settings.extra_body:
         wire["extra_body"] = dict(settings.extra_body)
     return fit_to_send(wire)
@@ -155,16 +158,18 @@ def _last_cacheable(point: Breakpoint, places: Places) -> Json | None:
     return None if last is None else places[point.turn, last]
 
 
-def _thinking(request: Request, messages: list[Json], max_tokens: int) -> Json:
+def _thinking(request: Request, messages: Sequence[Json], max_tokens: int, settings: ProviderSettings) -> Json:
     options = request.options
     wire: Json = {}
     match request.model.thinking:
         case "adaptive" if options.get("thinking", True):
-            wire["thinking"] = {"type": "adaptive", "display": options.get("thinking_display", "summarized")}
-        case "budget" if options.get("thinking_budget") and _may_think(messages):
-            budget = max(1024, min(int(options["thinking_budget"]), max_tokens - 1024))
-            if budget < max_tokens:
+            wire["thinking"] = {"type": "adaptive", "display": options.get("thinking_display") or "summarized"}
+        case "budget" if options.get("thinking") and _may_think(messages):
+            if (budget := budget_within(options, max_tokens)) is not None:
                 wire["thinking"] = {"type": "enabled", "budget_tokens": budget}
+                if settings.name == KIND:
+                    betas = ",".join((*settings.beta_headers, _INTERLEAVED))
+                    wire["extra_headers"] = {"anthropic-beta": betas}
         case _:
             pass
     if options.get("effort") and request.model.thinking == "adaptive":
@@ -172,9 +177,15 @@ def _thinking(request: Request, messages: list[Json], max_tokens: int) -> Json:
     return wire
 
 
-def _may_think(messages: Iterable[Json]) -> bool:
+def _may_think(messages: Sequence[Json]) -> bool:
     """Budget models refuse to think on when the running tool loop began without a thought, as after a switch of models."""
-    last = next((message for message in reversed(list(messages)) if message["role"] == "assistant"), None)
-    if last is None or not any(block["type"] == "tool_use" for block in last["content"]):
-        return True
-    return bool(last["content"][0]["type"] in _UNCACHEABLE)
+    first: Json | None = None
+    for message in reversed(messages):
+        kinds = [block["type"] for block in message["content"]]
+        if message["role"] == "user" and "tool_result" not in kinds:
+            break
+        if message["role"] == "assistant":
+            if "tool_use" not in kinds:
+                break
+            first = message
+    return first is None or first["content"][0]["type"] in _UNCACHEABLE

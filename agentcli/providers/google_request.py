@@ -11,6 +11,7 @@ from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
 from agentcli.providers.calls import wire_name
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.texts import attachment, fit_to_send
+from agentcli.providers.thinking import wanted_budget
 
 Json = dict[str, Any]
 
@@ -27,7 +28,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """The arguments of `generate_content_stream`.
 
     `request.options` may hold `thinking` (bool, default true), `effort` (minimal … xhigh, for models of style "level") and
-    `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget").
+    `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget"; else by `effort`, or the model's choice).
     """
     config: Json = {
         "max_output_tokens": min(request.max_output, request.model.max_output),
@@ -177,8 +178,8 @@ def _thinking(request: Request) -> Json:
             return {"thinking_config": config}
         case "budget":
             config = {"include_thoughts": bool(wanted)}
-            if "thinking_budget" in options:
-                config["thinking_budget"] = int(options["thinking_budget"])
+            if wanted and (budget := wanted_budget(options)):
+                config["thinking_budget"] = budget
             return {"thinking_config": config}
         case _:
             return {}

@@ -100,26 +100,19 @@ def test_many_processes_lose_no_trust(file: Path, tmp_path: Path) -> None:
     assert json.loads(file.read_text())["schema"] == 1
 
 
-def test_what_a_folder_would_load_is_listed_from_the_top_down(project: Path) -> None:
-    for name in (".agentcli/config.toml", ".agentcli/hooks/x", "AGENTS.md", ".mcp.json", "src/AGENTS.md", "src/.env"):
+def test_only_what_trust_really_has_loaded_is_named(project: Path) -> None:
+    names = ".agentcli/config.toml .agentcli/hooks/x .agentcli/mcp.json .agentcli/skills/x .agentcli/commands/x .agentcli/agents/x"
+    for name in (*names.split(), ".mcp.json", ".env", "AGENTS.md", "CLAUDE.md", "src/.mcp.json"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text("")
-    (project.parent / "AGENTS.md").write_text("outside the repository")
-    found = [(one.kind, one.path.relative_to(project).as_posix()) for one in what_it_would_load(project / "src")]
-    assert found == [
-        ("settings", ".agentcli/config.toml"),
-        ("hooks", ".agentcli/hooks"),
-        ("servers", ".mcp.json"),
-        ("instructions", "AGENTS.md"),
-        ("environment", "src/.env"),
-        ("instructions", "src/AGENTS.md"),
-    ]
+    assert [str(one.path.relative_to(project)) for one in what_it_would_load(project)] == [".agentcli/config.toml"]
+    assert what_it_would_load(project / "src") == (), "the settings of a folder above are not read"
 
 
 def test_a_hostile_folder_name_cannot_write_on_the_terminal(tmp_path: Path) -> None:
     folder = tmp_path / "a\x1b[2Jb\u202e"
-    (folder / ".git").mkdir(parents=True)
-    (folder / "AGENTS.md").write_text("")
+    (folder / ".agentcli").mkdir(parents=True)
+    (folder / ".agentcli/config.toml").write_text("")
     (found,) = what_it_would_load(folder)
     assert "\x1b" not in str(found)
     assert "\u202e" not in str(found)

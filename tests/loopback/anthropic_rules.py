@@ -42,7 +42,7 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
         raise Refused("anthropic-version: header is required")
     body = asked.json
     _top(body, asked.counting)
-    _thinking(body)
+    _thinking(body, counting=asked.counting)
     _marks(body)
     _tools(body)
     _messages(body["messages"], body["model"])
@@ -114,7 +114,7 @@ def _top(body: dict[str, Any], counting: bool) -> None:
         raise Refused("messages: at least one message is required")
 
 
-def _thinking(body: dict[str, Any]) -> None:
+def _thinking(body: dict[str, Any], *, counting: bool) -> None:
     thinking = body.get("thinking")
     if not thinking:
         return
@@ -124,8 +124,28 @@ def _thinking(body: dict[str, Any]) -> None:
     if thinking["type"] == "enabled":
         if style != "budget":
             raise Refused('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".')
-        if not 1024 <= thinking["budget_tokens"] < body["max_tokens"]:
+        if not 1024 <= thinking["budget_tokens"] < (1 << 30 if counting else body["max_tokens"]):
             raise Refused("`max_tokens` must be greater than `thinking.budget_tokens`, which must be at least 1024")
+        _begins_with_a_thought(body["messages"])
+
+
+def _begins_with_a_thought(messages: list[dict[str, Any]]) -> None:
+    """The assistant's turn that goes on, tool results and all, opened with thinking where thinking is on."""
+    turn: list[tuple[int, list[dict[str, Any]]]] = []
+    for index, message in reversed([*enumerate(messages)]):
+        kinds = [block["type"] for block in _content(message)]
+        if message["role"] == "user" and "tool_result" not in kinds:
+            break
+        if message["role"] == "assistant":
+            if "tool_use" not in kinds:
+                break
+            turn.append((index, _content(message)))
+    if turn and turn[-1][1][0]["type"] not in ("thinking", "redacted_thinking"):
+        index, blocks = turn[-1]
+        raise Refused(
+            f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{blocks[0]['type']}`. "
+            "When `thinking` is enabled, a final `assistant` message must start with a thinking block."
+        )
 
 
 def _marks(body: dict[str, Any]) -> None:

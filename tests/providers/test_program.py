@@ -87,7 +87,7 @@ def _run(name: str, fault: str, folder: Path) -> None:
     _no_empty_message(folder)
 
 
-@pytest.mark.parametrize("name", ["opus", "flash"])
+@pytest.mark.parametrize("name", ["opus", "flash", "claude-haiku-4-5", "gemini-2.5-flash"])
 def test_a_resumed_session_sends_the_same_start(name: str, tmp_path: Path) -> None:
     steps = [say(f"Step {n}.", call("glob", pattern=f"*{n}"), thinking=f"thought {n}") for n in range(3)]
     with Loopback([*steps, say("done", thinking="so"), *steps, say("done again")]) as server:
@@ -99,6 +99,32 @@ def test_a_resumed_session_sends_the_same_start(name: str, tmp_path: Path) -> No
             assert later[: len(earlier)] == earlier
         assert all(asked.json.get("system") == server.asked[0].json.get("system") for asked in server.asked)
         assert all(asked.json.get("tools") == server.asked[0].json.get("tools") for asked in server.asked)
+
+
+def test_a_model_that_thinks_within_a_budget_is_asked_to_and_its_thoughts_go_back_after_a_resume(
+    tmp_path: Path,
+) -> None:
+    first = [
+        say("", call("glob", pattern="*0"), thinking="a thought before the loop"),
+        say("", call("glob", pattern="*1")),
+        say("", call("glob", pattern="*2"), thinking="a thought within it"),
+        say("done"),
+    ]
+    with Loopback([*first, *first]) as server:
+        assert _program(server, "claude-haiku-4-5", tmp_path).returncode == 0
+        assert _program(server, "claude-haiku-4-5", tmp_path, "-c", "--set", "agent.effort=low").returncode == 0
+        assert [asked.refused for asked in server.asked] == [""] * len(server.asked)
+        bodies = [asked.json for asked in server.requests]
+        assert [body["thinking"]["budget_tokens"] for body in bodies] == [8192] * 4 + [2048] * 4
+        assert all(body["thinking"]["budget_tokens"] < body["max_tokens"] for body in bodies)
+        assert {asked.headers["anthropic-beta"] for asked in server.requests} == {"interleaved-thinking-2025-05-14"}
+        thoughts = [
+            block["thinking"]
+            for message in bodies[-1]["messages"]
+            for block in message["content"]
+            if block["type"] == "thinking"
+        ]
+        assert thoughts == ["a thought before the loop", "a thought within it"] * 2
 
 
 def test_a_session_may_move_between_providers_and_back(tmp_path: Path) -> None:

@@ -291,16 +291,7 @@ def test_each_style_of_thinking_has_its_form() -> None:
     assert _wire("opus", "a", options={"effort": "max"})["output_config"] == {"effort": "max"}
     old = "claude-haiku-4-5"
     assert "thinking" not in _wire(old, "a")
-    assert _wire(old, "a", options={"thinking_budget": 2000}, max_output=8000)["thinking"] == {
-        "type": "enabled",
-        "budget_tokens": 2000,
-    }
-    assert "thinking" not in _wire(old, "a", options={"thinking_budget": 2000}, max_output=1000)
-    running = (
-        Turn("assistant", (ToolCall("c", "read", {}),)),
-        Turn("user", (ToolResult("c", "read", "success", "ok"),)),
-    )
-    assert "thinking" not in _wire(old, "a", *running, options={"thinking_budget": 2000}, max_output=8000)
+    assert "thinking" not in _wire(old, "a", options={"thinking": False, "effort": "high"}, max_output=32_000)
 
     def gemini(name: str, **options: Any) -> Any:
         return to_google(request(spec(name), "a", options=options), BUILT_IN["google"])["config"].get("thinking_config")
@@ -308,8 +299,60 @@ def test_each_style_of_thinking_has_its_form() -> None:
     assert gemini("flash") == {"include_thoughts": True}
     assert gemini("flash", effort="max") == {"include_thoughts": True, "thinking_level": "high"}
     assert gemini("flash", thinking=False) == {"include_thoughts": False, "thinking_level": "low"}
-    assert gemini("gemini-2.5-flash", thinking_budget=0) == {"include_thoughts": True, "thinking_budget": 0}
+    assert gemini("gemini-2.5-flash") == {"include_thoughts": True}
+    assert gemini("gemini-2.5-flash", effort="low") == {"include_thoughts": True, "thinking_budget": 2048}
+    assert gemini("gemini-2.5-flash", thinking_budget=-1) == {"include_thoughts": True, "thinking_budget": -1}
+    assert gemini("gemini-2.5-flash", thinking=False, effort="low") == {"include_thoughts": False}
     assert gemini("google/unheard-of") is None
+
+
+@pytest.mark.parametrize(
+    ("options", "max_output", "budget"),
+    [
+        ({}, 32_000, 8_192),
+        ({"effort": "low"}, 32_000, 2_048),
+        ({"effort": "max"}, 32_000, 24_000),
+        ({"thinking_budget": 2_000, "effort": "max"}, 32_000, 2_000),
+        ({"thinking_budget": 200_000}, 500_000, 48_000),
+        ({}, 4_000, 3_000),
+        ({}, 1_500, 1_125),
+        ({}, 1_300, None),
+        ({"thinking_budget": 10}, 32_000, None),
+    ],
+)
+def test_a_budget_to_think_in_follows_the_effort_and_leaves_room_for_the_answer(
+    options: dict[str, Any], max_output: int, budget: int | None
+) -> None:
+    wire = _wire("claude-haiku-4-5", "a", options={"thinking": True, **options}, max_output=max_output)
+    assert wire.get("thinking") == (budget and {"type": "enabled", "budget_tokens": budget})
+    assert budget is None or 1024 <= budget < wire["max_tokens"]
+    assert ("extra_headers" in wire) is (budget is not None)
+
+
+def test_a_budget_model_thinks_on_where_its_tool_loop_began_with_a_thought() -> None:
+    thought = Thinking("Hm.", "c2ln")
+
+    def thinks(*turns: Turn | str) -> bool:
+        return "thinking" in _wire("claude-haiku-4-5", "a", *turns, options={"thinking": True}, max_output=32_000)
+
+    def step(number: int, *before: Any, said: str = "") -> tuple[Turn, Turn]:
+        asked = ToolCall(f"c{number}", "read", {})
+        answer: tuple[Any, ...] = (ToolResult(f"c{number}", "read", "success", "ok"), *([Text(said)] if said else []))
+        return Turn("assistant", (*before, asked), "anthropic", "claude-haiku-4-5"), Turn("user", answer)
+
+    assert thinks(*step(1, thought))
+    assert thinks(*step(1, thought), *step(2)), "not every step has a thought of its own"
+    assert thinks(*step(1, thought, said="Also b."), *step(2))
+    assert not thinks(*step(1))
+    assert not thinks(*step(1), *step(2, thought)), "what another model began goes on without"
+    assert thinks(*step(1), Turn("assistant", (Text("Done."),)), "And now?"), "a new prompt is a new turn"
+
+
+def test_the_beta_header_of_a_budget_model_joins_those_of_the_settings() -> None:
+    made = request(spec("claude-haiku-4-5"), "a", options={"thinking": True}, max_output=32_000)
+    settings = replace(BUILT_IN["anthropic"], beta_headers=("mine",))
+    assert to_wire(made, settings)["extra_headers"] == {"anthropic-beta": "mine,interleaved-thinking-2025-05-14"}
+    assert "extra_headers" not in to_wire(made, replace(settings, name="local"))
 
 
 def test_geminis_foreign_calls_carry_the_dummy_on_the_first_of_a_step_only() -> None:
