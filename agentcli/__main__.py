@@ -105,7 +105,7 @@ def _opens_editor(arguments: list[str]) -> bool:
 
 
 NO_EDITOR = ("-p", "--print", "--prompt", "-h", "--help", "-V", "--version", "--plain")
-OTHER_COMMANDS = ("sessions", "context", "permissions", "models", "tools", "config", "doctor", "stats")
+OTHER_COMMANDS = ("sessions", "context", "permissions", "models", "tools", "config", "doctor", "stats", "completion")
 
 if __name__ == "__main__":
     sys.exit(main())

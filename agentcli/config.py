@@ -155,6 +155,12 @@ def load(
     return _merge(layers, warnings)
 
 
+def choices(toggles: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Every setting with the values that it may take, where they are few; `toggles` are those of a switch."""
+    few = {key: toggles if hint is bool else get_args(hint) for key, hint in _types().items()}
+    return {key: [each for each in few[key] if isinstance(each, str) and each] for key in few}
+
+
 def parsed(key: str, text: str) -> Any:
     """The value that a text gives to a setting. Raises ConfigError for a key that does not exist or a value that does not fit."""
     return _merge([Layer("", {key: text}, typed=False)], []).get(key)

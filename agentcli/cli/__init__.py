@@ -45,6 +45,11 @@ def _parse(arguments: list[str]) -> Options | int:
     """What to run; or the exit code of a command that has run already. Plain arguments need no parser."""
     if all(argument in ("-c", "--trust") for argument in arguments):
         return Options(session=LAST if "-c" in arguments else None, trust="--trust" in arguments)
+    if arguments[:1] == ["completion"]:
+        from agentcli.cli.completion import complete
+
+        complete(arguments[1:])
+        return 0
     if arguments[:1] == ["sessions"]:
         from agentcli.cli.finding import plainly
 

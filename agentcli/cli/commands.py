@@ -195,6 +195,14 @@ def resume(
     return _options(flags, prompt, LAST if last else session or "")
 
 
+@app.command("completion")
+def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish")]) -> None:
+    """A script that completes commands, options, sessions, models and settings in your shell."""
+    from agentcli.cli.completion import complete
+
+    complete([shell])
+
+
 @app.command("demo")
 def demo(
     prompt_flag: PromptText = None,
@@ -219,7 +227,7 @@ def invoke(arguments: list[str]) -> Options | int:
 
     Raises UsageError for what makes no sense.
     """
-    commands = {"run", "resume", "demo", *GROUPS, *OTHERS}
+    commands = {"run", "resume", "demo", "completion", *GROUPS, *OTHERS}
     arguments = with_command(_spelled_out(arguments), commands)
     group = _group(arguments[:1] if arguments[0] in commands else arguments)
     try:
@@ -287,6 +295,11 @@ def _spelled_out(arguments: list[str]) -> list[str]:
 GROUPS = ("sessions", "context", "permissions")
 OTHERS = ("models", "tools", "config", "doctor", "stats")
 """Commands of their own modules, which are imported only when they, or help, are asked for."""
+
+
+def whole_group() -> TyperGroup:
+    """The command line with all that belongs to it."""
+    return _group(["--help"])
 
 
 def _group(arguments: list[str]) -> TyperGroup:

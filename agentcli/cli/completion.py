@@ -1,0 +1,231 @@
+"""`agentcli completion`: scripts for bash, zsh and fish, and the words that they ask for at each Tab.
+
+What never changes (commands, options, models, settings) is taken from the command line itself once for each version, which
+takes the parser, and kept in the cache folder: a Tab has no time for that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agentcli import __version__
+from agentcli.core.errors import UsageError
+from agentcli.core.sanitise import harmful
+from agentcli.paths import folder, places
+
+SHELLS = ("bash", "zsh", "fish")
+WORDS = "--words"
+"""What the scripts ask with: the words before the cursor follow, the last of them being typed."""
+_SCRIPTS = {
+    "bash": """\
+_agentcli() {
+    local line=${COMP_LINE:0:COMP_POINT} each start
+    local -a words found
+    read -ra words <<< "$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    mapfile -t found < <(agentcli completion --words "${words[@]:1}" 2>/dev/null)
+    # Bash replaces no more than what follows the last character that it breaks words at.
+    start=${words[-1]}
+    [[ $COMP_WORDBREAKS == *=* ]] || start=
+    start=${start%"${start##*=}"}
+    COMPREPLY=()
+    for each in "${found[@]}"; do
+        [[ $each == *= ]] && compopt -o nospace 2>/dev/null
+        if [[ $each == :files ]]; then compopt -o default 2>/dev/null
+        elif [[ -n $each ]]; then COMPREPLY+=("$(printf %q "${each#"$start"}")"); fi
+    done
+}
+complete -F _agentcli agentcli
+""",
+    "zsh": """\
+#compdef agentcli
+_agentcli() {
+    local -a found
+    found=("${(@f)$(agentcli completion --words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ ${found[(Ie):files]} -gt 0 ]]; then
+        _files
+    elif [[ -n ${found[1]} ]]; then
+        compadd -a found
+    fi
+}
+if [[ $funcstack[1] == _agentcli ]]; then _agentcli "$@"; else compdef _agentcli agentcli; fi
+""",
+    "fish": """\
+function __agentcli_words
+    set -l given (commandline -opc) (commandline -ct)
+    set -l found (agentcli completion --words $given[2..] 2>/dev/null)
+    if contains -- :files $found
+        __fish_complete_path (commandline -ct)
+    else
+        printf '%s\\n' $found
+    end
+end
+complete -c agentcli -f -a '(__agentcli_words)'
+""",
+}
+_FILES = ":files"
+_FILE_NAMES = ("FILE", "DIR", "PATH")
+_TOGGLES = ("true", "false")
+
+
+def complete(arguments: Sequence[str]) -> None:
+    """`agentcli completion SHELL` prints the script, `--words …` what may stand at the cursor, one a line."""
+    if arguments[:1] == [WORDS]:
+        sys.stdout.write("".join(f"{word}\n" for word in found(arguments[1:])))
+    elif len(arguments) == 1 and arguments[0] in SHELLS:
+        _table()  # so that the first Tab is as fast as the others
+        print(_SCRIPTS[arguments[0]], end="")
+    elif arguments in (["-h"], ["--help"]):
+        print(_HELP)
+    else:
+        raise UsageError(f"Say for which shell: agentcli completion {'|'.join(SHELLS)}.")
+
+
+_HELP = """\
+Usage: agentcli completion bash|zsh|fish
+
+Print a script that completes commands, options, sessions, models and settings:
+  bash   eval "$(agentcli completion bash)"        in ~/.bashrc
+  zsh    eval "$(agentcli completion zsh)"         in ~/.zshrc, after compinit
+  fish   agentcli completion fish > ~/.config/fish/completions/agentcli.fish"""
+
+
+def found(words: Sequence[str], env: Mapping[str, str] = os.environ) -> list[str]:
+    """What may stand for the last of these words, or `:files` where the shell knows better."""
+    table = _table(env)
+    *before, typed = words or [""]
+    path, values, wanted = "", [], ""
+    for word in before:
+        here = table["commands"][path]
+        if wanted:
+            wanted = ""
+        elif word.startswith("-"):
+            wanted = "" if "=" in word else here["options"].get(word, "")
+        elif f"{path} {word}".strip() in table["commands"]:
+            path = f"{path} {word}".strip()
+        else:
+            values.append(word)
+    here = table["commands"][path]
+    option, equals, value = typed.partition("=")
+    if equals and here["options"].get(option):
+        return [f"{option}={each}" for each in _values(table, here["options"][option], value, values, env)]
+    if wanted:
+        return _values(table, wanted, typed, values, env)
+    if typed.startswith("-"):
+        return sorted(each for each in here["options"] if each.startswith(typed))
+    inner = [name.rpartition(" ")[2] for name in table["commands"] if name and name.rpartition(" ")[0] == path]
+    offered = [] if values else sorted(each for each in inner if each.startswith(typed))
+    takes = here["arguments"][len(values) : len(values) + 1] or here["arguments"][-1:] * here["repeats"]
+    return offered + (_values(table, takes[0], typed, values, env) if takes else [])
+
+
+def _values(table: Any, kind: str, typed: str, given: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    settings = table["settings"]
+    match kind:
+        case "SESSION":
+            return [each for each in _sessions(env) if each.startswith(typed)]
+        case "KEY=VALUE":
+            key, equals, value = typed.partition("=")
+            if equals:
+                return [f"{key}={each}" for each in settings.get(key, ()) if each.startswith(value)]
+            return [f"{each}=" for each in settings if each.startswith(typed)]
+        case "KEY":
+            return [each for each in settings if each.startswith(typed)]
+        case "VALUE" if given:
+            return [each for each in settings.get(given[0], ()) if each.startswith(typed)]
+        case _ if kind in _FILE_NAMES:
+            return [_FILES]
+        case _:
+            return [each for each in table["values"].get(kind, ()) if each.startswith(typed)]
+
+
+def _sessions(env: Mapping[str, str]) -> Iterator[str]:
+    """Names and ids of this project's sessions, last used first."""
+    from agentcli.sessions.store import Store
+
+    store = Store(places(env).sessions)
+    for info in store.list(store.project_id(_here())):
+        yield from (each for each in (info.name, info.id) if each and not harmful(each))
+
+
+def _here() -> Any:
+    from pathlib import Path
+
+    return Path.cwd()
+
+
+def _table(env: Mapping[str, str] = os.environ) -> Any:
+    """What this version of the program takes, from the cache where it is there."""
+    cached = places(env).cache / f"completion-{__version__}.json"
+    stamp = _stamp()
+    try:
+        table = json.loads(cached.read_bytes())
+        if table["stamp"] == stamp:
+            return table
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    table = {"stamp": stamp, **_made()}
+    try:
+        folder(cached.parent)
+        aside = cached.with_suffix(f".{os.getpid()}")
+        aside.write_text(json.dumps(table))
+        aside.replace(cached)
+    except OSError:
+        pass  # it is made anew at every Tab then, which is only slow
+    return table
+
+
+def _stamp() -> float:
+    """When the command line of this installation was last changed."""
+    here = os.path.dirname(__file__)
+    return max(os.stat(entry).st_mtime for entry in (here, *os.scandir(here), os.path.dirname(here)))
+
+
+def _made() -> dict[str, Any]:
+    from typing import get_args
+
+    from agentcli.cli.commands import Format, whole_group
+    from agentcli.config import choices
+    from agentcli.core.record import MODES
+    from agentcli.providers import catalog
+    from agentcli.sessions.exporting import ExportFormat
+
+    commands: dict[str, Any] = {}
+    _add(commands, "", whole_group())
+    run = commands.pop("run")
+    commands[""]["options"] |= run["options"]
+    commands["completion"] = {"options": {"--help": "", "-h": ""}, "arguments": ["SHELL"], "repeats": False}
+    values = {
+        "MODEL": [*catalog.ALIASES, *(model.name for model in catalog.models())],
+        "MODE": list(MODES),
+        "output_format": [each.value for each in Format],
+        "format": list(get_args(ExportFormat)),
+        "SHELL": list(SHELLS),
+    }
+    return {"commands": commands, "values": values, "settings": choices(_TOGGLES)}
+
+
+def _add(commands: dict[str, Any], path: str, command: Any) -> None:
+    """A command with its options, each with the kind of value it takes, and those below it."""
+    shown = [each for each in command.params if not getattr(each, "hidden", False)]
+    options = [each for each in shown if each.opts[0].startswith("-")]
+    arguments = [each for each in shown if each not in options]
+    commands[path] = {
+        "options": {
+            **dict.fromkeys(("-h", "--help"), ""),
+            **{
+                name: "" if each.is_flag else each.metavar or each.name
+                for each in options
+                for name in (*each.opts, *each.secondary_opts)
+            },
+        },
+        "arguments": [(each.metavar or each.name.upper()).strip("[].…") for each in arguments],
+        "repeats": any(each.nargs == -1 for each in arguments),
+    }
+    for name, inner in getattr(command, "commands", {}).items():
+        if name == "run" or not inner.hidden:
+            _add(commands, f"{path} {name}".strip(), inner)
