@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
 
-from agentcli.agent.masking import Masking, known_secrets
+from agentcli.core.secrets import known_secrets, mask
 from agentcli.paths import Places, folder
 
 LOG_BYTES = 1_000_000
@@ -26,6 +26,23 @@ def log_to(places: Places, env: Mapping[str, str], *, kept: bool = True) -> None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.getLogger().addHandler(handler)
     logging.captureWarnings(True)
+
+
+class Masking(logging.Filter):
+    """Masks every message that passes a handler, its traceback too."""
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        super().__init__()
+        self._known = tuple(known)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Replace the message by its masked form and let it pass."""
+        record.msg, record.args = mask(record.getMessage(), self._known), ()
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = mask(record.exc_text, self._known)
+        return True
 
 
 class _Log(logging.FileHandler):

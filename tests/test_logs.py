@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
-from agentcli.logs import log_to
+from agentcli.logs import Masking, log_to
 from agentcli.paths import Places
 
 
@@ -45,3 +46,19 @@ def test_a_log_that_cannot_be_written_is_no_error(places: Places) -> None:
     log_to(places, {})
     logging.getLogger("agentcli.test").warning("something")
     assert places.state.is_file()
+
+
+def test_a_log_holds_no_secret_not_even_in_a_traceback() -> None:
+    stream = StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(Masking(["correct horse"]))
+    log = logging.Logger("test")
+    log.addHandler(handler)
+    log.warning("sent %s", "Authorization: Bearer aB3dE5gH7jK9mN1pQ3rS5")
+    try:
+        raise ValueError("bad key sk-ant-aB3dE5gH7jK9mN1pQ3rS5 for correct horse")
+    except ValueError:
+        log.exception("failed")
+    assert "aB3dE5gH7jK9mN1pQ3rS5" not in stream.getvalue()
+    assert "correct horse" not in stream.getvalue()
+    assert "Traceback" in stream.getvalue()

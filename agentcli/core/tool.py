@@ -61,6 +61,8 @@ class ToolLimits:
     bash_timeout: float = 120.0
     bash_timeout_max: float = 600.0
     bash_idle: float = 300.0
+    bash_secrets: tuple[str, ...] = ()
+    """Variables that commands get to see although their name or value looks like a secret (`NPM_TOKEN`)."""
     output_file: int = 20_000_000
     matches: int = 100
     pattern_seconds: float = 5.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.core.message import Status
 from agentcli.core.programs import find_program, search_path
+from agentcli.core.secrets import holds_secret
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
 from agentcli.tools import _process
 from agentcli.tools._capture import Capture
@@ -30,7 +31,6 @@ Escalate = Callable[[str, str], Awaitable[bool]]
 Watch = Callable[[], Callable[[], Sequence[str]]]
 """Called before a command in the sandbox, gives what tells afterwards which protected files it made: `work.options["bash"]["watch"]`."""
 
-_SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 _TICK = 0.1
 """Seconds between two pieces of progress."""
 _SHOWN = 8_000
@@ -111,19 +111,17 @@ def title(given: Mapping[str, Any]) -> str:
     return f"$ {first}{' …' if rest else ''}{' &' if given.get('run_in_background') else ''}"
 
 
-def environment(base: Mapping[str, str]) -> dict[str, str]:
-    """What a command gets to know of the environment: no secrets, and settings under which nothing asks or pages."""
-    return {name: value for name, value in base.items() if not _is_secret(name)} | QUIET | git_settings(GIT_CONFIG)
+def environment(base: Mapping[str, str], kept: Collection[str] = ()) -> dict[str, str]:
+    """What a command gets to know of the environment: no secrets but the `kept` ones, and settings under which nothing asks
+    or pages."""
+    known = {name: value for name, value in base.items() if name in kept or not holds_secret(name, value)}
+    return known | QUIET | git_settings(GIT_CONFIG)
 
 
 def _environment(work: Workplace) -> dict[str, str]:
     """Harder for a command that runs unasked: the policy lets it only because nothing of a repository chooses a program for it."""
-    known = environment({**os.environ, "PATH": search_path()})
+    known = environment({**os.environ, "PATH": search_path()}, work.limits.bash_secrets)
     return hardened(known, work.roots) if work.options.get("bash", {}).get("hardened") else known
-
-
-def _is_secret(name: str) -> bool:
-    return any(word in name.upper() for word in _SECRET)
 
 
 def _told(outcome: Outcome, made: Sequence[str]) -> Outcome:

@@ -7,11 +7,11 @@ from agentcli.context.language import language
 from agentcli.context.ledger import Ledger, fold_ledger
 from agentcli.context.merge import ledger_lines, merged
 from agentcli.context.outcomes import is_test_run, outcome, read_tests
-from agentcli.context.redact import redact
 from agentcli.context.rules import rule_sentences
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot import Snapshot, flaws, parse
 from agentcli.context.verify import Evidence, verified, verified_text
+from agentcli.core.secrets import redact
 from tests.context.story import Story
 
 PIECES = [

@@ -104,6 +104,7 @@ def test_secrets_are_not_in_the_environment_of_commands() -> None:
         "HOME": "/h",
         "PATH": "/bin",
     }
+    assert environment(base, ["GITHUB_TOKEN"])["GITHUB_TOKEN"] == "1"
     env = environment(base)
     assert {"HOME", "PATH"} <= set(env)
     assert not set(env) & {"OPENAI_API_KEY", "GITHUB_TOKEN", "my_secret", "DB_PASSWORD_2"}

@@ -9,9 +9,9 @@ from agentcli.agent.summaries.secretary import Secretary
 from agentcli.agent.summaries.snapshots import finished, snapshot
 from agentcli.context.compaction import Summary, Task
 from agentcli.context.merge import from_ledger
-from agentcli.context.redact import redact
 from agentcli.context.snapshot import TRUNCATED, Snapshot, render
 from agentcli.context.verify import Evidence
+from agentcli.core.secrets import redact
 
 
 async def summarise(task: Task, brief: Brief, secretary: Secretary) -> Made:

@@ -7,9 +7,9 @@ from agentcli.agent.summaries.secretary import Secretary, Unusable
 from agentcli.context.compaction import Summary, Task
 from agentcli.context.inject import wrap
 from agentcli.context.material import TAG, spoken
-from agentcli.context.redact import redact
 from agentcli.context.snapshot import rule_lines
 from agentcli.context.verify import Struck, speaks_another_language, verified_text
+from agentcli.core.secrets import redact
 from agentcli.resources import prompt
 
 

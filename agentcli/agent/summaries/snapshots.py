@@ -12,12 +12,12 @@ from agentcli.context.compaction import Summary, Task
 from agentcli.context.inject import wrap
 from agentcli.context.material import TAG, spoken
 from agentcli.context.merge import merged
-from agentcli.context.redact import redact
 from agentcli.context.snapshot import Snapshot, flaws, parse, render, trimmed
 from agentcli.context.verify import Struck, speaks_another_language, verified
 from agentcli.core.errors import ModelError
 from agentcli.core.message import Text
 from agentcli.core.model import Request, Turn
+from agentcli.core.secrets import redact
 from agentcli.resources import prompt
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from agentcli.context.redact import redact
 from agentcli.core.record import Checkpoint
+from agentcli.core.secrets import redact
 from agentcli.sessions.exporting.archive import to_json
 from agentcli.sessions.exporting.source import Source, collect
 from agentcli.sessions.settings import SessionSettings

@@ -1,0 +1,112 @@
+"""Secrets: which variables hold them, and how they are taken out of any text that outlives its moment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+SECRET = "[redacted secret]"
+EMAIL = "[redacted e-mail]"
+CARD = "[redacted card number]"
+_SHORTEST = 8
+"""Characters below which the value of a variable is too common a word to be looked for."""
+
+
+def holds_secret(name: str, value: str) -> bool:
+    """Whether a variable of the environment is one that commands have no business to see, by its name or by its value."""
+    return bool(_NAME.search(name) or _TOKEN.search(value) or _URL_PASSWORD.search(value))
+
+
+def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of the variables that hold secrets."""
+    return tuple(value for name, value in environment.items() if len(value) >= _SHORTEST and holds_secret(name, value))
+
+
+def mask(text: str, known: Iterable[str] = ()) -> str:
+    """The text without keys, tokens and passwords, and without the `known` ones. Masking twice changes nothing more."""
+    for secret in sorted(set(known), key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, SECRET)
+    text = _PRIVATE_KEY.sub(SECRET, text)
+    text = _URL_PASSWORD.sub(rf"\1{SECRET}@", text)
+    text = _TOKEN.sub(SECRET, text)
+    text = _ASSIGNED.sub(_hide_value, text)
+    return _SENT.sub(rf"\1{SECRET}", text)
+
+
+def redact(text: str) -> str:
+    """The same, without e-mail addresses and card numbers too: what leaves the machine or is kept for good.
+
+    Redacting twice changes nothing more. Names of variables stay, so that the reader knows what was there.
+    """
+    return _DIGITS.sub(_hide_card, _MAIL.sub(EMAIL, mask(text)))
+
+
+def luhn(digits: str) -> bool:
+    """Whether a row of digits passes the check that payment cards use (ISO/IEC 7812-1)."""
+    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
+    return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0
+
+
+# SSH_AUTH_SOCK, XAUTHORITY, GIT_AUTHOR_NAME, SSH_ASKPASS and PATH are no secrets.
+_NAME = re.compile(
+    r"KEY|TOKEN|SECRET|(?<!ASK)PASS|_PWD|CREDENTIAL|AUTH(?!_SOCK|OR(?!IZ))|JWT|COOKIE|BEARER|DSN|WEBHOOK"
+    r"|(?:^|_)(?:PAT|SK)(?:_|$)",
+    re.IGNORECASE,
+)
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL
+)
+_URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@", re.IGNORECASE)
+_TOKEN = re.compile(
+    "|".join(
+        (
+            r"\bsk-[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic and kin
+            r"\b[rsp]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{16,}",  # Stripe
+            r"\bAIza[0-9A-Za-z_-]{30,}|\bya29\.[0-9A-Za-z_-]{16,}",  # Google
+            r"\b(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{16}\b",  # Amazon
+            r"\bgh[opsur]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}",  # GitHub
+            r"\bglpat-[A-Za-z0-9_-]{16,}",  # GitLab
+            r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bhooks\.slack\.com/services/[A-Za-z0-9/]{20,}",  # Slack
+            r"\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_-]{30,}|\bhf_[A-Za-z0-9]{30,}",  # registries
+            r"\b(?:dop_v1|shpat)_[A-Za-z0-9]{16,}",  # DigitalOcean, Shopify
+            r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",  # SendGrid
+            r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",  # JSON web token
+        )
+    )
+)
+_ASSIGNED = re.compile(
+    r"""(?P<name>["']?[\w.-]{0,40}(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key|
+        auth[_-]?token|access[_-]?token|refresh[_-]?token|[_-]token|[_-]pass|[_-]pwd|credentials?)(?![a-z])[\w-]*["']?
+        \s*(?:=|:(?!:))\s*)
+        (?P<quote>["']?)(?P<value>(?!\[redacted)[^\s"',;`<>()\[\]{}$]{4,})(?P=quote)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SENT = re.compile(
+    r"""(\b(?:Bearer|Basic)\s+|\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:Bearer\s+|Basic\s+|token\s+)?
+        |\b(?:set-)?cookie["']?\s*:\s*["']?|[?&](?:key|sig|signature|code|token)=|\btoken["']?\s*[:=]\s*["']?)
+        (?=[^\s]*[0-9=])[A-Za-z0-9._~+/=-]{12,}""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What goes before a secret in headers and addresses; a word without any digit is none."""
+_MAIL = re.compile(
+    r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
+)
+_DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
+# A type or a call after the name is code about secrets, not a secret.
+_HARMLESS = re.compile(
+    r"(?:str|string|int|bool|bytes|none|null|undefined|true|false|self|this|os|process|config|settings|env)\b",
+    re.IGNORECASE,
+)
+
+
+def _hide_value(found: re.Match[str]) -> str:
+    if _HARMLESS.match(found["value"]) and not found["quote"]:
+        return found[0]
+    return f"{found['name']}{found['quote']}{SECRET}{found['quote']}"
+
+
+def _hide_card(found: re.Match[str]) -> str:
+    digits = re.sub(r"\D", "", found[0])
+    # Longer rows of one digit pass the check too, and are never cards.
+    return CARD if luhn(digits) and len(set(digits)) > 1 else found[0]

@@ -1,0 +1,153 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentcli.core.secrets import SECRET, holds_secret, known_secrets, luhn, mask, redact
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("key sk-ant-api03-abcdefghijklmnopqrstuv end", "sk-ant"),
+        ("export API_KEY=abcd1234efgh", "abcd1234efgh"),
+        ('{"password": "hunter2!x"}', "hunter2"),
+        ("db_password: s3cr3tvalue", "s3cr3tvalue"),
+        ("postgres://admin:pa55word@db/x", "pa55word"),
+        ("Authorization: Bearer abc123def456ghi789", "abc123def456"),
+        ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "ghp_"),
+        ("AKIAIOSFODNN7EXAMPLE", "AKIA"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----", "MIIE"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIEcut off", "MIIE"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdef", "eyJ"),
+        ("write to jane.doe+x@example.co.uk now", "jane"),
+        ("card 4111 1111 1111 1111.", "4111"),
+        ("card 5500-0055-5555-5559", "5500"),
+    ],
+)
+def test_a_secret_is_replaced(text: str, secret: str) -> None:
+    assert secret not in redact(text)
+    assert "[redacted" in redact(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token: str",
+        "password = os.environ['X']",
+        "order 1234567890123456 shipped",
+        "sha 1111111111111111",
+        "tokens_before: 184915 tokens",
+        "foo@bar stays",
+        "max_tokens=4096",
+        "at 2026-01-01T00:00:00 in src/a.py:12",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_the_check_of_card_numbers_is_that_of_the_standard() -> None:
+    assert luhn("79927398713")
+    assert not luhn("79927398710")
+
+
+@given(st.text(alphabet=st.sampled_from("ab1@.:=/ -\n'\"sk_password"), max_size=80))
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    assert redact(redact(text)) == redact(text)
+
+
+# Put together here, so that no scanner takes this file for a leak.
+BODY = "aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5"
+SECRETS = {
+    f"sk-ant-api03-{BODY}": "key=",
+    f"sk-proj-{BODY}": "",
+    f"AIza{BODY}": "",
+    f"ghp_{BODY}": "",
+    f"github_pat_{BODY}": "",
+    f"glpat-{BODY[:20]}": "",
+    "AKIA" + "ABCDEFGHIJKLMNOP": "",
+    f"xoxb-{BODY}": "",
+    f"npm_{BODY}": "",
+    f"hf_{BODY}": "",
+    f"eyJ{BODY}.{BODY}.{BODY}": "",
+    f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n-----END RSA PRIVATE KEY-----": "",
+}
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_what_looks_like_a_secret_is_masked(secret: str) -> None:
+    for text in (secret, f"before {secret} after", f'{{"a": "{secret}"}}', f"x={secret};", f"({secret})"):
+        assert BODY not in mask(text)
+        assert secret not in mask(text)
+        assert SECRET in mask(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Authorization: Bearer abcd1234efgh",
+        "authorization: Basic abcd1234efgh",
+        "{'x-api-key': 'abcd1234efgh'}",
+        '"x-goog-api-key": "abcd1234efgh"',
+        "ANTHROPIC_API_KEY=abcd1234efgh",
+        "export DB_PASSWORD='abcd1234efgh'",
+        '{"client_secret":"abcd1234efgh"}',
+        "https://example.org/?key=abcd1234efgh&x=1",
+        "https://user:abcd1234efgh@example.org/repo.git",
+        "postgres://u:abcd1234efgh@host/db",
+        "Cookie: abcd1234efgh",
+        "access_token=abcd1234efgh",
+    ],
+)
+def test_what_is_named_as_a_secret_is_masked(text: str) -> None:
+    assert "abcd1234efgh" not in mask(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The token count is 1,234.",
+        "tokens: 500",
+        "keyword argument",
+        "git clone https://example.org/a.git",
+        "sk-8",
+        "def mask(text): ...",
+        "PATH=/usr/bin",
+    ],
+)
+def test_ordinary_text_stays(text: str) -> None:
+    assert mask(text).replace(SECRET, "500") == text
+
+
+def test_known_values_are_masked_wherever_they_stand() -> None:
+    known = known_secrets(
+        {"MY_API_KEY": "correct horse battery", "PATH": "/usr/bin", "SHORT_KEY": "abc", "DB_PASSWORD": "correct horse"}
+    )
+    assert known == ("correct horse battery", "correct horse")
+    assert mask("it is correct horse battery!", known) == f"it is {SECRET}!"
+
+
+@given(st.text())
+def test_masking_twice_changes_nothing_more(text: str) -> None:
+    assert mask(mask(text)) == mask(text)
+
+
+SEEN = ["HOME", "PATH", "PWD", "OLDPWD", "USER", "LANG", "SHELL", "TERM", "SSH_AUTH_SOCK", "XAUTHORITY", "GIT_AUTHOR_NAME", "SSH_ASKPASS", "GIT_ASKPASS", "MANPATH", "PYTHONPATH", "VIRTUAL_ENV", "NVM_DIR", "DISPLAY", "TASK", "EDITOR", "SKIP", "DISK_SIZE", "PATTERN"]
+HIDDEN = ["OPENAI_API_KEY", "GITHUB_TOKEN", "my_secret", "DB_PASSWORD_2", "DB_PASS", "PGPASS", "SSHPASS", "MYSQL_PWD", "JWT", "JWT_ISSUED", "STRIPE_SK", "SK_TEST", "BEARER", "AUTH", "NPM_AUTH", "AUTHORIZATION", "MY_PAT", "PAT", "GH_PAT_2", "SESSION_COOKIE", "SENTRY_DSN", "SLACK_WEBHOOK", "GOOGLE_APPLICATION_CREDENTIALS"]
+VALUES = [
+    f"sk_{'live'}_{BODY}",
+    f"ghp_{BODY}",
+    f"eyJ{BODY}.{BODY}.x",
+    "postgres://user:pass@host/db",
+    f"--with sk-{BODY}",
+]
+
+
+def test_a_variable_is_secret_by_its_name() -> None:
+    assert [name for name in SEEN if holds_secret(name, "value")] == []
+    assert [name for name in HIDDEN if not holds_secret(name, "value")] == []
+
+
+def test_a_variable_is_secret_by_its_value() -> None:
+    assert [value for value in VALUES if not holds_secret("X", value)] == []
+    assert [value for value in ("https://example.org/a:b@c", "a@b", "1") if holds_secret("X", value)] == []
