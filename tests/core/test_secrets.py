@@ -132,8 +132,56 @@ def test_masking_twice_changes_nothing_more(text: str) -> None:
     assert mask(mask(text)) == mask(text)
 
 
-SEEN = ["HOME", "PATH", "PWD", "OLDPWD", "USER", "LANG", "SHELL", "TERM", "SSH_AUTH_SOCK", "XAUTHORITY", "GIT_AUTHOR_NAME", "SSH_ASKPASS", "GIT_ASKPASS", "MANPATH", "PYTHONPATH", "VIRTUAL_ENV", "NVM_DIR", "DISPLAY", "TASK", "EDITOR", "SKIP", "DISK_SIZE", "PATTERN"]
-HIDDEN = ["OPENAI_API_KEY", "GITHUB_TOKEN", "my_secret", "DB_PASSWORD_2", "DB_PASS", "PGPASS", "SSHPASS", "MYSQL_PWD", "JWT", "JWT_ISSUED", "STRIPE_SK", "SK_TEST", "BEARER", "AUTH", "NPM_AUTH", "AUTHORIZATION", "MY_PAT", "PAT", "GH_PAT_2", "SESSION_COOKIE", "SENTRY_DSN", "SLACK_WEBHOOK", "GOOGLE_APPLICATION_CREDENTIALS"]
+SEEN = [
+    "HOME",
+    "PATH",
+    "PWD",
+    "OLDPWD",
+    "USER",
+    "LANG",
+    "SHELL",
+    "TERM",
+    "SSH_AUTH_SOCK",
+    "XAUTHORITY",
+    "GIT_AUTHOR_NAME",
+    "SSH_ASKPASS",
+    "GIT_ASKPASS",
+    "MANPATH",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+    "NVM_DIR",
+    "DISPLAY",
+    "TASK",
+    "EDITOR",
+    "SKIP",
+    "DISK_SIZE",
+    "PATTERN",
+]
+HIDDEN = [
+    "OPENAI_API_KEY",
+    "GITHUB_TOKEN",
+    "my_secret",
+    "DB_PASSWORD_2",
+    "DB_PASS",
+    "PGPASS",
+    "SSHPASS",
+    "MYSQL_PWD",
+    "JWT",
+    "JWT_ISSUED",
+    "STRIPE_SK",
+    "SK_TEST",
+    "BEARER",
+    "AUTH",
+    "NPM_AUTH",
+    "AUTHORIZATION",
+    "MY_PAT",
+    "PAT",
+    "GH_PAT_2",
+    "SESSION_COOKIE",
+    "SENTRY_DSN",
+    "SLACK_WEBHOOK",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+]
 VALUES = [
     f"sk_{'live'}_{BODY}",
     f"ghp_{BODY}",
