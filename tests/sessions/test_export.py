@@ -242,6 +242,7 @@ def test_a_session_that_lost_a_record_is_moved_with_its_gap_and_its_bytes(store:
         (lambda raw: raw.pop("session"), "the export: no field 'session'"),
         (lambda raw: raw.update(records=7), "the export: unexpected shape"),
         (lambda raw: raw["records"].reverse(), "records are missing"),
+        (lambda raw: raw["records"][1].update(role="x" * 5000), "unknown role 'x{9,200}$"),
     ],
 )
 def test_a_damaged_export_is_refused_with_the_reason(tmp_path: Path, change, says: str):

@@ -252,6 +252,11 @@ def test_a_message_of_the_wrong_shape_is_left_out_and_named(tmp_path: Path):
     assert any("line 3" in note and "left out" in note for note in session.notes)
 
 
+def test_a_note_quotes_little_of_what_is_damaged(tmp_path: Path):
+    session = session_of(tmp_path, user("a", "Hello"), user("b", "There") | {"timestamp": "x" * 100_000})
+    assert [len(note) < 400 for note in session.notes] == [True]
+
+
 def test_a_file_with_nothing_but_damage_is_refused(tmp_path: Path):
     with pytest.raises(InputError, match="line 2"):
         session_of(tmp_path, {"id": "b", "type": "gemini", "content": 7})

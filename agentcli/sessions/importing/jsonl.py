@@ -15,6 +15,8 @@ MOST_BAD = 0.5
 """The share of lines that may be damaged in a file that is still taken for a session."""
 NAMED = 10
 """How many damaged lines a note names."""
+REASON = 200
+"""How many characters of a reason are told; it may quote what stands in the file."""
 
 
 def objects(lines: Iterable[str], notes: list[str]) -> Iterator[tuple[int, Json]]:
@@ -72,7 +74,7 @@ def reading(place: str) -> Iterator[None]:
     except KeyError as error:
         raise InputError(f"{place}: no field {error}") from error
     except (TypeError, AttributeError, ValueError, IndexError, OverflowError, RecursionError) as error:
-        raise InputError(f"{place}: unexpected shape ({error})") from error
+        raise InputError(f"{place}: unexpected shape ({error!s:.{REASON}})") from error
 
 
 def utc(value: Any) -> str:

@@ -12,7 +12,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.history import fold
 from agentcli.core.record import Record
 from agentcli.sessions.importing.imported import Imported
-from agentcli.sessions.importing.jsonl import reading
+from agentcli.sessions.importing.jsonl import REASON, reading
 from agentcli.sessions.info import decode_info
 from agentcli.sessions.records import digest
 
@@ -75,7 +75,7 @@ def _record(data: bytes, place: int) -> Record:
     try:
         return decode(data)
     except Damaged as error:
-        raise InputError(f"record {place}: {error}") from error
+        raise InputError(f"record {place}: {error!s:.{REASON}}") from error
 
 
 def _complete(records: Sequence[Record], missing: set[int]) -> bool:

@@ -10,6 +10,7 @@ from agentcli.core.history import History, evolve
 from agentcli.core.message import Message, Text, Thinking, ToolResult
 from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo, Words
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, Timed
+from agentcli.sessions.importing.jsonl import REASON
 from agentcli.sessions.importing.tools import todo_list
 from agentcli.sessions.info import first_title
 
@@ -52,7 +53,7 @@ def _paired(items: Sequence[Item]) -> tuple[list[Item], list[str]]:
     for item in items:
         if isinstance(item.said, ToolResult):
             if item.said.call_id not in asked:
-                notes.append(f"a result of {item.said.name or 'a tool'} answers no call and was left out")
+                notes.append(f"a result of {(item.said.name or 'a tool')[:REASON]} answers no call and was left out")
             else:
                 results.setdefault(item.said.call_id, item)
     paired: list[Item] = []
