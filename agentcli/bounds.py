@@ -11,9 +11,10 @@ from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Approve, Ask
 from agentcli.agent.sandbox import Sandbox, box_for, choose, protected_since
+from agentcli.core.boxed import Boxed
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
-from agentcli.core.programs import leave_out
+from agentcli.core.programs import leave_out, search_path, trusted_path
 from agentcli.core.record import Mode
 from agentcli.ground import Ground, folder_named
 
@@ -50,21 +51,31 @@ class Bounds:
         return configured + parse_rules(options.allow, (), options.deny, "flag")
 
     def tool_options(self, mode: Mode) -> Mapping[str, Any]:
-        """Settings of single tools. What a person or a rule allowed runs as it was allowed; the box holds what nobody was asked about."""
+        """Settings of single tools. What a person or a rule allowed runs as it was allowed; a box holds what nobody was asked about.
+
+        What only reads runs in the box of a `reader`, in every mode; what else nobody was asked about in mode auto in the one
+        where the workspace is writable.
+        """
         config = self._ground.config
         fetch = {"web_fetch": {"allow_addresses": _networks(config.tools.fetch_addresses)}}
-        if not self.sandbox.working or (mode != "auto" and config.general.sandbox != "require"):
+        if not self.sandbox.working:
             return {"bash": {}, **fetch}
         place = self.place()
 
-        def wrap(argv: Sequence[str]) -> Sequence[str]:
+        def reader(argv: Sequence[str]) -> Boxed:
+            return self.sandbox.wrap_reader(argv, place, trusted_path(search_path(), self.roots))
+
+        if mode != "auto" and config.general.sandbox != "require":
+            return {"bash": {"reader": reader}, **fetch}
+
+        def wrap(argv: Sequence[str]) -> Boxed:
             return self.sandbox.wrap(argv, place, network=config.general.sandbox_network)
 
         def watch() -> Callable[[], Sequence[str]]:
             before = box_for(place).readonly
             return lambda: protected_since(place, before)
 
-        return {"bash": {"wrap": wrap, "escalate": self._escalate, "watch": watch}, **fetch}
+        return {"bash": {"reader": reader, "wrap": wrap, "escalate": self._escalate, "watch": watch}, **fetch}
 
     def save_rule(self, rule: str) -> None:
         """Add an allow rule to the user's own configuration, for good."""

@@ -34,6 +34,7 @@ class General:
     model: str = ""
     mode: Mode = "ask"
     sandbox: Literal["auto", "require", "off"] = "auto"
+    """What holds commands: `auto` those that nobody was asked about, where one works; `require` all of them, or none runs."""
     sandbox_network: bool = False
     add_dirs: tuple[str, ...] = ()
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentcli.agent.permissions.machine import Looks
 from agentcli.agent.unless import unless
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, PermissionDecided, Recorded, ToolStarted
@@ -39,6 +40,8 @@ class Permit:
     """What the refusal is: `error` for a call that could not have worked anyway."""
     path: Path | None = None
     """The resolved path that was decided about: the tool may use this one and no other, wherever links lead by then."""
+    machine: Looks = ""
+    """Whether a command that only reads looks at the machine, which no sandbox shows."""
 
 
 Permitting = Callable[[ToolCall, Tool], Awaitable[Permit]]

@@ -17,6 +17,11 @@ from agentcli.core.record import Body, Mode
 from agentcli.core.tool import Outcome, Tool, Workplace
 from agentcli.tools.task import Delegate
 
+_BLIND = (
+    "[it ran in a read-only sandbox, which shows no processes, mounts and network but its own: "
+    "run what looks at those in a command that names no files]"
+)
+
 
 class Hands:
     """What the loop's calls go through. `leave_plan` is told when the person has approved a plan, `delegate` runs a subagent."""
@@ -66,7 +71,7 @@ class Hands:
         """Run a tool at the path that it was allowed for, the states of the files that it may change taken before."""
         permit = self._permits[call_id]
         harmless = permit.event is not None and permit.event.rule == "read-only"
-        self.work.options = self._options(harmless=harmless)
+        self.work.options = self._options(permit if harmless else None)
         work = self.work.judged(permit.path)
         if self.cover is None:
             return await self._outfit.run(tool, work, call_id, given)
@@ -85,10 +90,16 @@ class Hands:
             for job in self.jobs.finished()
         ]
 
-    def _options(self, *, harmless: bool) -> Mapping[str, Any]:
-        """Settings of single tools as they are now. A command that runs unasked since it only reads gets the hardened environment."""
+    def _options(self, reader: Permit | None = None) -> Mapping[str, Any]:
+        """Settings of single tools as they are now; for `reader`, a call that is allowed because it only reads, those of a reader.
+
+        Such a command gets the hardened environment, and the box of a reader unless all that it looks at is the machine.
+        """
         given = self._outfit.tool_options(self.gate.mode)
-        bash = {**given.get("bash", {}), "hardened": harmless}
+        bash = {key: value for key, value in given.get("bash", {}).items() if key != "reader"}
+        if reader is not None and reader.machine != "only" and "reader" in given.get("bash", {}):
+            bash = {"wrap": given["bash"]["reader"], "note": _BLIND if reader.machine else ""}
+        bash["hardened"] = reader is not None
         own = {"bash": bash, "jobs": self.jobs, "exit_plan": self._leave_plan, "task": self._delegate}
         return {**given, **own}
 
@@ -100,7 +111,7 @@ class Hands:
             self._journal,
             self.record,
             limits=self._outfit.limits,
-            options=self._options(harmless=False),
+            options=self._options(),
             ask=self._outfit.ask,
         )
 

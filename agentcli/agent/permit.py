@@ -159,7 +159,7 @@ def _key(call: ToolCall) -> str:
 
 def _permit(call: ToolCall, decision: Decision) -> Permit:
     refused = decision.why if decision.decision == "deny" else ""
-    return Permit(call, _event(call, decision), refused, path=decision.path)
+    return Permit(call, _event(call, decision), refused, path=decision.path, machine=decision.machine)
 
 
 def _event(call: ToolCall, decision: Decision) -> PermissionDecided:

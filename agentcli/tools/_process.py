@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -59,6 +59,8 @@ class Command:
     env: Mapping[str, str]
     input: str = ""
     leaves: bool = False
+    files: Mapping[int, bytes] = field(default_factory=dict)
+    """What it reads from further descriptors, by their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,8 @@ class _Warden:
 
 def _request(command: Command) -> Mapping[str, Any]:
     given = {"argv": list(command.argv), "cwd": str(command.cwd), "env": dict(command.env), "input": command.input}
-    return {**given, "leaves": command.leaves, "grace": GRACE}
+    files = {str(number): data.decode("latin-1") for number, data in command.files.items()}
+    return {**given, "files": files, "leaves": command.leaves, "grace": GRACE}
 
 
 def warm() -> None:

@@ -126,6 +126,8 @@ def _become(given: dict[str, Any], out: int) -> None:
         os.dup2(out, 1)
         os.dup2(out, 2)
         os.closerange(3, 256)
+        for number, data in given["files"].items():
+            _hand(int(number), data.encode("latin-1"))
         os.chdir(given["cwd"])
         os.execvpe(given["argv"][0], given["argv"], given["env"])
     except (OSError, ValueError) as error:
@@ -144,6 +146,18 @@ def _source(text: str) -> int:
         file.write(text.encode("utf-8", "surrogateescape"))
         file.seek(0)
         return os.dup(file.fileno())
+
+
+def _hand(number: int, data: bytes) -> None:
+    """Let the command read this from a descriptor of this number; a pipe holds it all at once."""
+    read, write = os.pipe()
+    os.write(write, data)
+    os.close(write)
+    if read == number:
+        os.set_inheritable(read, True)
+    else:
+        os.dup2(read, number)
+        os.close(read)
 
 
 def _until_ended(command: int, channel: socket.socket, wakeup: int) -> int | None:

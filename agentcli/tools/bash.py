@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
+from agentcli.core.boxed import Boxed
 from agentcli.core.errors import ToolError
 from agentcli.core.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.core.message import Status
@@ -22,7 +23,7 @@ from agentcli.tools._process import Command, Ended, Sink
 from agentcli.tools._text import plural
 from agentcli.tools.jobs import Fresh, Jobs
 
-Wrap = Callable[[Sequence[str]], Sequence[str]]
+Wrap = Callable[[Sequence[str]], Boxed]
 """Puts a sandbox around an argv: `work.options["bash"]["wrap"]`."""
 
 Escalate = Callable[[str, str], Awaitable[bool]]
@@ -52,6 +53,8 @@ async def bash(
     watch: Watch | None = work.options.get("bash", {}).get("watch")
     made = watch() if watch is not None else tuple
     outcome = _told(await _run(work, call_id, command, prepared, timeout), made())
+    if note := work.options.get("bash", {}).get("note"):
+        outcome = replace(outcome, output="\n".join([outcome.output.rstrip("\n"), note]))
     reason = _held_back(outcome) if wrap is not None else ""
     escalate: Escalate | None = work.options.get("bash", {}).get("escalate")
     if not reason or escalate is None or not await escalate(command, reason):
@@ -154,7 +157,8 @@ def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
         )
     shell = find_program("bash", work.roots) or "/bin/bash"
     argv: Sequence[str] = [shell, "--noprofile", "--norc", "-c", command]
-    return Command(wrap(argv) if wrap else argv, work.cwd, _environment(work))
+    boxed = wrap(argv) if wrap else Boxed(argv)
+    return Command(boxed.argv, work.cwd, _environment(work), files=boxed.files)
 
 
 def _in_background(work: Workplace, call_id: str, command: str, prepared: Command) -> Outcome:

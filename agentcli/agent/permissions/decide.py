@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from agentcli.agent.permissions.machine import Looks
 from agentcli.agent.permissions.nature import Nature, nature_of
 from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.rules import Rules, parse_rule
@@ -30,12 +31,14 @@ class Decision:
     unsaved: str = ""
     path: Path | None = None
     """The resolved path that was decided about, for a tool that takes one: what is allowed is this path and no other."""
+    machine: Looks = ""
+    """Whether a command that only reads looks at the machine, which no sandbox shows."""
 
 
 def decide(call: ToolCall, tool_effect: Effect, rules: Rules, mode: Mode, place: Place) -> Decision:
     """Deny before ask, ask before allow, and all of them before what the mode would do. Reads links and git config, runs nothing."""
     nature = nature_of(call, tool_effect, rules, place)
-    return replace(_decided(nature, mode, place), path=nature.path)
+    return replace(_decided(nature, mode, place), path=nature.path, machine=nature.machine)
 
 
 def _decided(nature: Nature, mode: Mode, place: Place) -> Decision:

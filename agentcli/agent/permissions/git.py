@@ -72,6 +72,24 @@ def _secrets(folder: Path) -> tuple[str, ...]:
     return ()
 
 
+def repository(folder: Path) -> tuple[Path, ...]:
+    """The folders that git reads in `folder`: the top of the work tree, and where its repository lies if that is elsewhere."""
+    top = next((top for top in (folder, *folder.parents) if os.path.lexists(top / ".git")), None)
+    if top is None:
+        return ()
+    marker = top / ".git"
+    try:
+        own = _pointed(top, marker) if marker.is_file() else Path(os.path.realpath(marker))
+        common = _common_folder(own)
+        lent = common / "objects/info/alternates"
+        lines = lent.read_text(encoding="utf-8", errors="replace").splitlines() if lent.is_file() else []
+        lenders = [Path(os.path.realpath(common / "objects" / line)) for line in lines if line]
+    except (OSError, ValueError):
+        return (top,)
+    lenders = [lender for lender in lenders if (lender / "pack").is_dir()]
+    return (top, *(each for each in dict.fromkeys((own, common)) if _is_git_folder(each)), *lenders)
+
+
 def _danger(folder: Path, depth: int) -> str:
     for top in (folder, *folder.parents):
         marker = top / ".git"

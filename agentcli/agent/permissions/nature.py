@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.permissions import bash
+from agentcli.agent.permissions.machine import Looks, looks_at_machine
 from agentcli.agent.permissions.path_rules import exact_path, path_rule
 from agentcli.agent.permissions.paths import PathVerdict, could_name_protected, installed_in, judge_path
 from agentcli.agent.permissions.place import Place
@@ -54,6 +55,8 @@ class Nature:
     unsaved: str = ""
     path: Path | None = None
     """The resolved path that all this was said of, for a tool that takes one."""
+    machine: Looks = ""
+    """Whether a harmless command looks at the machine."""
 
 
 def nature_of(call: ToolCall, effect: Effect, rules: Rules, place: Place) -> Nature:
@@ -88,6 +91,7 @@ def _bash_nature(command: str, rules: Rules, place: Place) -> Nature:
         allowed=bash.allowing(line, rules.allow),
         harmless="every command only reads inside the workspace" if line.harmless else "",
         ordinary=bash.ordinary(line),
+        machine=looks_at_machine(line.plain) if line.harmless else "",
         obscure=_OBSCURE if bash.hides(line, rules.deny) else "",
         why=line.why,
         always=bash.always_rule(line),

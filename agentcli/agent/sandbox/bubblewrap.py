@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.agent.sandbox.box import UNSET, Box
+from agentcli.agent.sandbox.launch import namespaced_program
 from agentcli.agent.sandbox.probe import complaints
+from agentcli.core.boxed import Boxed
 
 _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
 """Parts of /proc through which root could reach the kernel of the whole machine, even without capabilities."""
 
 
-def arguments(program: str, box: Box, argv: Sequence[str]) -> list[str]:
-    """The argv that runs `argv` in the box."""
-    return [program, *_namespaces(box), *_system(), *_folders(box), *_surroundings(box), "--", *argv]
+_CALLS = 9
+"""The descriptor from which bubblewrap reads which system calls are refused."""
+
+
+def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
+    """What runs `argv` in the box."""
+    calls = namespaced_program(sockets=box.readable is None)
+    refusing = ("--seccomp", str(_CALLS)) if calls else ()
+    seen = [*_system(), *_folders(box)] if box.readable is None else [*_only(box, box.readable)]
+    inside = [program, *_namespaces(box), *seen, *_surroundings(box), *refusing, "--", *argv]
+    return Boxed(inside, {_CALLS: calls} if calls else {})
 
 
 def works(program: str) -> str:
@@ -26,7 +37,7 @@ def works(program: str) -> str:
             inside = Path(folder).resolve()
             box = Box(inside, (inside,), (), ())
             script = 'test -w "$0" && test ! -w / && test ! -w /usr && test ! -w /proc/sys/kernel/core_pattern'
-            wrong = complaints(arguments(program, box, ["sh", "-c", script, str(inside)]))
+            wrong = complaints(boxed(program, box, ["sh", "-c", script, str(inside)]))
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap cannot be started ({error})"
     return f"bubblewrap does not work here ({wrong[0]})" if wrong else ""
@@ -63,11 +74,46 @@ def _system() -> Iterator[str]:
     )
 
 
-def _folders(box: Box) -> Iterator[str]:
+def _only(box: Box, readable: Sequence[Path]) -> Iterator[str]:
+    """Nothing but what is readable: an empty root into which that is bound, and where nothing can be written but in /tmp."""
+    yield from ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run")
+    for name in _PROC_FILES:
+        yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
+    folders = sorted((path for path in readable if path.is_dir()), key=lambda path: len(path.parts))
+    bound: list[Path] = []
+    for path in folders:
+        real = Path(os.path.realpath(path))
+        if any(path.is_relative_to(top) and real.is_relative_to(top) for top in bound) or path == Path("/dev"):
+            continue
+        if path.is_symlink() and len(path.parts) == 2:
+            yield from ("--symlink", os.readlink(path), str(path))
+            continue
+        yield from ("--ro-bind", str(path), str(path))
+        bound.append(path)
     for path in box.hidden:
-        yield from ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
+        if any(path.is_relative_to(top) for top in bound):
+            yield from _covered(path)
+    for path in readable:
+        if path.is_file():
+            yield from ("--ro-bind", str(path), str(path))
+    if box.home is not None:
+        yield from ("--dir", str(box.home))
+    yield from ("--remount-ro", "/")
+
+
+def _covered(path: Path) -> Sequence[str]:
+    return ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
+
+
+def _folders(box: Box) -> Iterator[str]:
+    outside = [path for path in box.hidden if not any(path.is_relative_to(root) for root in box.writable)]
+    for path in outside:
+        yield from _covered(path)
     for path in sorted(box.writable, key=lambda root: len(root.parts)):
         yield from ("--bind", str(path), str(path))
+    for path in box.hidden:
+        if path not in outside:
+            yield from _covered(path)
     for path in box.readonly:
         yield from ("--ro-bind", str(path), str(path))
 

@@ -11,7 +11,9 @@ from typing import Literal
 
 from agentcli.agent.permissions import Place
 from agentcli.agent.sandbox import bubblewrap, landlock, seatbelt
-from agentcli.agent.sandbox.box import box_for
+from agentcli.agent.sandbox.box import Box, box_for
+from agentcli.agent.sandbox.reading import box_for_reader
+from agentcli.core.boxed import Boxed
 from agentcli.core.errors import AgentError
 from agentcli.core.programs import find_program
 
@@ -40,26 +42,29 @@ class Sandbox:
     @property
     def report(self) -> str:
         """A line for `doctor`: what holds commands, and why it is not more."""
-        held = f"Commands run in a sandbox ({self.kind})." if self.working else "Commands run without a sandbox."
+        unasked = f"What runs without asking runs in a sandbox ({self.kind})."
+        held = unasked if self.working else "Commands run without a sandbox."
         return f"{held} {self.why}.".replace("..", ".") if self.why else held
 
-    def wrap(
-        self, argv: Sequence[str], place: Place, network: bool = False, writable: Sequence[Path] = ()
-    ) -> list[str]:
-        """The argv that runs `argv` inside: no network unless asked for, writing in the workspace and in `writable` only.
+    def wrap(self, argv: Sequence[str], place: Place, network: bool = False, writable: Sequence[Path] = ()) -> Boxed:
+        """What runs `argv` inside: no network unless asked for, writing in the workspace and in `writable` only.
 
         Without a working sandbox the argv comes back as it is; whoever calls must have shown `state` to the user.
         """
-        if not self.working:
-            return list(argv)
-        box = box_for(place, network, tuple(writable))
+        return self._boxed(argv, box_for(place, network, tuple(writable))) if self.working else Boxed(argv)
+
+    def wrap_reader(self, argv: Sequence[str], place: Place, path: str) -> Boxed:
+        """The same for a command that only reads: no writing, no network, and only the system, the workspace and `path` to see."""
+        return self._boxed(argv, box_for_reader(place, path)) if self.working else Boxed(argv)
+
+    def _boxed(self, argv: Sequence[str], box: Box) -> Boxed:
         match self.kind:
             case "bubblewrap":
-                return bubblewrap.arguments(self.program, box, argv)
+                return bubblewrap.boxed(self.program, box, argv)
             case "landlock":
-                return landlock.arguments(box, argv)
+                return landlock.boxed(box, argv)
             case _:
-                return seatbelt.arguments(box, argv)
+                return seatbelt.boxed(box, argv)
 
 
 def choose(setting: Setting) -> Sandbox:

@@ -16,20 +16,22 @@ from pathlib import Path
 
 from agentcli.agent.sandbox.box import UNSET, Box
 from agentcli.agent.sandbox.probe import complaints
+from agentcli.core.boxed import Boxed
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
 
 
-def arguments(box: Box, argv: Sequence[str]) -> list[str]:
-    """The argv that runs `argv` in the box: a small Python program gives up its rights and becomes `argv`."""
+def boxed(box: Box, argv: Sequence[str]) -> Boxed:
+    """What runs `argv` in the box: a small Python program gives up its rights and becomes `argv`."""
     rights = {
         "cwd": str(box.cwd),
         "writable": [str(path) for path in writable(box)],
         "readable": [str(path) for path in readable(box)],
         "network": box.network,
+        "listable": box.readable is None,
         "unset": UNSET,
     }
-    return [sys.executable, "-I", "-S", str(_LAUNCHER), json.dumps(rights), *argv]
+    return Boxed([sys.executable, "-I", "-S", str(_LAUNCHER), json.dumps(rights), *argv])
 
 
 def works() -> str:
@@ -40,7 +42,7 @@ def works() -> str:
             (inside / "in").mkdir()
             box = Box(inside / "in", (inside / "in",), (), ())
             script = ': > "$0/in/a" && ! (: > "$0/b") 2> /dev/null'
-            wrong = complaints(arguments(box, ["sh", "-c", script, str(inside)]))
+            wrong = complaints(boxed(box, ["sh", "-c", script, str(inside)]))
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"Landlock cannot be tried ({error})"
     return f"Landlock does not work here ({wrong[-1]})" if wrong else ""
@@ -48,21 +50,33 @@ def works() -> str:
 
 def writable(box: Box) -> list[Path]:
     """Where writing is granted. A grant covers all below it, so a folder that holds something protected is granted entry by entry."""
-    return [path for root in box.writable for path in _without(root, box.readonly)]
+    excluded = (*box.readonly, *(path for path in box.hidden if not path.is_socket()))
+    return [path for root in box.writable for path in _without(root, excluded)]
 
 
 def readable(box: Box) -> list[Path]:
-    """Where reading is granted: everything but devices and what is hidden, entry by entry along the way to it."""
-    return _without(Path("/"), (*box.hidden, Path("/dev")))
+    """Where reading is granted: everything, or what is readable, but for devices and what is hidden, entry by entry."""
+    hidden = (*box.hidden, Path("/dev"))
+    if box.readable is None:
+        return _without(Path("/"), hidden)
+    folders = [path for path in (*box.readable, Path("/proc")) if path.is_dir()]
+    files = [path for path in box.readable if path.is_file()]
+    return [*dict.fromkeys(path for top in folders for path in _without(top, hidden)), *files]
 
 
 def _without(top: Path, excluded: Sequence[Path]) -> list[Path]:
     if top in excluded:
         return []
-    if not any(top in path.parents for path in excluded):
+    below: dict[str, list[Path]] = {}
+    for path in excluded:
+        if path.is_relative_to(top):
+            below.setdefault(path.parts[len(top.parts)], []).append(path)
+    if not below:
         return [top]
     try:
-        entries = sorted(entry.path for entry in os.scandir(top) if not entry.is_symlink())
+        with os.scandir(top) as found:
+            entries = sorted(entry.name for entry in found if not entry.is_symlink())
     except OSError:
         return []
-    return [path for entry in entries for path in _without(Path(entry), excluded)]
+    each = (_without(top / name, below[name]) if name in below else [top / name] for name in entries)
+    return [path for paths in each for path in paths]

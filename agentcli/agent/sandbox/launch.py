@@ -32,6 +32,7 @@ _X86_64 = {
     "utime": 132, "utimes": 235, "futimesat": 261, "syslog": 103, "kcmp": 312, "move_pages": 279, "migrate_pages": 256, "process_madvise": 440,
     "shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66, "semtimedop": 220, "msgget": 68, "msgsnd": 69,
     "msgrcv": 70, "msgctl": 71, "mq_open": 240, "mq_unlink": 241,
+    "io_uring_enter": 426, "io_uring_register": 427, "fsconfig": 431, "fspick": 433,
 }  # fmt: skip
 _AARCH64 = {
     "open_by_handle_at": 265, "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "pidfd_getfd": 438, "io_uring_setup": 425,
@@ -44,9 +45,17 @@ _AARCH64 = {
     "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16, "syslog": 116, "kcmp": 272,
     "move_pages": 239, "migrate_pages": 238, "process_madvise": 440, "shmget": 194, "shmat": 196, "shmctl": 195, "semget": 190, "semop": 193,
     "semctl": 191, "semtimedop": 192, "msgget": 186, "msgsnd": 189, "msgrcv": 188, "msgctl": 187, "mq_open": 180, "mq_unlink": 181,
+    "io_uring_enter": 426, "io_uring_register": 427, "fsconfig": 431, "fspick": 433,
 }  # fmt: skip
 _MACHINES = {"x86_64": (0xC000003E, _X86_64, 41, 280), "aarch64": (0xC00000B7, _AARCH64, 198, 88)}
 """For each machine: its audit number, the calls to refuse, and the numbers of `socket` and `utimensat`."""
+
+_NAMESPACED = frozenset({
+    "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr", "fsetxattr", "removexattr",
+    "lremovexattr", "fremovexattr", "utime", "utimes", "futimesat", "sethostname", "setdomainname", "shmget", "shmat", "shmctl", "semget",
+    "semop", "semctl", "semtimedop", "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink",
+})  # fmt: skip
+"""Calls that reach nothing outside where mounts and namespaces stand around the command."""
 
 # prlimit64, sched_setaffinity, sched_setscheduler, sched_setparam, sched_setattr; setpriority, ioprio_set
 _OWN = {
@@ -55,7 +64,9 @@ _OWN = {
 }
 """Calls that may only be made for the caller itself: their numbers, and which argument names the process."""
 
-_NEVER = (1, 17, 40)
+_FOREIGN = (17, 40)
+"""Families of sockets that no namespace holds or that read what others send: virtual and raw ones."""
+_NEVER = (1, *_FOREIGN)
 """Families of sockets that stay closed even with the network: local ones, behind which agents and engines sit, raw and virtual ones."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -73,11 +84,24 @@ def main(arguments: list[str]) -> None:
     os.environ["TMPDIR"] = scratch
     os.environ["XDG_CACHE_HOME"] = f"{scratch}/.cache"
     os.chdir(rights["cwd"])
+    os.get_exec_path()  # loads a module that cannot be read any more where Python lies in the home folder
     _drop_capabilities()
     _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-    _restrict_files([*rights["writable"], scratch], rights["readable"])
-    _restrict_calls(rights["network"])
+    _restrict_files([*rights["writable"], scratch], rights["readable"], rights["listable"])
+    _restrict_calls(_program(*_MACHINES[platform.machine()], _NEVER if rights["network"] else ()))
     os.execvp(arguments[1], arguments[1:])
+
+
+def namespaced_program(*, sockets: bool) -> bytes:
+    """The seccomp program for a command that mounts and namespaces hold: what they leave open of the kernel is refused.
+
+    Without `sockets` the command opens none of any kind. Empty on a machine whose calls are not known here.
+    """
+    if platform.machine() not in _MACHINES:
+        return b""
+    audit, refused, socket, _ = _MACHINES[platform.machine()]
+    left = {name: number for name, number in refused.items() if name not in _NAMESPACED}
+    return b"".join(_program(audit, left, socket, 0, _FOREIGN if sockets else ()))
 
 
 def _drop_capabilities() -> None:
@@ -87,7 +111,7 @@ def _drop_capabilities() -> None:
     _check(_libc.capset(header, struct.pack("=6I", 0, 0, 0, 0, 0, 0)), "capset")
 
 
-def _restrict_files(writable: list[str], readable: list[str]) -> None:
+def _restrict_files(writable: list[str], readable: list[str], listable: bool) -> None:
     version = _libc.syscall(_CREATE, None, ctypes.c_size_t(0), 1)
     _check(version, "Landlock")
     every = (1 << _BITS.get(version, 16)) - 1
@@ -96,7 +120,8 @@ def _restrict_files(writable: list[str], readable: list[str]) -> None:
     ruleset = _libc.syscall(_CREATE, attributes, ctypes.c_size_t(len(attributes)), 0)
     _check(ruleset, "Landlock")
     # Programs list folders on their way down; names may be seen, contents only where granted.
-    _grant(ruleset, "/", _READ_DIR)
+    if listable:
+        _grant(ruleset, "/", _READ_DIR)
     for path in readable:
         _grant(ruleset, path, _READING)
     for path in writable:
@@ -125,13 +150,32 @@ def _device_free(path: str) -> bool:
     return not path.startswith("/dev/")
 
 
-def _restrict_calls(network: bool) -> None:
-    audit, refused, socket, utimensat = _MACHINES[platform.machine()]
+def _restrict_calls(program: list[bytes]) -> None:
+    code = b"".join(program)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    filters = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(buffer))
+    _check(_libc.prctl(_SECCOMP, 2, filters, 0, 0), "seccomp")
+
+
+def _program(
+    audit: int, refused: dict[str, int], socket: int, utimensat: int, families: tuple[int, ...]
+) -> list[bytes]:
+    """The seccomp program. With `utimensat` it also keeps the times of files and the limits of other processes.
+
+    Sockets of these `families` are closed, all where none is named.
+    """
     program = [_op(0x20, 4), _jump(0x15, audit, 1, 0), _op(0x06, 0x80000000), _op(0x20, 0)]
     if platform.machine() == "x86_64":
         program += [_jump(0x35, 0x40000000, 0, 1), _op(0x06, 0x00050001)]  # the x32 numbering would pass by the list
     for number in refused.values():
         program += [_jump(0x15, number, 0, 1), _op(0x06, 0x00050001)]
+    if utimensat:
+        program += _own_limits() + _times(utimensat)
+    return [*program, *_no_sockets(socket, families), _op(0x06, 0x7FFF0000)]
+
+
+def _own_limits() -> list[bytes]:
+    program = []
     for number, argument in _OWN[platform.machine()].items():
         program += [
             _jump(0x15, number, 0, 4),
@@ -140,18 +184,16 @@ def _restrict_calls(network: bool) -> None:
             _op(0x06, 0x00050001),
             _op(0x20, 0),
         ]
-    # utimensat(fd, NULL, NULL) sets the times of a file that is open already to now; with a path or other times it is refused.
-    program += [
+    return program
+
+
+def _times(utimensat: int) -> list[bytes]:
+    """utimensat(fd, NULL, NULL) sets the times of a file that is open already to now; with a path or other times it is refused."""
+    return [
         _jump(0x15, utimensat, 0, 13),
         *(part for word in (24, 28, 32, 36) for part in (_op(0x20, word), _jump(0x15, 0, 1, 0), _op(0x06, 0x00050001))),
         _op(0x06, 0x7FFF0000),
     ]
-    program += _no_sockets(socket, _NEVER if network else ())
-    program.append(_op(0x06, 0x7FFF0000))
-    code = b"".join(program)
-    buffer = ctypes.create_string_buffer(code, len(code))
-    filters = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(buffer))
-    _check(_libc.prctl(_SECCOMP, 2, filters, 0, 0), "seccomp")
 
 
 def _no_sockets(number: int, families: tuple[int, ...]) -> list[bytes]:

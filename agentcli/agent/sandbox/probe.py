@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from agentcli.core.boxed import Boxed
 
 SECONDS = 10.0
 """Seconds that the command may take."""
 
 
-def complaints(argv: Sequence[str]) -> list[str]:
+def complaints(boxed: Boxed) -> list[str]:
     """What is wrong, line by line, once a command has run that fails where it is not held; nothing where all is well.
 
     Raises OSError or TimeoutExpired where it cannot be run.
     """
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False)
+    with startable(boxed) as (argv, descriptors):
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            pass_fds=descriptors,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
     return (done.stderr.strip() or "it let a command write outside").splitlines() if done.returncode else []
+
+
+@contextmanager
+def startable(boxed: Boxed) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
+    """An argv and the descriptors to pass on to it, for whoever starts it with `subprocess`."""
+    argv, descriptors = boxed.argv, []
+    try:
+        for number, data in boxed.files.items():
+            descriptors.append(os.memfd_create("agentcli"))
+            os.write(descriptors[-1], data)
+            argv = ["/bin/sh", "-c", f'exec "$@" {number}<"$0"', f"/dev/fd/{descriptors[-1]}", *argv]
+        yield argv, descriptors
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -9,14 +10,17 @@ from pathlib import Path
 
 from agentcli.agent.sandbox.box import UNSET, Box
 from agentcli.agent.sandbox.probe import complaints
+from agentcli.core.boxed import Boxed
 
 PROGRAM = "/usr/bin/sandbox-exec"
+_PERSONAL = (Path("/Users"), Path("/Volumes"), Path("/private/tmp"), Path("/private/var/root"))
+"""Where files of people lie; a command that only reads sees of it what its box names."""
 
 
-def arguments(box: Box, argv: Sequence[str], program: str = PROGRAM) -> list[str]:
-    """The argv that runs `argv` in the box."""
+def boxed(box: Box, argv: Sequence[str], program: str = PROGRAM) -> Boxed:
+    """What runs `argv` in the box."""
     unset = [word for name in UNSET for word in ("-u", name)]
-    return ["/usr/bin/env", *unset, program, "-p", profile(box), *argv]
+    return Boxed(["/usr/bin/env", *unset, program, "-p", profile(box), *argv])
 
 
 def works(program: str = PROGRAM) -> str:
@@ -28,7 +32,7 @@ def works(program: str = PROGRAM) -> str:
             inside.mkdir()
             script = ': > "$0/a" && ! (: > "$0/../b") 2> /dev/null'
             box = Box(inside, (inside,), (), ())
-            wrong = complaints(arguments(box, ["/bin/sh", "-c", script, str(inside)], program))
+            wrong = complaints(boxed(box, ["/bin/sh", "-c", script, str(inside)], program))
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"sandbox-exec cannot be tried ({error})"
     return f"sandbox-exec does not work here ({wrong[-1]})" if wrong else ""
@@ -44,6 +48,9 @@ def profile(box: Box) -> str:
         Path("/dev/tty"),
         Path("/dev/dtracehelper"),
     ]
+    if box.readable is not None:
+        lines += [_rule("deny", "file-read-data", path) for path in _PERSONAL]
+        lines += [_rule("allow", "file-read*", Path(os.path.realpath(path))) for path in box.readable]
     lines += [_rule("allow", "file-write*", path) for path in (*scratch, *box.writable)]
     lines += [_rule("deny", "file-write*", path) for path in box.readonly]
     lines += [_rule("deny", "file-read* file-write*", path) for path in box.hidden]

@@ -8,7 +8,7 @@ import pytest
 
 from agentcli.agent.permissions import Place
 from agentcli.agent.sandbox.box import UNSET, Box, box_for
-from agentcli.agent.sandbox.seatbelt import PROGRAM, arguments, profile, works
+from agentcli.agent.sandbox.seatbelt import PROGRAM, boxed, profile, works
 
 RULE = re.compile(r"\((allow|deny) ([a-z0-9*\- ]+?)(?: \((.*)\))?\)")
 SUBPATH = re.compile(r'subpath "((?:[^"\\]|\\.)*)"')
@@ -96,7 +96,7 @@ def test_every_line_is_balanced_and_no_path_breaks_out_of_its_quotes(box: Box) -
 
 
 def test_the_argv_drops_what_leads_outside_and_ends_with_the_command(box: Box) -> None:
-    argv = arguments(box, ["bash", "-c", "x; y"])
+    argv = boxed(box, ["bash", "-c", "x; y"]).argv
     assert argv[0] == "/usr/bin/env"
     assert argv[-3:] == ["bash", "-c", "x; y"]
     assert argv[argv.index(PROGRAM) + 1 : argv.index(PROGRAM) + 3] == ["-p", profile(box)]

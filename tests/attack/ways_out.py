@@ -125,4 +125,16 @@ s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b"x", ("127.0.0.1",
     "times by descriptor": """python3 -c 'import os; os.utime(os.open(os.environ["OUT"]+"/victim", os.O_RDONLY), (1, 1))'""",
     "a core of the shell": 'ulimit -c unlimited; cd "$OUT" && sh -c "kill -SEGV \\$\\$"; ls "$OUT" | grep -q core && echo ESCAPED',
     "the clock and the name": 'date -s "2001-01-01" && echo ESCAPED; hostname evil 2>/dev/null && test "$(cat /proc/sys/kernel/hostname)" = evil && readlink /proc/self/ns/uts /proc/$PID/ns/uts | uniq -d | grep -q . && echo ESCAPED',
+    "a key in the kernel's keyring": """python3 -c 'import ctypes,os,platform
+c=ctypes.CDLL(None); ask,control={"x86_64":(249,250)}.get(platform.machine(),(218,219)); b=ctypes.create_string_buffer(200)
+for key in (int(os.environ["SECRET_KEY"]), c.syscall(ask,b"user",b"agentcli-probe",None,0)):
+    n=c.syscall(control,11,key,b,200); print(b.raw[:max(n,0)])'; keyctl print "$SECRET_KEY"; keyctl show 2>/dev/null | grep -q agentcli && echo ESCAPED""",
+    "a key of its own": """python3 -c 'import ctypes,platform; n={"x86_64":248}.get(platform.machine(),217); print("ESC"+"APED" if ctypes.CDLL(None).syscall(n,b"user",b"agentcli-own",b"x",1,-3) >= 0 else "")'""",
+    "a ring for system calls": """python3 -c 'import ctypes; print("ESC"+"APED" if ctypes.CDLL(None).syscall(425, 1, ctypes.create_string_buffer(120)) >= 0 else "")'""",
+    "programs for the kernel": """python3 -c 'import ctypes,platform,struct; n={"x86_64":321}.get(platform.machine(),280); a=struct.pack("=IIII",2,4,4,1)+bytes(112); print("ESC"+"APED" if ctypes.CDLL(None).syscall(n,0,a,128) >= 0 else "")'""",
+    "counters of the processor": """python3 -c 'import ctypes,platform,struct; n={"x86_64":298}.get(platform.machine(),241); a=struct.pack("=IIQ",1,120,0)+bytes(104); print("ESC"+"APED" if ctypes.CDLL(None).syscall(n,a,0,-1,-1,0) >= 0 else "")'""",
+    "faults of memory": """python3 -c 'import ctypes,platform; n={"x86_64":323}.get(platform.machine(),282); print("ESC"+"APED" if ctypes.CDLL(None).syscall(n,1) >= 0 else "")'""",
+    "the debugger on the first process": """python3 -c 'import ctypes,os; c=ctypes.CDLL(None); print("ESC"+"APED" if c.ptrace(0x4206,1,0,0)==0 or c.ptrace(0x4206,os.getppid(),0,0)==0 else "")'""",
+    "a socket in the workspace": """python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect("src/socket")'; python3 -c 'import os,socket; os.link("src/socket","src/other"); socket.socket(socket.AF_UNIX).connect("src/other")'""",
+    "packets of others": """python3 -c 'import socket; socket.socket(17, socket.SOCK_RAW); print("ESC"+"APED")'; python3 -c 'import socket; socket.socket(40, socket.SOCK_STREAM); print("ESC"+"APED")'""",
 }  # fmt: skip

@@ -1,0 +1,14 @@
+"""A command as it is started inside a sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """What to start, and what it reads from further descriptors: `files` by their numbers, of at most 60 KB each."""
+
+    argv: Sequence[str]
+    files: Mapping[int, bytes] = field(default_factory=dict)
