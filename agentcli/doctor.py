@@ -13,7 +13,17 @@ from agentcli import __version__
 from agentcli.app import Program
 from agentcli.context.estimators import vocabularies
 from agentcli.core.errors import AgentError
-from agentcli.providers.settings import KEY_VARIABLES, key_variables
+from agentcli.providers import reach
+from agentcli.providers.settings import (
+    BASE_URL_VARIABLES,
+    BUILT_IN,
+    KEY_VARIABLES,
+    VENDOR_URLS,
+    base_url,
+    credentials,
+    key_variables,
+    needs_key,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +36,20 @@ class Finding:
     needed: bool = False
 
 
-def examine(program: Program) -> list[Finding]:
-    """All findings; none of them changes anything or uses the network."""
-    return [*_program(program), *_keys(program), *_folders(program), *_helpers(program), *_sessions(program)]
+CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 10.0
+"""How long a connection, and the answer to a request, is waited for."""
+
+
+def examine(program: Program, live: bool = False) -> list[Finding]:
+    """All findings; none of them changes anything. Without `live` nobody is asked, and only addresses that you set are connected to."""
+    return [
+        *_program(program),
+        *_keys(program),
+        *_endpoints(program, live),
+        *_folders(program),
+        *_helpers(program),
+        *_sessions(program),
+    ]
 
 
 def _program(program: Program) -> Iterator[Finding]:
@@ -50,6 +71,26 @@ def _keys(program: Program) -> Iterator[Finding]:
     except AgentError as error:
         detail, ok = str(error).splitlines()[0], False
     yield Finding("model", ok, detail)
+
+
+def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
+    """The addresses in force, and whether somebody is there. No key is sent, and nothing is spent."""
+    for settings in {**{name: BUILT_IN[name] for name in KEY_VARIABLES}, **program.models.providers}.values():
+        own = base_url(settings, program.env)
+        url = own or VENDOR_URLS.get(settings.kind, "")
+        set_by = f"[providers.{settings.name}]" if settings.base_url else BASE_URL_VARIABLES.get(settings.name, "")
+        shown = f"{reach.bare(url)}{f' ({set_by})' if own else ''}"
+        if not own and needs_key(settings, program.env) and not credentials(settings, program.env):
+            ok, said = True, "not tried: no key is set"
+        elif live:
+            ok, said = reach.answers(url, settings.kind, ANSWER_SECONDS)
+        elif not own or reach.proxied(url):
+            ok, said = True, "not tried; `agentcli doctor --live` asks it without spending anything"
+        else:
+            why = reach.connects(url, CONNECT_SECONDS)
+            ok, said = not why, why or "somebody listens there; whether it answers was not tried: --live"
+        cure = "" if ok else ". Check the address and that the server runs"
+        yield Finding(f"endpoint of {settings.name}", ok, f"{shown}: {said}{cure}", needed=live)
 
 
 def _folders(program: Program) -> Iterator[Finding]:

@@ -131,12 +131,16 @@ def path() -> None:
     print(places().config_file)
 
 
-def doctor(json: Json = False, cwd: Cwd = "") -> None:
+def doctor(
+    json: Json = False,
+    live: Annotated[bool, typer.Option("--live", help="ask each endpoint, without a key and without spending")] = False,
+    cwd: Cwd = "",
+) -> None:
     """Look at everything that agentcli needs and say what is missing."""
     from agentcli.doctor import Finding, examine
 
     try:
-        findings = examine(Program(Options(cwd=cwd)))
+        findings = examine(Program(Options(cwd=cwd)), live)
     except ConfigError as error:
         findings = [Finding("configuration", False, str(error), needed=True)]
     if json:

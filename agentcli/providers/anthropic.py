@@ -16,7 +16,7 @@ from agentcli.providers.anthropic_reply import Reply
 from agentcli.providers.anthropic_request import to_wire
 from agentcli.providers.http import connection_error, http_client, quiet_sdk
 from agentcli.providers.ids import used
-from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.settings import VENDOR_URLS, ProviderSettings
 from agentcli.providers.warming import warmed
 
 
@@ -28,7 +28,7 @@ class AnthropicModel:
         self._settings = settings
         self._key = key
         # The SDK adds /v1 itself, and people copy addresses that have it already.
-        self._base_url = base_url.rstrip("/").removesuffix("/v1") or "https://api.anthropic.com"
+        self._base_url = base_url.rstrip("/").removesuffix("/v1") or VENDOR_URLS["anthropic"]
 
     @property
     def spec(self) -> ModelSpec:

@@ -62,6 +62,11 @@ BASE_URL_VARIABLES: Mapping[str, str] = MappingProxyType(
     {"anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
 )
 
+VENDOR_URLS: Mapping[str, str] = MappingProxyType(
+    {"anthropic": "https://api.anthropic.com", "google": "https://generativelanguage.googleapis.com"}
+)
+"""Where each kind of API is, unless an address is set."""
+
 
 def key_variables(settings: ProviderSettings) -> tuple[str, ...]:
     """The environment variables that may hold this provider's key.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import tomllib
 from pathlib import Path
@@ -14,6 +15,7 @@ from agentcli.app import Program as App
 from agentcli.options import Options
 from agentcli.presets import with_preset
 from tests.e2e.program import Program
+from tests.loopback import Loopback
 
 
 @pytest.mark.parametrize(
@@ -133,6 +135,45 @@ def test_the_doctor_names_what_is_missing(program: Program) -> None:
     assert "ANTHROPIC_API_KEY" in out
     assert "sandbox" in out
     assert "sessions" in out
+
+
+def test_the_doctor_says_which_addresses_are_in_force_and_what_was_not_tried(program: Program) -> None:
+    out = program.run("doctor").out
+    assert "endpoint of anthropic: https://api.anthropic.com: not tried: no key is set" in out
+    keyed = Program(program.base, {"ANTHROPIC_API_KEY": "k"})
+    assert (
+        "endpoint of anthropic: https://api.anthropic.com: not tried; `agentcli doctor --live`"
+        in keyed.run("doctor").out
+    )
+
+
+@pytest.mark.parametrize("how", ["variable", "config"])
+def test_the_doctor_sees_that_nobody_listens_at_an_address(program: Program, how: str) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://user:secret@127.0.0.1:{unused.getsockname()[1]}"
+        if how == "variable":
+            program = Program(program.base, {"ANTHROPIC_BASE_URL": url})
+        else:
+            program.config(f'[providers.mine]\nkind = "google"\nbase_url = "{url}"\n')
+        quick, live = program.run("doctor"), program.run("doctor", "--live")
+    name = "anthropic" if how == "variable" else "mine"
+    place = "ANTHROPIC_BASE_URL" if how == "variable" else "[providers.mine]"
+    for ran in (quick, live):
+        [line] = [line for line in ran.out.split("\n") if f"endpoint of {name}" in line]
+        assert line.startswith("look")
+        assert place in line
+        assert "connection refused" in line
+        assert "secret" not in line
+    assert (quick.code, live.code) == (0, 1)
+
+
+def test_the_doctor_asks_a_server_when_told_to_and_sends_no_key(program: Program) -> None:
+    with Loopback() as server:
+        asked = Program(program.base, {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "never-sent"})
+        out = asked.run("doctor", "--live").out
+        assert f"endpoint of anthropic: {server.url} (ANTHROPIC_BASE_URL): answers (" in out
+        assert "not tried" in asked.run("doctor").out
 
 
 def test_plans_and_comparisons_need_no_key(program: Program) -> None:

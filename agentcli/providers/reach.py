@@ -1,0 +1,67 @@
+"""Whether an endpoint can be reached: a connection, or one request without a key, which costs nothing."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import urllib.error
+import urllib.request
+from urllib.parse import urlsplit
+
+from agentcli import __version__
+
+_PATHS = {"google": "/v1beta/models"}
+
+
+def connects(url: str, seconds: float) -> str:
+    """Why no connection to the host and port of this address can be made; empty where it can. Sends nothing."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            return "this is not an address such as https://host:port"
+        with socket.create_connection((parts.hostname, port), timeout=seconds):
+            return ""
+    except (OSError, ValueError) as error:
+        return _reason(error)
+
+
+def answers(url: str, kind: str, seconds: float) -> tuple[bool, str]:
+    """Whether a server answers there when its models are asked for without a key, and in words what it said."""
+    asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + _PATHS.get(kind, "/v1/models")
+    try:
+        request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}"})
+        with urllib.request.urlopen(request, timeout=seconds) as reply:
+            return True, f"answers ({reply.status})"
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code < 500, f"answers ({error.code})"
+    except (OSError, ValueError) as error:
+        return False, _reason(error)
+
+
+def bare(url: str) -> str:
+    """The address without user and password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def proxied(url: str) -> bool:
+    """Whether the environment sends this address through a proxy: then a connection of our own says nothing."""
+    parts = urlsplit(url)
+    return parts.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(parts.hostname or "")
+
+
+def _reason(error: Exception) -> str:
+    inner = error.reason if isinstance(error, urllib.error.URLError) else error
+    match inner:
+        case ssl.SSLCertVerificationError():
+            return f"its certificate is not trusted: {inner.verify_message}"
+        case TimeoutError():
+            return "nothing answers in time"
+        case socket.gaierror():
+            return "there is no such host"
+        case OSError():
+            return (inner.strerror or str(inner)).lower()
+        case _:
+            return str(inner)
