@@ -15,6 +15,7 @@ from agentcli.agent.hands import Hands
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.notices import MODE_WORDS, assumed, lost
 from agentcli.agent.outfit import Outfit
+from agentcli.agent.pages import PageReader
 from agentcli.agent.permissions import Rules
 from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
@@ -33,6 +34,7 @@ from agentcli.core.model import Model, ToolSchema
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Outcome, Tool
 from agentcli.sessions.info import name_of
+from agentcli.tools.web_fetch import Answer
 
 
 class OpenDesk(Account):
@@ -43,8 +45,15 @@ class OpenDesk(Account):
         self.opened_at = journal.history.last_seq
         self.sandbox = outfit.sandbox
         self._outfit = outfit
-        self._hands = Hands(journal, outfit, mode, self._leave_plan, self._delegate)
-        self._subagents = Subagents(self, outfit, self._hands.work.printed.put_nowait)
+        self._hands = Hands(journal, outfit, mode, self._leave_plan, self._delegate, self._answer)
+        tell = self._hands.work.printed.put_nowait
+        self._subagents = Subagents(self, outfit, tell)
+        self._pages = PageReader(
+            lambda: outfit.summariser(self.model),
+            lambda spec, tokens: self.talk.objection(spec, tokens),
+            tell,
+            outfit.limits.fetch_answer_seconds,
+        )
         self.jobs = self._hands.jobs
         policy = outfit.policy or journal.history.policy or outfit.context.policy
         self._policy = cast(PolicyName, policy)
@@ -177,6 +186,9 @@ class OpenDesk(Account):
 
     async def _delegate(self, call_id: str, description: str, words: str, kind: str) -> Outcome:
         return await self._subagents.delegate(call_id, description, words, kind)
+
+    async def _answer(self, question: str, page: str) -> Answer:
+        return await self._pages.answer(question, page)
 
     def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""

@@ -16,6 +16,7 @@ from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Body, Mode
 from agentcli.core.tool import Outcome, Tool, Workplace
 from agentcli.tools.task import Delegate
+from agentcli.tools.web_fetch import Answerer
 
 _BLIND = (
     "[it ran in a read-only sandbox, which shows no processes, mounts and network but its own: "
@@ -24,7 +25,9 @@ _BLIND = (
 
 
 class Hands:
-    """What the loop's calls go through. `leave_plan` is told when the person has approved a plan, `delegate` runs a subagent."""
+    """What the loop's calls go through. `leave_plan` is told when the person has approved a plan, `delegate` runs a subagent,
+    `answer` asks about a page.
+    """
 
     def __init__(
         self,
@@ -33,11 +36,13 @@ class Hands:
         mode: Mode,
         leave_plan: Callable[[str], Awaitable[None]],
         delegate: Delegate,
+        answer: Answerer,
     ) -> None:
         self._journal = journal
         self._outfit = outfit
         self._leave_plan = leave_plan
         self._delegate = delegate
+        self._answer = answer
         self._calls: dict[str, ToolCall] = {}
         self._permits: dict[str, Permit] = {}
         self.jobs = outfit.jobs()
@@ -100,7 +105,14 @@ class Hands:
         if reader is not None and reader.machine != "only" and "reader" in given.get("bash", {}):
             bash = {"wrap": given["bash"]["reader"], "note": _BLIND if reader.machine else ""}
         bash["hardened"] = reader is not None
-        own = {"bash": bash, "jobs": self.jobs, "exit_plan": self._leave_plan, "task": self._delegate}
+        fetch = {**given.get("web_fetch", {}), "answer": self._answer}
+        own = {
+            "bash": bash,
+            "web_fetch": fetch,
+            "jobs": self.jobs,
+            "exit_plan": self._leave_plan,
+            "task": self._delegate,
+        }
         return {**given, **own}
 
     def _workplace(self) -> SessionWorkplace:

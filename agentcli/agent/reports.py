@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agentcli.context.cache import Health
 from agentcli.core.chart import bars
-from agentcli.core.delegated import spent
+from agentcli.core.delegated import purpose, spent
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
@@ -136,7 +136,7 @@ def _spent(records: Iterable[Record]) -> Iterator[tuple[Record, str, Usage, floa
                 yield record, f"{model} (titles)", usage, cost
             case ToolResult() as result if spent(result)[1].total:
                 model, usage, cost = spent(result)
-                yield record, f"{model} (subagents)", usage, cost
+                yield record, f"{model} ({purpose(result)})", usage, cost
             case Failure(usage=usage, where=model, cost=cost) if usage.total:
                 yield record, model, usage, cost
             case _:

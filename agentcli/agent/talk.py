@@ -234,9 +234,9 @@ class Talk:
                 yield self.record(Retry(0, event.delay, event.reason))
             yield event
 
-    async def objection(self, other: ModelSpec) -> str:
-        """Why the budgets forbid showing this session to another model, or an empty text."""
-        size = self.size()
+    async def objection(self, other: ModelSpec, tokens: int | None = None) -> str:
+        """Why the budgets forbid showing this session, or a text of so many tokens, to another model; or an empty text."""
+        size = self.size() if tokens is None else tokens
         return await self.purse.objection(*self.purses(), size, other.cost(Usage(input=size)) or 0.0)
 
     def can_fall_back(self, error: ModelError) -> bool:

@@ -1,4 +1,4 @@
-"""What a subagent spent, as the result of the call that sent it keeps it."""
+"""What a call spent on a model of its own, a subagent's say, as its result keeps it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 from agentcli.core.message import ToolResult, Usage
 
 SPENT = "spent"
-"""The key of a result's metadata under which `model`, `usage` and `cost` stand."""
+"""The key of a result's metadata under which `model`, `usage`, `cost` and what it was for stand."""
 FILES = "files"
 """The key under which stands what was changed, a file each."""
 
 
-def spending(model: str, usage: Usage, cost: float | None) -> Mapping[str, Any]:
-    """The metadata for what a subagent used; `cost` in USD, None where no price is known."""
+def spending(model: str, usage: Usage, cost: float | None, purpose: str = "subagents") -> Mapping[str, Any]:
+    """The metadata for what was used; `cost` in USD, None where no price is known."""
     tokens = {name: getattr(usage, name) for name in Usage.__dataclass_fields__}
-    return {SPENT: {"model": model, "usage": tokens, "cost": cost}}
+    return {SPENT: {"model": model, "usage": tokens, "cost": cost, "purpose": purpose}}
 
 
 def spent(result: ToolResult) -> tuple[str, Usage, float | None]:
-    """The model, tokens and USD of a subagent; nothing for any other result. What is not a count counts as none."""
+    """The model, tokens and USD of such a call; nothing for any other result. What is not a count counts as none."""
     raw = result.metadata.get(SPENT)
     if not isinstance(raw, Mapping):
         return "", Usage(), None
@@ -28,6 +28,12 @@ def spent(result: ToolResult) -> tuple[str, Usage, float | None]:
     tokens = tokens if isinstance(tokens, Mapping) else {}
     usage = Usage(*(_count(tokens.get(name)) for name in Usage.__dataclass_fields__))
     return str(raw.get("model") or ""), usage, float(cost) if isinstance(cost, int | float) else None
+
+
+def purpose(result: ToolResult) -> str:
+    """What it was spent for, in a word."""
+    raw = result.metadata.get(SPENT)
+    return str(raw.get("purpose") or "subagents") if isinstance(raw, Mapping) else ""
 
 
 def changed_files(metadata: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -81,7 +81,7 @@ class UsageReported:
     usage: Usage
     cost: float | None
     context: int
-    kind: Literal["reply", "summary", "title", "subagent"] = "reply"
+    kind: Literal["reply", "summary", "title", "subagent", "page"] = "reply"
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,8 @@ class ToolLimits:
     file_bytes: int = 10_000_000
     fetch_bytes: int = 10_000_000
     fetch_seconds: float = 30.0
+    fetch_answer_seconds: float = 120.0
+    """What a model may take to answer the `prompt` of `web_fetch`."""
     fetch_addresses: tuple[str, ...] = ()
     """Addresses or networks (`127.0.0.1`, `10.0.0.0/8`) that `web_fetch` may reach although they are not public."""
 

@@ -1,4 +1,4 @@
-"""The web_fetch tool: a public web page as Markdown."""
+"""The web_fetch tool: a public web page as Markdown, or the answer to a question about it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,32 @@ import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urljoin
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
 from agentcli.tools._addresses import Target, target
-from agentcli.tools._cut import whole_or_cut
+from agentcli.tools._cut import whereabouts, whole_or_cut
+from agentcli.tools._text import shown
 
 if TYPE_CHECKING:
     import httpx2
 
-Answer = Callable[[str, str], Awaitable[str]]
-"""Answers a prompt from a page's text, usually by a small model: `work.options["web_fetch"]["answer"]`."""
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a small model says about a page, and `spent` on it as metadata; or `trouble`, why it says nothing."""
+
+    text: str = ""
+    trouble: str = ""
+    model: str = ""
+    spent: Mapping[str, Any] = field(default_factory=dict)
+
+
+Answerer = Callable[[str, str], Awaitable[Answer]]
+"""Answers a prompt from a page's text: `work.options["web_fetch"]["answer"]`."""
 
 _REDIRECTS = 5
 _CONVERTED = 400_000
@@ -40,7 +52,10 @@ class _Page:
 
 
 async def web_fetch(
-    work: Workplace, call_id: str, url: str, prompt: Annotated[str, "What you want to know of it"] = ""
+    work: Workplace,
+    call_id: str,
+    url: str,
+    prompt: Annotated[str, "A question about the page: the answer comes instead of the page"] = "",
 ) -> Outcome:
     options = work.options.get("web_fetch", {})
     try:
@@ -49,13 +64,21 @@ async def web_fetch(
             text = await asyncio.to_thread(_readable, page)
     except TimeoutError as error:
         raise ToolError(f"{url} took longer than {work.limits.fetch_seconds:g} s.") from error
-    answer: Answer | None = options.get("answer")
-    if prompt and answer is not None:
-        text = await answer(prompt, text)
     if page.status >= 400:
         raise ToolError(f"{page.url} answers {page.status}.\n{text[:1_000]}".rstrip())
     metadata = {"url": page.url, "status": page.status, "bytes": len(page.body)}
-    return whole_or_cut(work, call_id, f"[{page.url}, {page.kind or 'no content type'}]\n\n{text}", metadata)
+    head = f"[{page.url}, {page.kind or 'no content type'}]"
+    answerer: Answerer | None = options.get("answer")
+    if not prompt.strip() or not text.strip() or answerer is None:
+        return whole_or_cut(work, call_id, f"{head}\n\n{text}", metadata)
+    answer = await answerer(prompt, text)
+    metadata |= answer.spent
+    if not answer.text:
+        missing = f"[No model has answered the prompt: {answer.trouble} The page itself follows.]"
+        return whole_or_cut(work, call_id, f"{head}\n{missing}\n\n{text}", metadata)
+    file = work.keep_output(call_id, shown(f"{head}\n\n{text}"))
+    source = f"[{answer.model} answered this from the page{whereabouts(file, call_id, 'the page')}]"
+    return Outcome(f"{head}\n\n{answer.text}\n\n{source}", truncated=True, output_file=file, metadata=metadata)
 
 
 def title(given: Mapping[str, Any]) -> str:

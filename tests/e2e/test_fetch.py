@@ -6,10 +6,14 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import pytest
 
+from agentcli.core.message import Usage
+from agentcli.providers.scripted import call, say
 from tests.e2e.program import Program
+from tests.loopback import Asked, Loopback
 
 
 @pytest.fixture
@@ -82,3 +86,56 @@ def test_what_is_no_address_is_a_mistake_in_the_configuration(program: Program) 
     ran = program.ask("-p", "x", "-m", "script:echo", "--set", "tools.fetch_addresses=home")
     assert ran.code == 52
     assert "fetch_addresses" in ran.result["error"]
+
+
+ASKS = {"url": "", "prompt": "What does the heading say?"}
+
+
+@pytest.mark.parametrize(("name", "small"), [("sonnet", "claude-haiku-5-5"), ("flash", "gemini-3.5-flash-lite")])
+def test_a_question_about_a_page_is_answered_by_the_small_model_and_paid_for(
+    program: Program, page: tuple[str, list[str]], name: str, small: str
+) -> None:
+    url, _ = page
+
+    def plan(asked: Asked) -> Any:
+        if asked.model == small:
+            return say("It says: within.", usage=Usage(input=300_000, output=1_000))
+        return say("Within.") if asked.results else say("", call("web_fetch", **{**ASKS, "url": url}))
+
+    with Loopback(plan) as server:
+        program.more = server.env
+        limits = ("--set", "tools.fetch_addresses=127.0.0.1", "--set", "agent.titles=false", "--allow", "web_fetch")
+        ran = program.ask("-p", "look", "-m", name, *limits)
+        asked = [one for one in server.requests if one.model == small]
+        assert len(asked) == 1
+        assert b"# Inside" in asked[0].body
+        assert ASKS["prompt"].encode() in asked[0].body
+        assert all(b"# Inside" not in one.body for one in server.requests if one.model != small)
+    assert (ran.code, ran.result["text"]) == (0, "Within.")
+    (result,) = ran.of("tool_result")
+    assert "It says: within." in result["output"]
+    (used,) = [line for line in ran.of("usage") if line["kind"] == "page"]
+    assert (used["input"], used["output"]) == (300_000, 1_000)
+    assert ran.result["usage"]["input"] > 300_000
+    assert ran.result["cost"] > used["cost"] > 0
+    kept = next(record for record in program.records() if record["kind"] == "tool_result")
+    assert kept["metadata"]["spent"]["model"].endswith(small)
+    (info,) = program.sessions.glob("*/*/session.json")
+    assert json.loads(info.read_text())["usage"]["input"] > 300_000
+    (output,) = program.sessions.glob("*/*/outputs/*")
+    assert "# Inside" in output.read_text()
+
+
+def test_a_question_about_a_page_that_a_budget_forbids_gives_the_page(
+    program: Program, page: tuple[str, list[str]]
+) -> None:
+    ask = say("", call("web_fetch", **{**ASKS, "url": page[0]}), usage=Usage(input=30_000, output=10))
+    with Loopback([ask]) as server:
+        program.more = server.env
+        limits = ("--set", "tools.fetch_addresses=127.0.0.1", "--set", "agent.titles=false", "--allow", "web_fetch")
+        ran = program.ask("-p", "look", "-m", "sonnet", *limits, "--set", "budget.session.tokens=30020")
+        assert [one.model for one in server.requests] == ["claude-sonnet-5-5"]
+    (result,) = ran.of("tool_result")
+    assert "No model has answered the prompt" in result["output"]
+    assert "# Inside" in result["output"]
+    assert (ran.code, ran.result["subtype"]) == (53, "limit")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from agentcli.core.tool import Outcome, ToolLimits
 from agentcli.tools._addresses import permitted
 from agentcli.tools.table import run, tools
+from agentcli.tools.web_fetch import Answer
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -219,8 +221,30 @@ def test_a_long_page_is_kept_whole_and_cut_for_the_model(work: Bench) -> None:
 
 
 def test_a_prompt_is_answered_where_somebody_can(work: Bench) -> None:
-    async def answer(prompt: str, page: str) -> str:
-        return f"{prompt} {page}!"
+    asked: list[tuple[str, str]] = []
+
+    async def answer(prompt: str, page: str) -> Answer:
+        asked.append((prompt, page))
+        return Answer("It is 42.", model="demo/small", spent={"spent": {"model": "demo/small"}})
 
     work.options["web_fetch"] = {"answer": answer, "allow_addresses": ["127.0.0.1"]}
-    assert fetch(work, sends(b"42", "text/plain"), prompt="Answer?")[0].output.endswith("Answer? 42!")
+    outcome, _ = fetch(work, sends(b"the page says 42", "text/plain"), prompt="Which number?")
+    assert asked == [("Which number?", "the page says 42")]
+    assert "It is 42." in outcome.output
+    assert "the page says" not in outcome.output
+    assert outcome.truncated
+    assert outcome.metadata["spent"] == {"model": "demo/small"}
+    assert Path(outcome.output_file).read_text().endswith("the page says 42")
+    fetch(work, sends(b"gone", "text/plain", status="404 Not Found"), prompt="Which number?")
+    fetch(work, sends(b"the page says 42", "text/plain"), prompt=" ")
+    assert len(asked) == 1, "an error page or an empty prompt asks nobody"
+
+
+def test_a_prompt_that_nobody_can_answer_gives_the_page_and_the_reason(work: Bench) -> None:
+    async def answer(prompt: str, page: str) -> Answer:
+        return Answer(trouble="There is no key.")
+
+    work.options["web_fetch"] = {"answer": answer, "allow_addresses": ["127.0.0.1"]}
+    outcome, _ = fetch(work, sends(b"the page says 42", "text/plain"), prompt="Which number?")
+    assert "There is no key." in outcome.output
+    assert outcome.output.endswith("the page says 42")

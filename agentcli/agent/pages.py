@@ -1,0 +1,68 @@
+"""Questions about fetched pages, answered by the summarising model so that the page itself stays out of the context."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from agentcli.agent.summaries.secretary import Secretary
+from agentcli.context.inject import wrap
+from agentcli.context.truncate import truncate_middle
+from agentcli.core.delegated import spending
+from agentcli.core.errors import AgentError
+from agentcli.core.event import Event, UsageReported
+from agentcli.core.message import Usage
+from agentcli.core.model import Model, ModelSpec
+from agentcli.resources import prompt
+from agentcli.tools.web_fetch import Answer
+
+SHOWN = 200_000
+"""Characters of a page, at most, that the model is shown: its beginning and its end."""
+CHARACTERS = 3
+"""Of a token, cautiously: how much of a page fits where the model's window is smaller."""
+REPLY = 2_000
+"""Tokens that it may answer with."""
+
+Objection = Callable[[ModelSpec, int], Awaitable[str]]
+"""Why the budgets forbid asking this model with a prompt of so many tokens; an empty text where they allow it."""
+
+
+class PageReader:
+    """Answers questions about pages. `connect` gives the model, `tell` is told what each answer used."""
+
+    def __init__(
+        self, connect: Callable[[], Model], objection: Objection, tell: Callable[[Event], None], seconds: float
+    ) -> None:
+        self._connect = connect
+        self._objection = objection
+        self._tell = tell
+        self._seconds = seconds
+
+    async def answer(self, question: str, page: str) -> Answer:
+        """The model's answer, or why there is none. Never raises for a model that fails: the page is there to be read."""
+        try:
+            model = self._connect()
+        except AgentError as error:
+            return Answer(trouble=str(error))
+        secretary = Secretary(model, calls=1, longest=REPLY)
+        shown = truncate_middle(page, max(1, min(SHOWN, secretary.room * CHARACTERS)))
+        words = f"{wrap('page', shown)}\n{wrap('question', question)}"
+        forbidden = await self._objection(model.spec, len(words) // CHARACTERS)
+        if forbidden:
+            return Answer(trouble=forbidden)
+        request = replace(secretary.request([prompt("page.md")], words), options={"thinking": False})
+        text = trouble = ""
+        try:
+            async with asyncio.timeout(self._seconds):
+                text = await secretary.ask(request)
+        except TimeoutError:
+            trouble = f"{model.spec.name} took longer than {self._seconds:g} s."
+        except AgentError as error:
+            trouble = str(error)
+        for event in secretary.news():
+            self._tell(replace(event, kind="page") if isinstance(event, UsageReported) else event)
+        spent = (
+            spending(model.spec.name, secretary.usage, secretary.cost, "pages") if secretary.usage != Usage() else {}
+        )
+        return Answer(text.strip(), trouble, model.spec.name, spent)
