@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
 import typer
 
 from agentcli.cli.finding import FOUND, HITS, print_found, print_list, when
+from agentcli.cli.importing import import_sessions
 from agentcli.cli.pager import page
 from agentcli.cli.tables import say, say_json
 from agentcli.core.codec import body_to_json
@@ -21,7 +22,7 @@ from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
 from agentcli.ground import Ground, folder_named
 from agentcli.options import Options
-from agentcli.sessions.info import Info, info_to_json, name_of
+from agentcli.sessions.info import Info, info_to_json
 from agentcli.sessions.place import abandoned
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import is_subagent
@@ -204,27 +205,7 @@ def export(
         print(safe(text) if sys.stdout.isatty() else text)
 
 
-@app.command("import")
-def import_file(
-    file: Path,
-    name: str = "",
-    session: Annotated[str, typer.Option("--session", help="the one of a database, by id or title")] = "",
-    cwd: Cwd = "",
-) -> None:
-    """Read sessions of agentcli, pi, Claude Code, Gemini CLI, Codex or opencode into the store."""
-    from agentcli.sessions.importing import plant, read_all
-
-    ground = Ground(Options(cwd=cwd))
-    if not file.is_file():
-        raise InputError(f"{file} is not a file.")
-    name = name and name_of(name)
-    for number, imported in enumerate(read_all(file, session)):
-        info = plant(ground.store.root, imported, ground.cwd)
-        if name and not number:
-            ground.store.rename(info, name)
-        for note in imported.notes:
-            _aside(note)
-        say(info.id)
+app.command("import")(import_sessions)
 
 
 @app.command()

@@ -72,6 +72,11 @@ def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> 
         sync_folder(disk, path.parent)
 
 
+def write_new(disk: Disk, path: Path, data: bytes) -> None:
+    """A file in a folder that nobody reads yet: neither a temporary file nor the medium is needed. Raises OSError."""
+    _fill(disk, path, data, durable=False)
+
+
 def sync_folder(disk: Disk, folder: Path) -> None:
     """Until the names in a folder lie on the medium."""
     file = disk.open_folder(folder)
@@ -81,12 +86,14 @@ def sync_folder(disk: Disk, folder: Path) -> None:
         disk.close(file)
 
 
-def make_folder(disk: Disk, path: Path) -> None:
-    """A folder with its missing parents, each for its owner alone and each on the medium when this returns."""
+def make_folder(disk: Disk, path: Path, *, durable: bool = True) -> None:
+    """A folder with its missing parents, each for its owner alone and, if `durable`, on the medium when this returns."""
     if path.is_dir():
         return
-    make_folder(disk, path.parent)
+    make_folder(disk, path.parent, durable=durable)
     disk.mkdir(path)
+    if not durable:
+        return
     try:
         sync_folder(disk, path.parent)
     except OSError:

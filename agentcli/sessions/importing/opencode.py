@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
@@ -34,6 +35,7 @@ _REJECTED = "The user rejected permission"
 _DATA = re.compile(r"data:([\w.+/-]+)(;base64)?,(.*)", re.DOTALL)
 _UNTITLED = re.compile(r"(?:New|Child) session - \d{4}-")
 _TABLES = {"session", "message", "part"}
+NOTHING_SAID = "it holds no session in which anything was said"
 NAMED = 20
 """How many sessions of a database are named where none fits."""
 
@@ -52,6 +54,45 @@ def is_database(path: Path) -> bool:
     """Whether an SQLite file has the tables of opencode. Raises InputError when it cannot be read."""
     with _opened(path) as database:
         return {row["name"] for row in database.execute("SELECT name FROM sqlite_master")} >= _TABLES
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A session of a database at a glance. `updated` changes whenever something is said in it."""
+
+    id: str
+    title: str
+    folder: str
+    updated: str
+    subagent: bool
+
+
+def rows_of(path: Path) -> Sequence[Row]:
+    """The sessions of a database in which something was said, oldest first. Raises InputError when it cannot be read."""
+    spoken = "EXISTS (SELECT 1 FROM message WHERE session_id = session.id)"
+    with _opened(path) as database:
+        rows = [
+            dict(row) for row in database.execute(f"SELECT * FROM session WHERE {spoken} ORDER BY time_created, id")
+        ]
+    return [
+        Row(
+            str(row["id"]),
+            str(row.get("title") or ""),
+            str(row.get("directory") or ""),
+            str(row.get("time_updated")),
+            bool(row.get("parent_id")),
+        )
+        for row in rows
+    ]
+
+
+def nothing_found(path: Path, chosen: str) -> str:
+    """Why a database has no session to import, or not the one that is `chosen`."""
+    if not chosen:
+        return NOTHING_SAID
+    with _opened(path) as database:
+        rows = [dict(row) for row in database.execute("SELECT * FROM session ORDER BY time_created, id")]
+    return f"there is no session {chosen!r} in it. {_listed(rows)}"
 
 
 def read_database(path: Path, chosen: str = "") -> Iterator[Imported]:
@@ -82,7 +123,7 @@ def read_database(path: Path, chosen: str = "") -> Iterator[Imported]:
     if chosen and not found:
         raise InputError(f"there is no session {chosen!r} in it. {_listed(rows)}")
     if failures or not found:
-        raise InputError("; ".join(failures) or "it holds no session in which anything was said")
+        raise InputError("; ".join(failures) or NOTHING_SAID)
 
 
 @contextmanager

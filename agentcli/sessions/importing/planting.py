@@ -13,7 +13,7 @@ from agentcli import __version__
 from agentcli.core.codec import decode, encode
 from agentcli.core.errors import StoreError
 from agentcli.core.record import Record
-from agentcli.sessions.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
+from agentcli.sessions.disk import DISK, Disk, make_folder, reason, sync_folder, write_new
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import Info, Times, encode_info, note
@@ -64,7 +64,8 @@ def draft(
     info = replace(info, imported=dict(source))
     folder = root / info.project_id / f"{INCOMING}{info.id}"
     try:
-        make_folder(disk, folder)
+        make_folder(disk, folder.parent)
+        make_folder(disk, folder, durable=False)
         begun = Draft(info, folder, Lock(folder / "lock"))
         return replace(begun, info=_write(folder, info, imported, disk))
     except OSError as error:
@@ -94,22 +95,21 @@ def settle_drafts(drafts: Sequence[Draft], *, disk: Disk = DISK) -> Sequence[Inf
 
 def _write(folder: Path, info: Info, imported: Imported, disk: Disk) -> Info:
     shelf = folder / "records"
-    make_folder(disk, shelf)
-    write_file(disk, folder / "origin.json", encode_origin(info), durable=False)
+    make_folder(disk, shelf, durable=False)
+    files: list[tuple[Path, bytes]] = [(folder / "origin.json", encode_origin(info))]
     for record, data in _records(imported):
-        write_file(disk, shelf / file_name(record.seq, record.kind), data, durable=False)
+        files.append((shelf / file_name(record.seq, record.kind), data))
         info = note(info, record, digest(data))
-    if imported.outputs:
-        make_folder(disk, folder / "outputs")
     for name, text in imported.outputs.items():
-        data = text.encode("utf-8", "backslashreplace")
-        write_file(disk, folder / "outputs" / Path(name).name, data, durable=False)
+        files.append((folder / "outputs" / Path(name).name, text.encode("utf-8", "backslashreplace")))
     for key, content in imported.contents.items():
-        place = folder / "checkpoints" / "objects" / key[:2] / key[2:]
-        make_folder(disk, place.parent)
-        write_file(disk, place, content, durable=False)
+        files.append((folder / "checkpoints" / "objects" / key[:2] / key[2:], content))
+    for place in {path.parent for path, _ in files}:
+        make_folder(disk, place, durable=False)
+    for path, data in files:
+        write_new(disk, path, data)
     info = replace(info, shelf=Shelf(shelf).mark())
-    write_file(disk, folder / "session.json", encode_info(info), durable=False)
+    write_new(disk, folder / "session.json", encode_info(info))
     return info
 
 

@@ -1,0 +1,231 @@
+"""`agentcli sessions import`: sessions from files, from folders, and from where other programs keep theirs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from agentcli.cli.tables import say, say_json, table
+from agentcli.core.errors import InputError, UsageError
+from agentcli.core.sanitise import safe
+from agentcli.ground import Ground
+from agentcli.options import Options
+from agentcli.sessions.info import name_of
+
+if TYPE_CHECKING:
+    from agentcli.sessions.importing.discover import Candidate
+    from agentcli.sessions.importing.takeover import Outcome, Takeover
+
+T = TypeVar("T")
+PROGRESS_AFTER = 0.5
+"""Seconds after which a person at a terminal is told how far it is."""
+PROGRESS_EVERY = 0.1
+STDIN = "-"
+
+
+def import_sessions(
+    paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="files, folders, - for stdin")] = None,
+    program: Annotated[
+        str,
+        typer.Option(
+            "--from", metavar="PROGRAM", help="where claude, codex, gemini, pi or opencode keeps its sessions"
+        ),
+    ] = "",
+    here: Annotated[bool, typer.Option("--here", help="only those of this project")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what there is, folder by folder")] = False,
+    again: Annotated[bool, typer.Option("--again", help="also what was imported before, as another session")] = False,
+    session: Annotated[str, typer.Option("--session", help="the one of a database, by id or title")] = "",
+    name: Annotated[str, typer.Option(help="a name for the session, the first of a database")] = "",
+    json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    cwd: Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")] = "",
+) -> None:
+    """Read sessions of agentcli, pi, Claude Code, Gemini CLI, Codex or opencode into the store, each once.
+
+    PATH is a session file, a folder with such files, or - for one on stdin; --from finds those that a program keeps.
+    """
+    from agentcli.sessions.importing.takeover import Takeover
+
+    ground = Ground(Options(cwd=cwd))
+    name = name and name_of(name)
+    alone = len(paths or ()) == 1 and not program and not Path((paths or [""])[0]).is_dir()
+    if name and not alone:
+        raise UsageError("--name is for one session: name one file.")
+    if session and not alone:
+        raise UsageError("--session is for one database: name its file.")
+    if name:
+        _must_be_free(ground, name)
+    with contextlib.ExitStack() as until_done:
+        counting = until_done.enter_context(_progress())
+        found, unread = _sources(ground, paths or (), program, session, until_done, counting)
+        if here:
+            found = [each for each in found if _is_here(ground, each)]
+        takeover = Takeover(ground.store, ground.cwd, gather=alone, again=again)
+        if dry_run:
+            counting.end()
+            _print_found(found, takeover, json)
+        else:
+            outcomes = [*unread, *counting.through(takeover.run(found), len(found))]
+            counting.end()
+            _print_outcomes(outcomes, alone, json)
+            first = next((outcome.info for outcome in outcomes if outcome.info), None)
+            if name and first:
+                ground.store.rename(first, name, ground.project)
+            unread = [outcome for outcome in outcomes if outcome.status == "failed"]
+    if unread:
+        raise typer.Exit(InputError.exit_code if alone else 1)
+
+
+def _sources(
+    ground: Ground,
+    paths: Sequence[str],
+    program: str,
+    session: str,
+    until_done: contextlib.ExitStack,
+    counting: _Progress,
+) -> tuple[Sequence[Candidate], Sequence[Outcome]]:
+    """What there is to import, each file once, and what cannot be read of that which was named.
+
+    Raises UsageError where nothing is named, InputError where the one file that is named holds no session.
+    """
+    from agentcli.sessions.importing.discover import PROGRAMS, Candidate, candidates, in_folder, kept_by
+    from agentcli.sessions.importing.takeover import Outcome
+
+    if program and program not in PROGRAMS:
+        raise UsageError(f"There is no program {program!r} to import from. There are: {', '.join(PROGRAMS)}.")
+    if not paths and not program:
+        raise UsageError(f"Which sessions? Name files or folders, or say --from {' | '.join(PROGRAMS)}.")
+    found: list[Candidate] = []
+    unread: list[Outcome] = []
+    for named in paths:
+        path = Path(named).expanduser()
+        try:
+            if named == STDIN:
+                found += candidates(until_done.enter_context(_stdin()), name="stdin", named=True)
+            elif path.is_dir():
+                found += counting.through(in_folder(path))
+            elif path.is_file():
+                found += candidates(path, chosen=session, named=True)
+            else:
+                raise InputError(f"{path} is not a file or a folder.")
+        except InputError as error:
+            if len(paths) == 1 and not program:
+                raise
+            unread.append(Outcome(Candidate(path, "agentcli"), "failed", why=str(error)))
+    if program:
+        places = [ground.project.here.directory, str(ground.cwd), *(place.directory for place in ground.project.others)]
+        found += counting.through(kept_by(program, ground.env, places))
+    return list({(each.path, each.session): each for each in found}.values()), unread
+
+
+@contextlib.contextmanager
+def _stdin() -> Iterator[Path]:
+    """What is piped in, as a file: it is read more than once."""
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(sys.stdin.buffer.read())
+        file.flush()
+        yield Path(file.name)
+
+
+def _is_here(ground: Ground, source: Candidate) -> bool:
+    folder = Path(source.folder)
+    if not folder.is_absolute():
+        return False
+    places = [Path(place.directory) for place in (ground.project.here, *ground.project.others)]
+    return ground.store.project_id(folder) in ground.project.ids or any(
+        folder.is_relative_to(place) for place in places
+    )
+
+
+def _must_be_free(ground: Ground, name: str) -> None:
+    for other in ground.store.list(ground.project):
+        if other.name == name:
+            raise InputError(
+                f"Session {other.id} is called {name!r} already. Say another name, or rename that one first."
+            )
+
+
+def _print_found(found: Sequence[Candidate], takeover: Takeover, json: bool) -> None:
+    known = [takeover.is_known(each) for each in found]
+    if json:
+        say_json(
+            [
+                {"file": str(each), "program": each.program, "id": each.id, "directory": each.folder, "imported": old}
+                for each, old in zip(found, known, strict=True)
+            ]
+        )
+        return
+    folders = Counter((each.program, each.folder) for each in found)
+    new = Counter((each.program, each.folder) for each, old in zip(found, known, strict=True) if not old)
+    rows = [[program, count, new[program, folder], folder or "?"] for (program, folder), count in folders.most_common()]
+    if rows:
+        print(table(["program", "sessions", "new", "folder"], rows))
+    say(f"{_sessions(len(found))} found, {sum(new.values())} new. Without --dry-run they are imported.")
+
+
+def _print_outcomes(outcomes: Sequence[Outcome], alone: bool, json: bool) -> None:
+    if json:
+        say_json([outcome.to_json() for outcome in outcomes])
+        return
+    for outcome in outcomes:
+        for note in outcome.notes:
+            _aside(f"{note}" if alone else f"{outcome.source}: {note}")
+        if outcome.why:
+            _aside(outcome.why, "agentcli" if outcome.status == "failed" else "note")
+        if alone and outcome.session:
+            say(outcome.session)
+        elif outcome.info:
+            info = outcome.info
+            say(f"{info.id}  {info.directory}  {info.name or info.title}")
+    if not alone:
+        counts = Counter(outcome.status for outcome in outcomes)
+        say(f"{_sessions(counts['imported'])} imported, {counts['skipped']} skipped, {counts['failed']} failed.")
+
+
+def _sessions(count: int) -> str:
+    return f"{count:,} session{'' if count == 1 else 's'}"
+
+
+def _aside(text: str, who: str = "note") -> None:
+    print(f"{who}: {safe(text)}", file=sys.stderr)
+
+
+class _Progress:
+    """How far long work is, in one line on a terminal's stderr that is gone at the end."""
+
+    def __init__(self) -> None:
+        self._on = sys.stderr.isatty()
+        self._next = time.monotonic() + PROGRESS_AFTER
+        self._shown = False
+
+    def through(self, things: Iterable[T], total: int = 0) -> Iterator[T]:
+        """The same things, counted as they pass."""
+        for number, thing in enumerate(things, 1):
+            if self._on and time.monotonic() >= self._next:
+                self._shown = True
+                self._next = time.monotonic() + PROGRESS_EVERY
+                text = f"{number:,} of {total:,} done" if total else f"{number:,} found"
+                print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+            yield thing
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self._shown = False
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[_Progress]:
+    progress = _Progress()
+    try:
+        yield progress
+    finally:
+        progress.end()

@@ -1,0 +1,206 @@
+"""Which sessions there are to import: in files, in folders, and where other programs keep theirs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from agentcli.core.errors import InputError
+from agentcli.sessions.importing.gemini_cli import project_root
+from agentcli.sessions.importing.imported import Format
+from agentcli.sessions.importing.opencode import nothing_found, rows_of
+from agentcli.sessions.importing.recognise import HEAD_LINES, holds_database, recognise
+
+ENDINGS = (".jsonl", ".json", ".db")
+"""How the names of files end that are looked into when a folder is named."""
+HEAD_BYTES = 4_000_000
+"""Bytes of a file within which it must have said its id and its folder; without them it is imported all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A session of another program, as far as its first lines tell: its id there, and the folder it was led in.
+
+    `name` is how people are told of it, `named` whether they named this very file. Of a database `session` is the one that is
+    meant, and `version` changes whenever it does.
+    """
+
+    path: Path
+    program: Format
+    id: str = ""
+    folder: str = ""
+    name: str = ""
+    named: bool = False
+    session: str = ""
+    version: str = ""
+
+    def __str__(self) -> str:
+        whole = self.name or str(self.path)
+        return f"{whole}: session {self.session}" if self.session else whole
+
+
+def candidates(path: Path, *, name: str = "", chosen: str = "", named: bool = False) -> Sequence[Candidate]:
+    """The sessions in a file: one, or of a database all but those of subagents, or the one whose id or title is `chosen`.
+
+    Raises InputError where it holds none of a known program.
+    """
+    program = recognise(path)
+    if not holds_database(path):
+        if chosen:
+            raise InputError(f"{name or path} holds one session only: there is none to choose.")
+        return [_candidate(path, program, name, named)]
+    rows = [row for row in rows_of(path) if (chosen in (row.id, row.title) if chosen else not row.subagent)]
+    if not rows:
+        raise InputError(f"{name or path}: {nothing_found(path, chosen)}")
+    return [
+        Candidate(path, program, row.id, row.folder, name, named, row.id, f"{row.id} {row.updated}") for row in rows
+    ]
+
+
+def _candidate(path: Path, program: Format, name: str, named: bool) -> Candidate:
+    id, folder = _told(path)
+    if program == "claude-code":
+        id = path.stem  # one that was resumed begins with the lines of another
+    if program == "gemini-cli":
+        folder = folder or project_root(path)
+    return Candidate(path, program, id, folder, name, named)
+
+
+def in_folder(folder: Path) -> Iterator[Candidate]:
+    """The sessions in the files of a folder and all below it; what is no session of a known program is passed over."""
+    for here, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(here, name)
+            if name.endswith(ENDINGS) and path.is_file():
+                yield from recognised(path)
+
+
+def kept_by(program: str, env: Mapping[str, str], places: Iterable[str] = ()) -> Iterator[Candidate]:
+    """The sessions that a program keeps for the user, those of its subagents aside.
+
+    `places` are folders in which some may have been led: Gemini CLI may keep no more of a folder than the hash of its path.
+    """
+    hashes = {hashlib.sha256(os.fsencode(place)).hexdigest(): place for place in places}
+    for path in sorted(set(PROGRAMS[program].files(_Home(env)))):
+        for found in recognised(path) if path.is_file() else ():
+            yield replace(found, folder=found.folder or hashes.get(path.parent.parent.name, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """A program whose sessions can be found: its name, and the files in which it keeps them."""
+
+    title: str
+    files: Callable[[_Home], Iterable[Path]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Folders as the environment names them."""
+
+    env: Mapping[str, str]
+
+    def folder(self, variable: str, default: str) -> Path:
+        home = self.env.get("HOME") or os.path.expanduser("~")
+        named = self.env.get(variable, "") if variable else ""
+        return Path(named.replace("~", home, 1) if named.startswith("~") else named or os.path.join(home, default))
+
+
+def _claude(home: _Home) -> Iterable[Path]:
+    projects = home.folder("CLAUDE_CONFIG_DIR", ".claude") / "projects"
+    return (path for path in projects.glob("*/*.jsonl") if not path.name.startswith("agent-"))
+
+
+def _codex(home: _Home) -> Iterable[Path]:
+    kept = home.folder("CODEX_HOME", ".codex")
+    yield from (kept / "sessions").rglob("rollout-*.jsonl")
+    yield from (kept / "archived_sessions").rglob("rollout-*.jsonl")
+
+
+def _gemini(home: _Home) -> Iterable[Path]:
+    kept = home.folder("GEMINI_CLI_HOME", "") / ".gemini" / "tmp"
+    return (path for path in kept.glob("*/chats/session-*") if path.suffix in ENDINGS)
+
+
+def _opencode(home: _Home) -> Iterable[Path]:
+    kept = home.folder("XDG_DATA_HOME", ".local/share") / "opencode"
+    if named := home.env.get("OPENCODE_DB"):
+        yield kept / named  # an absolute path stays what it is
+    yield from kept.glob("opencode*.db")
+
+
+def _pi(home: _Home) -> Iterable[Path]:
+    if named := home.env.get("PI_CODING_AGENT_SESSION_DIR"):
+        yield from Path(named).expanduser().rglob("*.jsonl")
+    yield from (home.folder("PI_CODING_AGENT_DIR", ".pi/agent") / "sessions").rglob("*.jsonl")
+
+
+PROGRAMS: Mapping[str, Keeper] = MappingProxyType(
+    {
+        "claude": Keeper("Claude Code", _claude),
+        "codex": Keeper("Codex", _codex),
+        "gemini": Keeper("Gemini CLI", _gemini),
+        "pi": Keeper("pi", _pi),
+        "opencode": Keeper("opencode", _opencode),
+    }
+)
+"""The programs whose sessions can be found, by the name that the command line gives them."""
+
+
+def recognised(path: Path) -> Sequence[Candidate]:
+    """The sessions in a file that nobody named; none where it is something else."""
+    try:
+        return candidates(path)
+    except InputError:
+        return ()
+
+
+def _told(path: Path) -> tuple[str, str]:
+    """The id and the folder that the first lines of a file name."""
+    id = folder = ""
+    for value in _head(path):
+        inner = next(
+            (held for key in ("payload", "info", "session") if isinstance(held := value.get(key), dict)), value
+        )
+        if not id:
+            begins = inner is not value or value.get("type") == "session" or "instructions" in value
+            id = _text(value.get("sessionId")) or (_text(inner.get("id")) if begins else "")
+        folder = folder or _text(inner.get("cwd") or inner.get("directory") or value.get("cwd"))
+        if id and folder:
+            break
+    return id, folder
+
+
+def _head(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of the first lines; of a file that is one object over many lines, that one."""
+    found = False
+    try:
+        with path.open("rb") as file:
+            for line in file.readlines(HEAD_BYTES)[:HEAD_LINES]:
+                if (value := _object(line)) is not None:
+                    found = True
+                    yield value
+        whole = None if found else _object(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    if whole is not None:
+        yield whole
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

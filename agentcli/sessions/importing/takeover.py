@@ -1,0 +1,167 @@
+"""Sessions of other programs taken into the store, each once: what was imported before is known by its program, id and content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.core.errors import AgentError, InputError
+from agentcli.core.message import Message
+from agentcli.sessions.importing import read_all
+from agentcli.sessions.importing.discover import Candidate
+from agentcli.sessions.importing.imported import Imported
+from agentcli.sessions.importing.planting import Draft, draft, settle_drafts
+from agentcli.sessions.info import Info
+from agentcli.sessions.store import Store
+
+AT_ONCE = 50
+"""Sessions that are written before the disk is waited for once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one session: `session` is its id in the store where it is there, `why` says it in words where it is not new."""
+
+    source: Candidate
+    status: Literal["imported", "skipped", "failed"]
+    session: str = ""
+    why: str = ""
+    info: Info | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As `sessions import --json` prints it."""
+        source = self.source
+        return {
+            "status": self.status,
+            "session": self.session or None,
+            "file": str(source),
+            "program": source.program,
+            "id": source.id,
+            "directory": self.info.directory if self.info else source.folder,
+            "title": (self.info.name or self.info.title) if self.info else "",
+            "why": self.why,
+            "notes": list(self.notes),
+        }
+
+
+_Waiting = tuple[Candidate, Imported, Draft]
+
+
+@dataclass
+class Takeover:
+    """One run of importing. A session belongs to the folder it was led in; where that is gone, to `here` if `gather`, else it
+    waits there for `sessions move`. With `again` what was imported before is imported once more.
+    """
+
+    store: Store
+    here: Path
+    gather: bool = False
+    again: bool = False
+    _known: dict[tuple[str, str], list[tuple[str, str, bool]]] = field(default_factory=dict)
+    _names: dict[str, set[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for infos, trashed in ((self.store.list(), False), (self.store.trashed(), True)):
+            for info in infos:
+                if info.imported:
+                    self._remember(info.imported, info.id, trashed)
+                if not trashed:
+                    self._names.setdefault(info.project_id, set()).add(info.name)
+
+    def is_known(self, source: Candidate) -> bool:
+        """Whether it was imported before, as it is now or shorter."""
+        return (source.program, source.id) in self._known if source.id else bool(self._found(source, _content(source)))
+
+    def run(self, sources: Iterable[Candidate]) -> Iterator[Outcome]:
+        """Import them; one outcome each. What fails with one keeps none of the others from its turn."""
+        waiting: list[_Waiting] = []
+        try:
+            for source in sources:
+                made = self._drafted(source)
+                if isinstance(made, Outcome):
+                    yield made
+                    continue
+                waiting.append(made)
+                if len(waiting) == AT_ONCE:
+                    ready, waiting = waiting, []
+                    yield from self._settled(ready)
+            ready, waiting = waiting, []
+            yield from self._settled(ready)
+        finally:
+            for _, _, drafted in waiting:  # interrupted
+                drafted.discard()
+
+    def _drafted(self, source: Candidate) -> _Waiting | Outcome:
+        try:
+            content = _content(source)
+            if not self.again and (found := self._found(source, content)):
+                return Outcome(source, "skipped", *found)
+            imported = next(read_all(source.path, source.session))
+            if not any(isinstance(body, Message) for _, body in imported.bodies):
+                return Outcome(source, "failed" if source.named else "skipped", why=f"{source}: nothing was said in it")
+            origin = {"program": source.program, "id": source.id, "sha256": content}
+            drafted = draft(self.store.root, imported, self._home(imported.cwd or source.folder), origin)
+        except AgentError as error:
+            return Outcome(source, "failed", why=str(error).replace(str(source.path), str(source)))
+        self._remember(origin, drafted.info.id, False)
+        return source, imported, drafted
+
+    def _settled(self, waiting: list[_Waiting]) -> Iterator[Outcome]:
+        try:
+            infos = settle_drafts([drafted for _, _, drafted in waiting])
+        except AgentError as error:
+            yield from (Outcome(source, "failed", why=str(error)) for source, _, _ in waiting)
+            return
+        for (source, imported, _), info in zip(waiting, infos, strict=True):
+            notes = imported.notes
+            if source.program == "agentcli":  # it comes back as it was exported, its name included
+                if info.name and info.name in self._names.get(info.project_id, ()):
+                    notes = (
+                        *notes,
+                        f"another session is called {info.name!r} too: rename one of them to resume it by name",
+                    )
+            else:
+                info = self._named(info)
+            yield Outcome(source, "imported", info.id, "", info, notes)
+
+    def _named(self, info: Info) -> Info:
+        """With a name that leads to it alone, where it has one."""
+        taken = self._names.setdefault(info.project_id, set())
+        if info.name and info.name in taken:
+            info = self.store.rename(info, self.store.unused_name(info.name, info.project_id))
+        taken.add(info.name)
+        return info
+
+    def _home(self, folder: str) -> Path:
+        led = Path(folder)
+        return led if led.is_absolute() and (led.is_dir() or not self.gather) else self.here
+
+    def _remember(self, origin: Mapping[str, str], session: str, trashed: bool) -> None:
+        key = (origin.get("program", ""), origin.get("id", "") or origin.get("sha256", ""))
+        self._known.setdefault(key, []).append((origin.get("sha256", ""), session, trashed))
+
+    def _found(self, source: Candidate, content: str) -> tuple[str, str] | None:
+        before = self._known.get((source.program, source.id or content), [])
+        for known, session, trashed in before:
+            if known == content:
+                where = f", which is in the trash (`agentcli sessions delete --undo {session}`)" if trashed else ""
+                return session, f"{source} was imported already: {session}{where}"
+        for _, session, _ in before:
+            return session, f"{source} has grown since it was imported as {session}: --again imports it as it is now"
+        return None
+
+
+def _content(source: Candidate) -> str:
+    """The hash of what a session is made of. Raises InputError when it cannot be read."""
+    if source.version:
+        return hashlib.sha256(source.version.encode("utf-8", "replace")).hexdigest()
+    path = source.path
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
