@@ -35,7 +35,7 @@ class Mistaken:
 class Broken(Program):
     def desk(self, journal: Journal) -> OpenDesk:
         desk = super().desk(journal)
-        desk.talk.model = Mistaken(desk.model)
+        desk.talk.builder.model = Mistaken(desk.model)
         return desk
 
 

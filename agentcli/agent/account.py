@@ -47,13 +47,15 @@ class Account:
 
     def window(self) -> Window:
         """How full the context window is now."""
-        return Window(self.talk.size(), self.talk.window().usable)
+        window = self.talk.builder.window()
+        return Window(window.tokens, window.usable)
 
     def context_report(self, width: int = 79) -> Sequence[str]:
         """The window drawn and the messages listed, as plain lines of about `width` characters."""
-        talk, window, cache = self.talk, self.talk.window(), self.talk.cache.health
+        builder, window = self.talk.builder, self.talk.builder.window()
+        cache = builder.cache.health
         made = foresee(self.history, window, datetime.now(UTC))
-        tools = talk.counts.overhead((), talk.manner.tools)
+        tools = window.counter.overhead((), builder.tools)
         marks = {
             "prunes from": prunes_from(window),
             "compacts where it pays from": compacts_early_from(window),
@@ -61,7 +63,7 @@ class Account:
         }
         lines = show(window, made, tools=tools, marks=marks).lines(width)
         health = f"Cache: {cache.hit_rate:.1%} of all input read from it. {cache.words()}".rstrip()
-        return [*lines, "", talk.counts.words(), health]
+        return [*lines, "", window.counter.words(), health]
 
     def cost_report(self) -> Sequence[str]:
         """Tokens and USD per model."""
@@ -77,7 +79,7 @@ class Account:
 
     def cache_report(self) -> Sequence[str]:
         """How well the provider's cache works in this session."""
-        now, records = self.talk.cache.health, list(self.journal.records())
+        now, records = self.talk.builder.cache.health, list(self.journal.records())
         whole = health_of(records, self.model, now.thrash)
         known = replace(whole, in_a_row=now.in_a_row, changed=now.changed) if now.last else whole
         return cache_lines(explained(known, records, self.model), self.model.prices)
@@ -92,7 +94,8 @@ class Account:
 
     def glance(self) -> Glance:
         """What the status line tells besides the window."""
-        window, health, state = self.talk.window(), self.talk.cache.health, self.budgets()
+        builder, state = self.talk.builder, self.budgets()
+        window, health = builder.window(), builder.cache.health
         return Glance(
             sandbox=self.sandbox,
             prunes=prunes_from(window),

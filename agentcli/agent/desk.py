@@ -19,10 +19,10 @@ from agentcli.agent.pages import PageReader
 from agentcli.agent.permissions import Rules
 from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
-from agentcli.agent.room import Room
+from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.standby import Standby
 from agentcli.agent.subagents import Subagents
-from agentcli.agent.talk import Manner, Talk
+from agentcli.agent.talk import Talk
 from agentcli.context.oversize import is_oversize, reference, size_of
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens import Counts
@@ -110,12 +110,12 @@ class OpenDesk(Account):
 
     async def compress(self, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Compact now. Ends with a CompactionEnded."""
-        async for event in self.talk.room.compact(self.talk, interrupt, "manual", focus=focus):
+        async for event in self.talk.compactor.compact(interrupt, "manual", focus=focus):
             yield event
 
     def preview(self, focus: str) -> Sequence[str]:
         """Lines that say what `compress` would do now, calling no model."""
-        return self.talk.room.preview(self.talk, focus)
+        return self.talk.compactor.preview()
 
     def uncompress(self) -> Sequence[Event]:
         """Take back the newest compaction. Raises InputError when there is none."""
@@ -127,7 +127,7 @@ class OpenDesk(Account):
     def prune(self, undo: bool = False) -> Sequence[Event]:
         """Clear old outputs now; or take back the newest prune. Raises InputError when there is nothing to do."""
         if not undo:
-            return self.talk.room.prune(self.talk, forced=True)
+            return self.talk.compactor.prune()
         newest = next(reversed(self.history.prunes), None)
         if newest is None:
             raise InputError("Nothing to take back: no output has been cleared since the last compaction.")
@@ -195,7 +195,7 @@ class OpenDesk(Account):
         if mode and mode not in MODES:
             raise InputError(f"There is no mode {mode!r}. There are: {', '.join(MODES)}.")
         if model:
-            self.talk.model = self._outfit.connect(model)
+            self.talk.builder.model = self._outfit.connect(model)
             model = self.model.name
         if mode:
             self._hands.gate.mode = mode
@@ -215,7 +215,7 @@ class OpenDesk(Account):
         if self._titled or not self._outfit.agent.titles or not titling.wanted(self.history):
             return []
         self._titled = True
-        model, size = self._cheap_model(), self.talk.size()
+        model, size = self._cheap_model(), self.talk.builder.window().tokens
         if model is None or any(budget.used(spent) >= 1 for budget, spent in self.budgets()):
             return []
         title, spent = await titling.improved(self.history, model, size)
@@ -242,33 +242,21 @@ class OpenDesk(Account):
     def _begin(self, model: Model) -> Talk:
         outfit = self._outfit
         tools = self._recorded_tools(model)
-        manner = Manner(
-            system=self.journal.history.system,
-            tools=tools,
-            max_steps=outfit.agent.max_steps,
-            max_output=outfit.agent.max_output,
-            max_pauses=outfit.agent.max_pauses,
-            thinking=outfit.agent.thinking,
-            effort=outfit.agent.effort,
-            thinking_budget=outfit.agent.thinking_budget,
-            thinking_display=outfit.agent.thinking_display,
-            strict=outfit.strict,
+        context = replace(outfit.context, policy=self._policy)
+        system = self.journal.history.system
+        builder = RequestBuilder(
+            self.journal, model, system, tools, self._counts, context, outfit.agent, strict=outfit.strict
         )
-        hooks = Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd)
-        standby = Standby(outfit.agent.fallback_model, outfit.connect)
-        room = Room(replace(outfit.context, policy=self._policy), outfit.summariser, hooks, standby)
-        purse = Purse(outfit.budget, outfit.approve, outfit.above)
         return Talk(
-            self.journal,
-            model,
-            manner,
+            builder,
             self._hands.kit,
-            self._counts,
-            room,
-            purse,
+            outfit.agent,
+            Purse(outfit.budget, outfit.approve, outfit.above),
             outfit.allowance(),
+            outfit.summariser,
+            Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd),
+            Standby(outfit.agent.fallback_model, outfit.connect),
             self._hands.news,
-            standby,
         )
 
     def _recorded_tools(self, model: Model) -> tuple[ToolSchema, ...]:
@@ -294,7 +282,7 @@ class OpenDesk(Account):
 
     def _small_enough(self, prompt: Prompt) -> Prompt:
         """The prompt; what is too large for the window is kept in a file, and a reference to it stands in its place."""
-        window = self.talk.window()
+        window = self.talk.builder.window()
 
         def shown(part: Part) -> Part:
             if not (isinstance(part, Text | File) and is_oversize(part.text, window)):

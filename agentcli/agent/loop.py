@@ -57,7 +57,7 @@ async def _work(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIt
         if interrupt.is_set():
             yield TurnEnded("interrupted", text=draft.text, steps=talk.steps)
             return
-        flaw = defect(draft, talk.manner.max_pauses)
+        flaw = defect(draft, talk.settings.max_pauses)
         if flaw is None or talk.steered:
             asked_again.clear()
         if flaw is None and not (draft.calls or talk.steered):
@@ -94,10 +94,10 @@ async def _ask(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncItera
             tried.add(error.cause)
             match error.cause:
                 case "too_long" | "too_large":
-                    before = talk.size()
+                    before = talk.builder.window().tokens
                     async for event in talk.overflow(interrupt):
                         yield event
-                    if talk.size() >= before:
+                    if talk.builder.window().tokens >= before:
                         why = f"{error} Nothing more can be summarised: unpin messages, or start anew with /new."
                         raise ContextError(why) from error
                 case "signature" | "pairing":
@@ -119,7 +119,7 @@ async def _stream(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIt
     async for event in talk.hold_back(interrupt):
         yield event
     try:
-        async for step in merge(talk.model.stream(talk.request()), until=interrupt):
+        async for step in merge(talk.model.stream(talk.builder.request()), until=interrupt):
             draft = draft.add(step)
             talk.keeping.keep(draft)
             match step:

@@ -4,88 +4,65 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 from agentcli.agent.allowance import Allowance
-from agentcli.agent.cachewatch import CacheWatch
 from agentcli.agent.draft import Draft
 from agentcli.agent.execute import NOT_RUN, Kit, refusal
+from agentcli.agent.hooks import Hooks
 from agentcli.agent.keeping import Keeping
 from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
-from agentcli.agent.room import Room
+from agentcli.agent.request_builder import RequestBuilder
+from agentcli.agent.room import Compactor
+from agentcli.agent.settings import AgentSettings
 from agentcli.agent.standby import Standby
-from agentcli.agent.unless import unless
-from agentcli.context.assemble import assemble
 from agentcli.context.budget import Spent
-from agentcli.context.check import check, ensure, mended
-from agentcli.context.tokens import Counts
-from agentcli.context.view import View, view
-from agentcli.context.window import Window, window_of
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
-from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, Usage
-from agentcli.core.model import Model, ModelSpec, Request, ToolSchema
+from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Failure, Prune, Retry, Settings
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How this session talks to its model: the fixed beginning of every request, and limits on a turn."""
-
-    system: tuple[str, ...]
-    tools: tuple[ToolSchema, ...]
-    max_steps: int = 200
-    max_output: int = 32_000
-    max_pauses: int = 10
-    thinking: bool = True
-    effort: str = ""
-    thinking_budget: int = 0
-    thinking_display: str = "summarized"
-    strict: bool = False
-    """Whether a request that breaks an invariant raises instead of being mended."""
-
-
 class Talk:
-    """The session that a turn works on. Everything that lasts goes through `record`; everything sent through `request`."""
+    """The session that a turn works on. Everything that lasts goes through `record`; everything sent through `builder`."""
 
     def __init__(
         self,
-        journal: Journal,
-        model: Model,
-        manner: Manner,
+        builder: RequestBuilder,
         kit: Kit,
-        counts: Counts,
-        room: Room,
+        settings: AgentSettings,
         purse: Purse,
         allowance: Allowance,
+        summariser: Callable[[ModelSpec], Model],
+        hooks: Hooks,
+        standby: Standby,
         outside: Callable[[], Sequence[str]] = tuple,
-        standby: Standby | None = None,
     ) -> None:
-        self.journal = journal
-        self.model = model
-        self.manner = manner
+        self.journal = builder.journal
+        self.builder = builder
         self.kit = kit
-        self.counts = counts
-        self.room = room
+        self.settings = settings
         self.purse = purse
         self.allowance = allowance
         self._outside = outside
-        self.standby = standby or Standby()
-        self.keeping = Keeping(journal.stream)
+        self.standby = standby
+        cwd = str(kit.work.cwd)
+        self.compactor = Compactor(builder, self.record, self.objection, summariser, hooks, standby, cwd)
+        self.keeping = Keeping(self.journal.stream)
         self.steps = 0
         self.pending: list[Part] = []
-        self.cache = CacheWatch(journal, model.spec, room.settings.cache.thrash)
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
         self._trouble = ""
-        self._seen = journal.history, view(journal.history)
-        self._recount()
+
+    @property
+    def model(self) -> Model:
+        """The model in use."""
+        return self.builder.model
 
     @property
     def steered(self) -> bool:
@@ -99,7 +76,7 @@ class Talk:
     def begin(self, prompt: Prompt) -> Iterator[Event]:
         """The user's words go on disk before they go anywhere else."""
         self.steps = 0
-        self.room.new_turn()
+        self.compactor.new_turn()
         self.purse.new_task()
         history = self.journal.history
         self._spent_before = (history.usage, history.cost or 0.0)
@@ -127,7 +104,7 @@ class Talk:
         """Count one more request of this turn. Raises LimitReached before a request that a limit forbids."""
         usage, cost = self.spent()
         self.allowance.check(self.steps, usage, cost)
-        if self.steps >= self.manner.max_steps:
+        if self.steps >= self.settings.max_steps:
             raise LimitReached(
                 f"The turn has taken {self.steps} steps (agent.max_steps). Say “go on” to continue, or raise the limit."
             )
@@ -145,80 +122,17 @@ class Talk:
         now = self.journal.history
         return Spent(now.usage.total, now.cost), Spent(usage.total, cost)
 
-    def view(self) -> View:
-        """What the model sees now."""
-        history = self.journal.history
-        if self._seen[0] is not history:
-            self._seen = history, view(history)
-        return self._seen[1]
-
-    def window(self) -> Window:
-        """The context window as it stands."""
-        return window_of(self.view(), self.model.spec, self.counts, self.room.settings)
-
-    def size(self) -> int:
-        """Tokens of the next prompt, as well as they can be known."""
-        return self.counts.prompt(self.view())
-
-    async def count_exactly(self, interrupt: asyncio.Event) -> bool:
-        """Ask the provider how large the next prompt is. False, and the estimate stands, where it does not say in time."""
-        counting = self.model.count(self._assembled())
-        tokens = await unless(interrupt, counting, self.room.settings.exact_count_seconds)
-        if tokens is not None:
-            self.counts.know(self.view(), tokens)
-        return tokens is not None
-
-    def request(self) -> Request:
-        """The next request. The same records give the same bytes."""
-        request = self._checked(self._assembled())
-        self.cache.sends(request)
-        return request
-
-    def _assembled(self) -> Request:
-        manner = self.manner
-        return assemble(
-            self.view(),
-            manner.system,
-            manner.tools,
-            self.model.spec,
-            options=self.options,
-            max_output=manner.max_output,
-            counts=self.counts,
-            milestone=self.room.settings.cache.milestone,
-        )
-
-    def _checked(self, request: Request) -> Request:
-        """The request, if all that must hold of it holds. In tests a breach raises; a user's session is mended and it is logged."""
-        former = self.cache.sent
-        if self.manner.strict:
-            return ensure(request, self.view(), former=former)
-        broken = check(request, self.view(), former=former)
-        for violation in broken:
-            _log.error("a request had to be mended before it was sent: %s", violation)
-        return mended(request, broken)
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """What every request of this session asks of the model."""
-        manner = self.manner
-        return {
-            "thinking": manner.thinking,
-            "effort": manner.effort,
-            "thinking_budget": manner.thinking_budget,
-            "thinking_display": manner.thinking_display,
-        }
-
     async def make_room(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Prune and compact as the policy wants before the next request."""
-        self._recount()
-        async for event in self.room.make(self, interrupt, boundary=self.steps == 1):
+        self.builder.recount()
+        async for event in self.compactor.make_room(interrupt, boundary=self.steps == 1):
             yield event
         for event in self.news():
             yield event
 
     async def overflow(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Compact because the provider refused the prompt as too long."""
-        async for event in self.room.compact(self, interrupt, "overflow"):
+        async for event in self.compactor.compact(interrupt, "overflow"):
             yield event
 
     async def hold_back(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
@@ -227,8 +141,8 @@ class Talk:
         words = self.purse.words(session, task)
         if words:
             yield self.remind(words)
-        size, spec = self.size(), self.model.spec
-        price = spec.cost(self.cache.expected(size, spec.cache_lifetime)) or 0.0
+        size, spec = self.builder.window().tokens, self.model.spec
+        price = spec.cost(self.builder.cache.expected(size, spec.cache_lifetime)) or 0.0
         async for event in self.purse.pay(session, task, size, price, interrupt):
             if isinstance(event, Waiting):
                 yield self.record(Retry(0, event.delay, event.reason))
@@ -236,7 +150,7 @@ class Talk:
 
     async def objection(self, other: ModelSpec, tokens: int | None = None) -> str:
         """Why the budgets forbid showing this session, or a text of so many tokens, to another model; or an empty text."""
-        size = self.size() if tokens is None else tokens
+        size = self.builder.window().tokens if tokens is None else tokens
         return await self.purse.objection(*self.purses(), size, other.cost(Usage(input=size)) or 0.0)
 
     def can_fall_back(self, error: ModelError) -> bool:
@@ -246,8 +160,8 @@ class Talk:
     def fall_back(self, error: ModelError) -> Iterator[Event]:
         """Go on with the fallback model, and say so. Thoughts of the former one are not sent to it."""
         former = self.model.spec.name
-        self.model = self.standby.instead_of(self.model.spec, error) or self.model
-        self._recount()
+        self.builder.model = self.standby.instead_of(self.model.spec, error) or self.model
+        self.builder.recount()
         now = self.model.spec.name
         why = f"{error} The session goes on with {now} (agent.fallback_model); /model {former} goes back."
         yield self.record(Settings(now, why=why))
@@ -267,10 +181,10 @@ class Talk:
             why = f"The reply was empty ({draft.stop or 'cut'})."
             yield self.record(Failure(why, spec.name, draft.usage, spec.cost(draft.usage)))
         if draft.usage is not None:
-            self._recount()
-            self.cache.hears(draft.usage)
+            self.builder.recount()
+            self.builder.cache.hears(draft.usage)
             yield UsageReported(draft.usage, spec.cost(draft.usage), draft.usage.total)
-            health = self.cache.health
+            health = self.builder.cache.health
             if health.in_a_row == health.thrash:
                 yield Warned(health.words())
         yield from self.news()
@@ -297,7 +211,3 @@ class Talk:
         parts = prompt.parts or (Text(prompt.text),)
         injected, self.pending = tuple(self.pending), []
         return self.record(Message("user", (*injected, *parts), turn))
-
-    def _recount(self) -> None:
-        self.counts.for_request(self.model.spec.id, self.manner.system, self.manner.tools)
-        self.counts.learn(self.journal.history)

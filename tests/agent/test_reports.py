@@ -58,7 +58,7 @@ def test_a_desk_tells_at_a_glance_and_has_no_jobs_at_first(tmp_path: Path) -> No
     desk = open_desk(tmp_path, [])
     glance = desk.glance()
     assert (glance.hit_rate, glance.budget, glance.jobs) == (None, None, 0)
-    assert glance.prunes == prunes_from(desk.talk.window()) > 0
+    assert glance.prunes == prunes_from(desk.talk.builder.window()) > 0
     assert desk.tasks_report() == job_lines([], 0.0)
     assert not desk.background()
 

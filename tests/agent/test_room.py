@@ -71,11 +71,11 @@ def test_close_to_a_mark_the_provider_is_asked_for_its_count(tmp_path: Path) -> 
 
     model = Counting(SMALL, [say("one", call("list")), say("two")])
     desk = open_desk(tmp_path, [], model=SMALL, context=ContextSettings(exact_count_margin=10.0), repeat_limit=0)
-    desk.talk.model = model
+    desk.talk.builder.model = model
     say_to(desk, "go")
     assert len(asked) == 2, "once before each of the two requests"
     far = open_desk(tmp_path, [], model=SMALL, context=ContextSettings(exact_count_margin=0.0))
-    far.talk.model = model
+    far.talk.builder.model = model
     say_to(far, "go")
     assert len(asked) == 2
 
@@ -109,7 +109,7 @@ def test_close_to_the_mark_of_another_policy_it_is_asked_too(tmp_path: Path) -> 
         asked.clear()
         rules = GeminiSettings(limit=limit)
         desk = open_desk(tmp_path, [], context=ContextSettings(policy="gemini", gemini=rules))
-        desk.talk.model = Counting(DEMO, [say("one")])
+        desk.talk.builder.model = Counting(DEMO, [say("one")])
         say_to(desk, "go")
         assert len(asked) == times, "the prompt has some two thousand tokens"
 
@@ -153,13 +153,13 @@ def tries(events: Sequence[Event]) -> list[CompactionEnded]:
 
 def test_an_early_compaction_whose_summariser_fails_leaves_the_session_as_it_is(tmp_path: Path) -> None:
     desk = grown(tmp_path, down := Down())
-    before = desk.talk.view().messages
+    before = desk.talk.builder.window().view.messages
     [ended] = tries(events := say_to(desk, "And now?"))
     assert ended.status == "failed_summary"
     assert "The server is on fire." in ended.why
     assert "the session goes on unchanged" in ended.why
     assert isinstance(events[-1], TurnEnded)
-    assert desk.talk.view().messages[: len(before)] == before
+    assert desk.talk.builder.window().view.messages[: len(before)] == before
     assert desk.history.compaction is None
     assert down.asked == 1
 
@@ -186,8 +186,8 @@ def test_a_resumed_session_remembers_that_it_failed(tmp_path: Path) -> None:
 def test_at_a_mark_the_ledger_stands_in_for_a_summariser_that_failed_early(tmp_path: Path) -> None:
     desk = grown(tmp_path, Down())
     assert [each.status for each in tries(say_to(desk, "And now?"))] == ["failed_summary"]
-    size, limits = desk.talk.size(), limits_of(WIDE, desk.talk.room.settings)
-    desk.talk.room.settings = replace(desk.talk.room.settings, soft=(size + 1) / limits.usable)
+    size, limits = desk.talk.builder.window().tokens, limits_of(WIDE, desk.talk.builder.settings)
+    desk.talk.builder.settings = replace(desk.talk.builder.settings, soft=(size + 1) / limits.usable)
     [ended] = tries(say_to(desk, "x " * 50))
     assert ended.status == "compressed"
     assert "made from the session's ledger" in ended.why
@@ -227,12 +227,12 @@ def test_an_interrupt_does_not_wait_for_an_exact_count(tmp_path: Path) -> None:
             return None
 
     desk = open_desk(tmp_path, [], context=ContextSettings(exact_count_seconds=1000.0))
-    desk.talk.model = Silent(desk.model, [])
+    desk.talk.builder.model = Silent(desk.model, [])
 
     async def story() -> bool:
         interrupt = asyncio.Event()
         asyncio.get_running_loop().call_soon(interrupt.set)
-        return await asyncio.wait_for(desk.talk.count_exactly(interrupt), 20)
+        return await asyncio.wait_for(desk.talk.builder.count_exactly(interrupt), 20)
 
     assert not asyncio.run(story())
 

@@ -1,0 +1,112 @@
+"""From a session's journal to the requests of its model, measured and checked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from agentcli.agent.cachewatch import CacheWatch
+from agentcli.agent.settings import AgentSettings
+from agentcli.agent.unless import unless
+from agentcli.context.assemble import assemble
+from agentcli.context.check import check, ensure, mended
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens import Counts
+from agentcli.context.view import view
+from agentcli.context.window import Window, window_of
+from agentcli.core.journal import Journal
+from agentcli.core.model import Model, Request, ToolSchema
+
+_log = logging.getLogger(__name__)
+
+
+class RequestBuilder:
+    """Builds the requests of a session. `model` may be exchanged; `system` and `tools` stand at the beginning of each request.
+
+    `settings` are those of the context. In tests (`strict`) a request that breaks an invariant raises; a user's is
+    mended and it is logged.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        model: Model,
+        system: tuple[str, ...],
+        tools: tuple[ToolSchema, ...],
+        counter: Counts,
+        settings: ContextSettings,
+        agent: AgentSettings,
+        *,
+        strict: bool = False,
+    ) -> None:
+        self.journal = journal
+        self.model = model
+        self.system = system
+        self.tools = tools
+        self.counter = counter
+        self.settings = settings
+        self.cache = CacheWatch(journal, model.spec, settings.cache.thrash)
+        self._agent = agent
+        self._strict = strict
+        self._seen = journal.history, view(journal.history)
+        self.recount()
+
+    def window(self) -> Window:
+        """The context window as it stands."""
+        history = self.journal.history
+        if self._seen[0] is not history:
+            self._seen = history, view(history)
+        return window_of(self._seen[1], self.model.spec, self.counter, self.settings)
+
+    def request(self) -> Request:
+        """The next request; it is sent now. The same records give the same bytes."""
+        request = self._checked(self._assembled())
+        self.cache.sends(request)
+        return request
+
+    async def count_exactly(self, interrupt: asyncio.Event) -> bool:
+        """Ask the provider how large the next prompt is. False, and the estimate stands, where it does not say in time."""
+        counting = self.model.count(self._assembled())
+        tokens = await unless(interrupt, counting, self.settings.exact_count_seconds)
+        if tokens is not None:
+            self.counter.know(self.window().view, tokens)
+        return tokens is not None
+
+    def recount(self) -> None:
+        """Count for the model in use, with what its replies have taught."""
+        self.counter.for_request(self.model.spec.id, self.system, self.tools)
+        self.counter.learn(self.journal.history)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """What every request asks of the model."""
+        agent = self._agent
+        return {
+            "thinking": agent.thinking,
+            "effort": agent.effort,
+            "thinking_budget": agent.thinking_budget,
+            "thinking_display": agent.thinking_display,
+        }
+
+    def _assembled(self) -> Request:
+        return assemble(
+            self.window().view,
+            self.system,
+            self.tools,
+            self.model.spec,
+            options=self.options,
+            max_output=self._agent.max_output,
+            counts=self.counter,
+            milestone=self.settings.cache.milestone,
+        )
+
+    def _checked(self, request: Request) -> Request:
+        seen, former = self.window().view, self.cache.sent
+        if self._strict:
+            return ensure(request, seen, former=former)
+        broken = check(request, seen, former=former)
+        for violation in broken:
+            _log.error("a request had to be mended before it was sent: %s", violation)
+        return mended(request, broken)
