@@ -121,7 +121,7 @@ async def _stream(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIt
     try:
         async for step in merge(talk.model.stream(talk.builder.request()), until=interrupt):
             draft = draft.add(step)
-            talk.keeping.keep(draft)
+            talk.journal.stream(draft.so_far)
             match step:
                 case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted():
                     yield step
@@ -132,8 +132,6 @@ async def _stream(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIt
                     pass
     except ModelError as error:
         failure = error
-    finally:
-        talk.keeping.stop()
     if failure is not None and talk.can_fall_back(failure):
         # The other model answers from the beginning: half an answer of this one would stand before it.
         yield ReplyRestarted()

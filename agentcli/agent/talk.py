@@ -10,7 +10,6 @@ from agentcli.agent.allowance import Allowance
 from agentcli.agent.draft import Draft
 from agentcli.agent.execute import NOT_RUN, Kit, refusal
 from agentcli.agent.hooks import Hooks
-from agentcli.agent.keeping import Keeping
 from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
 from agentcli.agent.request_builder import RequestBuilder
@@ -52,7 +51,6 @@ class Talk:
         self.standby = standby
         cwd = str(kit.work.cwd)
         self.compactor = Compactor(builder, self.record, self.objection, summariser, hooks, standby, cwd)
-        self.keeping = Keeping(self.journal.stream)
         self.steps = 0
         self.pending: list[Part] = []
         self._steering: list[Prompt] = []

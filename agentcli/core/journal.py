@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -41,8 +41,11 @@ class Journal(Protocol):
         """
         ...
 
-    def stream(self, parts: Sequence[Part]) -> None:
-        """Remember a reply that is still arriving (`partial.json`); costs nothing when called more than once a second."""
+    def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
+        """Remember a reply that is still arriving (`partial.json`); costs nothing when called more than once a second.
+
+        `parts` gives what has arrived, and is asked only when that is saved, maybe later and from another thread.
+        """
         ...
 
     def keep_output(self, call_id: str, text: str) -> str:

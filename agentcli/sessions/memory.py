@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.history import History, NeedsReplay, evolve, fold
@@ -64,7 +64,7 @@ class MemorySession:
                 self.append(said_again)
         return record
 
-    def stream(self, parts: Sequence[Part]) -> None:
+    def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
         """A reply that is still arriving need not survive this process."""
 
     def keep_output(self, call_id: str, text: str) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,14 +35,14 @@ class Partial:
         self._path, self._disk, self._interval = path, disk, interval
         self._lock = threading.Lock()
         self._due = 0.0
-        self._reply: Reply | None = None
+        self._reply: tuple[int, Callable[[], Sequence[Part]]] | None = None
         self._timer: threading.Timer | None = None
         self._written = False
 
-    def keep(self, reply: Reply) -> None:
-        """Remember the reply; write it if a save is due, else let a timer write it when one is."""
+    def keep(self, after: int, parts: Callable[[], Sequence[Part]]) -> None:
+        """Remember a reply to the record `after`; write it if a save is due, else let a timer write it when one is."""
         with self._lock:
-            self._reply = reply
+            self._reply = after, parts
             wait = self._due - time.monotonic()
             if wait <= 0:
                 self._write()
@@ -67,10 +68,11 @@ class Partial:
 
     def _write(self) -> None:
         self._stop_timer()
-        self._due = time.monotonic() + self._interval
-        reply, self._reply = self._reply, None
-        if reply is None:
+        kept, self._reply = self._reply, None
+        reply = Reply(kept[0], tuple(kept[1]())) if kept else None
+        if reply is None or not reply.parts:
             return
+        self._due = time.monotonic() + self._interval
         # A streaming reply that cannot be saved is no loss yet: its record will say so if the disk still fails then.
         with contextlib.suppress(OSError):
             write_file(self._disk, self._path, _encode(reply))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import Info, encode_info, note
 from agentcli.sessions.lasting import lasting, paid
 from agentcli.sessions.outputs import Outputs
-from agentcli.sessions.partial import INTERVAL, Partial, Reply
+from agentcli.sessions.partial import INTERVAL, Partial
 from agentcli.sessions.records import Reader, Shelf, digest, tail
 from agentcli.sessions.writer import Writer
 
@@ -104,10 +104,10 @@ class Session:
                 self.append(said_again)
         return record
 
-    def stream(self, parts: Sequence[Part]) -> None:
+    def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
         """Remember a reply that is still arriving; written at most once a second, the last piece included."""
         if self._writing().made:
-            self._partial.keep(Reply(self._info.records, tuple(parts)))
+            self._partial.keep(self._info.records, parts)
 
     def keep_output(self, call_id: str, text: str) -> str:
         """Save a whole tool output and return its path. When the disk refuses, it stays in memory and `trouble` says so."""

@@ -38,7 +38,7 @@ def turn(store: Store, session: Session, dice: random.Random, effects: Path) -> 
     number = session.history.turn + 1
     say(session, user("please " * dice.randrange(1, 50), number))
     for size in range(dice.randrange(4)):
-        session.stream([Thinking("hm"), Text("well " * size)])
+        session.stream(lambda size=size: [Thinking("hm"), Text("well " * size)])
     calls = [new_id() for _ in range(dice.randrange(3))]
     say(session, reply("well " * 200, *calls, turn=number))
     for call in calls:

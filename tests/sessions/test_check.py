@@ -41,7 +41,7 @@ def test_a_session_in_order_has_no_problems(store: Store, session: Session) -> N
 
 def test_an_open_session_is_checked_and_not_repaired(store: Store, session: Session) -> None:
     session.append(reply("running", "b"))
-    session.stream([Text("so far")])
+    session.stream(lambda: [Text("so far")])
     report = store.check(session.info)
     assert (report.ok, report.busy, report.problems) == (True, True, ())
     with pytest.raises(SessionBusy):
@@ -50,7 +50,7 @@ def test_an_open_session_is_checked_and_not_repaired(store: Store, session: Sess
 
 def test_what_a_crash_left_open_is_a_notice_and_closed_by_a_repair(store: Store, session: Session) -> None:
     session.append(user("two", 2))
-    session.stream([Text("so far")])
+    session.stream(lambda: [Text("so far")])
     session.close()
     assert kinds(store, session) == [("leftover", True)]
     report = store.check(session.info, mend=True)
@@ -99,7 +99,7 @@ def test_a_report_is_json(store: Store, session: Session) -> None:
 
 
 def test_a_check_changes_nothing(store: Store, session: Session) -> None:
-    session.stream([Text("x")])
+    session.stream(lambda: [Text("x")])
     session.close()
     (session.folder / "records" / "000002-message.json").write_bytes(b"")
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in session.folder.rglob("*.json")}

@@ -34,7 +34,7 @@ def scripted(session: Session) -> list[str]:
 
     session.append(user("one"))
     note()
-    session.stream([Text("look")])
+    session.stream(lambda: [Text("look")])
     session.append(reply("looking", "a"))
     note()
     session.keep_output("a", "all of it")

@@ -30,8 +30,8 @@ def recorded(root: Path) -> tuple[Recording, list[tuple[int, int, bytes]]]:
         return record.seq
 
     say(user("one"))
-    session.stream([Text("look")])
-    session.stream([Text("looking")])
+    session.stream(lambda: [Text("look")])
+    session.stream(lambda: [Text("looking")])
     say(reply("looking", "a"))
     session.keep_output("a", "all of it")
     say(result("a", "cut"))

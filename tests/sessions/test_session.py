@@ -52,7 +52,7 @@ def test_records_are_numbered_files_whose_hashes_form_a_chain(session: Session) 
 
 def test_everything_belongs_to_its_owner_alone(session: Session) -> None:
     session.append(user("hello"))
-    session.stream([Text("wor")])
+    session.stream(lambda: [Text("wor")])
     session.keep_output("call", "much")
     for path in [session.folder, *session.folder.rglob("*"), *session.folder.parents[:2]]:
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -101,7 +101,7 @@ def test_a_lost_session_json_comes_back_from_the_records(store: Store, session: 
 
 def test_a_streaming_reply_is_kept_and_gone_once_its_record_stands(session: Session) -> None:
     session.append(user("hello"))
-    session.stream([Text("wor")])
+    session.stream(lambda: [Text("wor")])
     assert read(session.folder / "partial.json")["parts"] == [{"type": "text", "text": "wor"}]
     session.append(reply("world"))
     assert not (session.folder / "partial.json").exists()
@@ -111,10 +111,10 @@ def test_a_streaming_reply_is_written_at_most_once_an_interval_and_its_last_piec
     session = Store(tmp_path / "sessions", interval=0.2).create(tmp_path)
     session.append(user("hello"))
     partial = session.folder / "partial.json"
-    session.stream([Text("a")])
+    session.stream(lambda: [Text("a")])
     first = partial.stat().st_ino
-    session.stream([Text("ab")])
-    session.stream([Text("abc")])
+    session.stream(lambda: [Text("ab")])
+    session.stream(lambda: [Text("abc")])
     assert partial.stat().st_ino == first
     until = time.monotonic() + 10
     while read(partial)["parts"][0]["text"] != "abc" and time.monotonic() < until:
@@ -123,9 +123,19 @@ def test_a_streaming_reply_is_written_at_most_once_an_interval_and_its_last_piec
     session.close()
 
 
+def test_a_reply_that_has_said_nothing_yet_is_not_saved_and_delays_no_save(tmp_path: Path) -> None:
+    session = Store(tmp_path / "sessions", interval=1000).create(tmp_path)
+    session.append(user("hello"))
+    session.stream(list)
+    assert not (session.folder / "partial.json").exists()
+    session.stream(lambda: [Text("a")])
+    assert read(session.folder / "partial.json")["parts"] == [{"type": "text", "text": "a"}]
+    session.close()
+
+
 def test_a_reply_cut_off_by_a_crash_is_kept_and_its_calls_are_answered(store: Store, session: Session) -> None:
     session.append(user("hello", turn=1))
-    session.stream([Thinking("hm"), Text("I will"), ToolCall("a", "bash", {"command": "rm x"})])
+    session.stream(lambda: [Thinking("hm"), Text("I will"), ToolCall("a", "bash", {"command": "rm x"})])
     session.close()
     opened = again(store, session)
     *_, message, answer = (entry.body for entry in opened.history.entries)
@@ -155,7 +165,7 @@ def test_an_open_call_is_answered_as_interrupted_and_only_once(store: Store, ses
 
 def test_a_partial_reply_whose_record_stands_is_not_said_twice(store: Store, session: Session) -> None:
     session.append(user("hello"))
-    session.stream([Text("wor")])
+    session.stream(lambda: [Text("wor")])
     leftover = (session.folder / "partial.json").read_bytes()
     session.append(reply("world"))
     (session.folder / "partial.json").write_bytes(leftover)
@@ -180,7 +190,7 @@ def test_a_second_writer_is_told_who_writes_and_what_to_do(store: Store, session
 def test_reading_only_changes_nothing(store: Store, session: Session) -> None:
     session.append(user("hello"))
     session.append(reply("running", "a"))
-    session.stream([Text("x")])
+    session.stream(lambda: [Text("x")])
     session.close()
     before = {path: path.stat().st_mtime_ns for path in session.folder.rglob("*")}
     again(store, session, read_only=True).close()

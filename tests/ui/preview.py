@@ -10,7 +10,7 @@ import asyncio
 import importlib
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ class MemoryJournal:
         self.history = evolve(self.history, record)
         return record
 
-    def stream(self, parts: Sequence[object]) -> None: ...
+    def stream(self, parts: Callable[[], Sequence[object]]) -> None: ...
 
     def keep_output(self, call_id: str, text: str) -> str:
         return ""
