@@ -29,12 +29,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from agentcli.context.prefix_cache import PrefixCache, rules_of
 from agentcli.core.codec import part_to_json, usage_from_json
 from agentcli.core.errors import Cause, InputError, ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, PartDone, Request, Step, Stopped, UsageSeen
-from agentcli.providers.prefix_cache import CacheRules, PrefixCache
 
 Then = Literal["repeat", "loop", "fail"]
 PIECE = 12
@@ -161,8 +161,7 @@ class Scripted:
     def _reckon(self, request: Request, reply: Reply) -> Usage:
         found = blocks(request)
         spec = self._spec
-        rules = CacheRules(spec.cache_minimum, spec.cache_lookback, spec.cache_lifetime, spec.cache_explicit)
-        read, written = self._cache.use(found, breakpoints(request), rules, self._clock(), spec.id)
+        read, written = self._cache.use(found, breakpoints(request), rules_of(spec), self._clock(), spec.id)
         thoughts = sum(tokens_of(part.text) for part in reply.parts if isinstance(part, Thinking))
         output = sum(
             tokens_of(json.dumps(part_to_json(part))) for part in reply.parts if not isinstance(part, Thinking)

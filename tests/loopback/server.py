@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from agentcli.providers.prefix_cache import PrefixCache
+from agentcli.context.prefix_cache import PrefixCache
 from agentcli.providers.scripted import Reply, say
 from agentcli.providers.scripts import state_snapshot
 from tests.loopback import anthropic_rules, anthropic_wire, google_rules, google_wire, openai_wire

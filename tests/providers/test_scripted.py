@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcli.context.prefix_cache import CacheRules, PrefixCache
 from agentcli.core.errors import InputError
 from agentcli.core.event import ReplyRestarted, Retrying, TextDelta, ThinkingDelta
 from agentcli.core.message import Text, Thinking, ToolCall, Usage
 from agentcli.core.model import Breakpoint, PartDone, Step, Stopped, Turn, UsageSeen
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
-from agentcli.providers.prefix_cache import CacheRules, PrefixCache
 from agentcli.providers.recorded import Recording, Replaying, step_from_json, step_to_json
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.providers.scripted import Fault, Reply, Scripted, Then, call, load, say

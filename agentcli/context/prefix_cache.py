@@ -1,0 +1,72 @@
+"""A provider's prompt cache, emulated: what a request would read and write, by the rules that real ones publish."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from agentcli.core.model import ModelSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRules:
+    """Sizes in tokens, `lifetime` in seconds, `lookback` in blocks; without `explicit` every prefix is written, at no extra price."""
+
+    minimum: int = 1024
+    lookback: int = 20
+    lifetime: float = 300.0
+    explicit: bool = True
+
+
+def rules_of(model: ModelSpec) -> CacheRules:
+    """The rules by which the provider of a model caches."""
+    return CacheRules(model.cache_minimum, model.cache_lookback, model.cache_lifetime, model.cache_explicit)
+
+
+@dataclass(slots=True)
+class PrefixCache:
+    """Remembers the prefixes it has seen. Reading an entry renews its lifetime, and with it that of the shorter ones."""
+
+    _used: dict[int, float] = field(default_factory=dict)
+    """When each cached prefix was last used, by the hash of the prefix."""
+
+    def use(
+        self,
+        blocks: Sequence[tuple[Hashable, int]],
+        breakpoints: Sequence[int],
+        rules: CacheRules,
+        now: float,
+        model: str = "",
+    ) -> tuple[int, int]:
+        """Tokens (read, written) by a request of these blocks, each its contents and its size in tokens.
+
+        `breakpoints` are indices of blocks after which the cache may end; each is also looked back from, over `lookback`
+        blocks. Times do not run backwards. Models share no cache.
+        """
+        prefixes = list(accumulate((hash(contents) for contents, _ in blocks), _chain, initial=hash(model)))[1:]
+        before = list(accumulate(tokens for _, tokens in blocks))
+        ends = sorted(set(breakpoints)) if rules.explicit else range(len(blocks))
+        found = self._found(prefixes, before, ends, rules, now)
+        useful = [end for end in ends if before[end] >= rules.minimum]
+        self._used |= {prefixes[end]: now for end in useful}
+        self._used |= {prefix: now for prefix in prefixes[: found + 1] if prefix in self._used}
+        read = before[found] if found >= 0 else 0
+        written = before[useful[-1]] - read if useful and rules.explicit else 0
+        return read, max(0, written)
+
+    def _found(
+        self, prefixes: Sequence[int], before: Sequence[int], ends: Sequence[int], rules: CacheRules, now: float
+    ) -> int:
+        """The last block of the longest prefix that is cached, or -1."""
+        lookback = rules.lookback if rules.explicit else 1
+        for end in reversed(ends):
+            for place in range(end, max(-1, end - lookback), -1):
+                used = self._used.get(prefixes[place])
+                if used is not None and now - used <= rules.lifetime and before[place] >= rules.minimum:
+                    return place
+        return -1
+
+
+def _chain(former: int, contents: int) -> int:
+    return hash((former, contents))
