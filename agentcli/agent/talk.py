@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 from agentcli.agent.allowance import Allowance
@@ -22,8 +21,6 @@ from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting
 from agentcli.core.message import Message, Part, Text, Usage
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Failure, Prune, Retry, Settings
-
-_log = logging.getLogger(__name__)
 
 
 class Talk:
