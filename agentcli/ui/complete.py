@@ -16,7 +16,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.hardened import hardened
 from agentcli.core.programs import find_program
 from agentcli.ui import mention
-from agentcli.ui.draw import Item
+from agentcli.ui.frame import Item
 from agentcli.ui.fuzzy import Found, Listing
 
 FILES = 200_000

@@ -21,7 +21,7 @@ from agentcli.ui.asking import Asking
 from agentcli.ui.cells import hanging
 from agentcli.ui.complete import Completion, Files, Menu, Words
 from agentcli.ui.dialogs import Choice
-from agentcli.ui.draw import Item
+from agentcli.ui.frame import Item
 from agentcli.ui.look import Look
 from agentcli.ui.pieces import Note, Printed
 from agentcli.ui.prompt import Editor

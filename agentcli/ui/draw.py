@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.sanitise import safe
 from agentcli.ui.cells import clip, expand, width, wrap
 from agentcli.ui.entry import dialog_lines, input_lines
+from agentcli.ui.frame import Edit, Live, Size
 from agentcli.ui.look import Look, Markdown, duration
 from agentcli.ui.pieces import Called
 from agentcli.ui.statusline import PROVIDER_FROM, status_line
@@ -26,49 +27,6 @@ ROOMY = 20
 TODO_ROWS = 8
 ONE_LINE = 1_000
 """Characters of a queued message that are looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One completion: what is inserted, as it is, and what it says. Shown are `name` and `detail`, both safe."""
-
-    label: str
-    detail: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "detail", safe_line(self.detail))
-
-    @property
-    def name(self) -> str:
-        """The label for a terminal."""
-        return safe_line(self.label)
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """What is being typed: the draft, or the line of a dialog. `chosen` is -1 while no menu item is."""
-
-    text: str = ""
-    cursor: int = 0
-    menu: tuple[Item, ...] = ()
-    chosen: int = -1
-    mark: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """The terminal, in cells."""
-
-    columns: int
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Live:
-    """The lines that can still change, fewer than the terminal has rows, and where the cursor stands in them."""
-
-    lines: tuple[str, ...]
-    cursor: tuple[int, int]
 
 
 def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:

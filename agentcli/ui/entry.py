@@ -9,7 +9,7 @@ from agentcli.ui.theme import Theme
 
 if TYPE_CHECKING:
     from agentcli.ui.dialogs import Dialog
-    from agentcli.ui.draw import Edit, Size
+    from agentcli.ui.frame import Edit, Size
 
 MENU_ROWS = 8
 CHOICE_ROWS = 12

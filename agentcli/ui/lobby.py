@@ -12,9 +12,9 @@ from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import theme
 from agentcli.ui.cells import clip
 from agentcli.ui.complete import Menu
-from agentcli.ui.draw import Size
 from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
 from agentcli.ui.entry import input_lines
+from agentcli.ui.frame import Size
 from agentcli.ui.paint import Painter, to_terminal
 from agentcli.ui.prompt import Act, Editor
 

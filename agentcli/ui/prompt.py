@@ -23,7 +23,7 @@ from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.renderer import Renderer
 
 from agentcli.ui.complete import Menu
-from agentcli.ui.draw import Edit
+from agentcli.ui.frame import Edit
 from agentcli.ui.keyboard import Keyboard
 from agentcli.ui.keys import bindings
 from agentcli.ui.pastes import Pastes

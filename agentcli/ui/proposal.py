@@ -15,8 +15,8 @@ from agentcli.ui import diff
 from agentcli.ui.blocks import Block
 from agentcli.ui.cells import expand, wrap
 from agentcli.ui.dialogs import Choice, Dialog
-from agentcli.ui.draw import Edit, Size
 from agentcli.ui.entry import dialog_lines
+from agentcli.ui.frame import Edit, Size
 from agentcli.ui.look import Look
 from agentcli.ui.theme import Theme
 

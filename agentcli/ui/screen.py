@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from agentcli.core.event import Event, TextDelta, ThinkingDelta
-from agentcli.ui.draw import Edit, Live, Size, draw, tail
+from agentcli.ui.draw import draw, tail
 from agentcli.ui.early import PLAIN_PASTE
+from agentcli.ui.frame import Edit, Live, Size
 from agentcli.ui.look import Look, Markdown
 from agentcli.ui.paint import Painter, folds
 from agentcli.ui.pieces import Piece

@@ -23,7 +23,8 @@ from agentcli.core.event import (
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Record, Todo, TodoItem
 from agentcli.ui import proposal
-from agentcli.ui.draw import Edit, Item, Size, draw, tail
+from agentcli.ui.draw import draw, tail
+from agentcli.ui.frame import Edit, Item, Size
 from agentcli.ui.look import Look
 from agentcli.ui.markdown import lines as markdown
 from agentcli.ui.paint import Painter

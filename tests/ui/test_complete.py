@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from agentcli.ui.complete import Completion, Files, Words
-from agentcli.ui.draw import Item
+from agentcli.ui.frame import Item
 
 COMMANDS = [
     Words("compress", "Shorten"),

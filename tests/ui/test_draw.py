@@ -11,8 +11,9 @@ from agentcli.ui.blocks import Block, Blocks
 from agentcli.ui.cells import clip, fit, width, wrap
 from agentcli.ui.dialogs import Choice, Dialog
 from agentcli.ui.diff import lines as diff_lines
-from agentcli.ui.draw import Edit, Item, Size, draw, recent, tail
+from agentcli.ui.draw import draw, recent, tail
 from agentcli.ui.entry import input_lines, rows_of
+from agentcli.ui.frame import Edit, Item, Size
 from agentcli.ui.look import Look
 from agentcli.ui.markdown import lines as markdown
 from agentcli.ui.pieces import Called, Note, Printed, Reply, Said, Thought

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from agentcli.core.errors import UsageError
 from agentcli.ui.commands import context, files, model, program, reports, sessions
 from agentcli.ui.commands.stage import Stage
-from agentcli.ui.draw import Item
+from agentcli.ui.frame import Item
 
 Command = Callable[[Stage, str], Awaitable[None]]
 Arguments = Callable[[Stage], Sequence[Item]]

@@ -13,7 +13,7 @@ from agentcli.ui import spoken
 from agentcli.ui.commands.offers import Rewinds
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.dialogs import Choice
-from agentcli.ui.draw import Item
+from agentcli.ui.frame import Item
 
 WIDEST = 120
 """Characters of the window's drawing: a longer bar tells no more."""

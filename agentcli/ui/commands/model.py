@@ -12,7 +12,7 @@ from agentcli.core.record import MODES
 from agentcli.ui import theme as themes_
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.dialogs import Choice
-from agentcli.ui.draw import Item
+from agentcli.ui.frame import Item
 
 _MODES = {
     "ask": "asks before it changes or runs anything",

@@ -11,7 +11,7 @@ from agentcli.core.errors import UsageError
 from agentcli.sessions.tree import nested, stem
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.dialogs import Choice
-from agentcli.ui.draw import Item
+from agentcli.ui.frame import Item
 
 
 async def resume(stage: Stage, selector: str) -> None:

@@ -1,0 +1,50 @@
+"""The values of one frame: the terminal's size, the text being edited with its completions, and the lines to paint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentcli.core.sanitise import safe_line
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One completion: what is inserted, as it is, and what it says. Shown are `name` and `detail`, both safe."""
+
+    label: str
+    detail: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "detail", safe_line(self.detail))
+
+    @property
+    def name(self) -> str:
+        """The label for a terminal."""
+        return safe_line(self.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What is being typed: the draft, or the line of a dialog. `chosen` is -1 while no menu item is."""
+
+    text: str = ""
+    cursor: int = 0
+    menu: tuple[Item, ...] = ()
+    chosen: int = -1
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The terminal, in cells."""
+
+    columns: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The lines that can still change, fewer than the terminal has rows, and where the cursor stands in them."""
+
+    lines: tuple[str, ...]
+    cursor: tuple[int, int]
