@@ -11,8 +11,8 @@ from agentcli.ui.breaking import INTERRUPTED, Breaking
 from agentcli.ui.commands.offers import Backgrounds
 from agentcli.ui.console import Console
 from agentcli.ui.drafting import Drafting
+from agentcli.ui.handler import Act
 from agentcli.ui.keys import help_rows
-from agentcli.ui.prompt import Act
 from agentcli.ui.repl import Repl
 from agentcli.ui.scroll import called
 

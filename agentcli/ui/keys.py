@@ -16,7 +16,7 @@ from agentcli.ui.cells import wrap
 from agentcli.ui.theme import Theme
 
 if TYPE_CHECKING:
-    from agentcli.ui.prompt import Act, Editor
+    from agentcli.ui.handler import Act, EditorOps
 
 KEYS: Mapping[Act, str] = MappingProxyType(
     {
@@ -30,12 +30,12 @@ KEYS: Mapping[Act, str] = MappingProxyType(
         "redraw": "c-l",
     }
 )
-"""Deeds whose key can be set, under `[ui.keys]`, by prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`, `s-tab`)."""
+"""Acts whose key can be set, under `[ui.keys]`, by prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`, `s-tab`)."""
 
 LINE = 10_000
 """Characters of a paste that the line of a dialog takes."""
 
-_DEEDS: Mapping[Act, str] = {
+_DESCRIPTIONS: Mapping[Act, str] = {
     "search": "search earlier prompts",
     "mode": "next mode",
     "output": "the whole output of the last tool calls",
@@ -68,7 +68,7 @@ _DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "
 
 def help_lines(keys: Mapping[Act, str]) -> list[tuple[str, str]]:
     """Every key as a person would name it, and what it does."""
-    return [*_FIXED, *((_spoken(keys[act]), does) for act, does in _DEEDS.items())]
+    return [*_FIXED, *((_spoken(keys[act]), does) for act, does in _DESCRIPTIONS.items())]
 
 
 def help_rows(keys: Mapping[Act, str], columns: int, theme: Theme) -> list[str]:
@@ -83,7 +83,7 @@ def help_rows(keys: Mapping[Act, str], columns: int, theme: Theme) -> list[str]:
 
 
 def chosen(keys: Mapping[str, str]) -> Mapping[Act, str]:
-    """The keys with those that a person set. Raises ConfigError for a deed or a key that does not exist, and for a key with two meanings."""
+    """The keys with those that a person set. Raises ConfigError for an act or a key that does not exist, and for a key with two meanings."""
     known = dict(KEYS)
     for act, key in keys.items():
         if act not in KEYS:
@@ -111,10 +111,10 @@ def _pressed(key: str) -> tuple[str, ...]:
     return tuple(str(one.value if isinstance(one, Keys) else one) for one in bindings.bindings[0].keys)
 
 
-def bindings(editor: Editor, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
+def bindings(editor: EditorOps, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
     """All keys; what is not here does what prompt_toolkit's Emacs or vi mode does."""
     keys = KeyBindings()
-    drafting = Condition(lambda: not editor.deeds.asking)
+    drafting = Condition(lambda: not editor.handler.asking)
     menu = drafting & Condition(lambda: bool(editor.menu.items))
     _sending(keys, editor, drafting)
     _leaving(keys, editor, drafting)
@@ -128,7 +128,7 @@ def bindings(editor: Editor, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
         buffer = event.current_buffer
         if buffer is editor.draft and not event.data:
             # So a terminal pastes a clipboard that holds no text.
-            editor.deeds.act("picture")
+            editor.handler.act("picture")
         elif buffer is editor.draft:
             buffer.insert_text(mention.of_picture(event.data) or editor.pastes.fold(event.data))
         else:
@@ -136,7 +136,7 @@ def bindings(editor: Editor, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
 
     @keys.add("c-x", "c-e", filter=drafting)
     def as_in_a_shell(event: KeyPressEvent) -> None:
-        editor.deeds.act("editor")
+        editor.handler.act("editor")
 
     @keys.add("c-z")
     def suspend(event: KeyPressEvent) -> None:
@@ -145,7 +145,7 @@ def bindings(editor: Editor, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
     return keys
 
 
-def _sending(keys: KeyBindings, editor: Editor, drafting: Filter) -> None:
+def _sending(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
     @keys.add("enter", filter=drafting)
     def send(event: KeyPressEvent) -> None:
         if editor.menu.items and editor.chosen >= 0:
@@ -154,7 +154,7 @@ def _sending(keys: KeyBindings, editor: Editor, drafting: Filter) -> None:
             editor.draft.delete_before_cursor()
             editor.draft.insert_text("\n")
         elif editor.draft.text.strip():
-            editor.deeds.submit(editor.take())
+            editor.handler.submit(editor.take())
 
     @keys.add("c-j", filter=drafting)
     def new_line(event: KeyPressEvent) -> None:
@@ -162,42 +162,42 @@ def _sending(keys: KeyBindings, editor: Editor, drafting: Filter) -> None:
 
     @keys.add("escape", "enter", filter=drafting)
     def steer(event: KeyPressEvent) -> None:
-        if editor.deeds.working and editor.draft.text.strip():
-            editor.deeds.steer(editor.take())
+        if editor.handler.working and editor.draft.text.strip():
+            editor.handler.steer(editor.take())
         else:
             editor.draft.insert_text("\n")
 
     @keys.add("?", filter=drafting & Condition(lambda: not editor.draft.text))
     def list_keys(event: KeyPressEvent) -> None:
-        editor.deeds.act("keys")
+        editor.handler.act("keys")
 
 
-def _leaving(keys: KeyBindings, editor: Editor, drafting: Filter) -> None:
+def _leaving(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
     @keys.add("escape", filter=drafting & ~(vi_mode & vi_insert_mode))
     def interrupt(event: KeyPressEvent) -> None:
         if editor.menu.items:
             editor.close_menu()
         else:
-            editor.deeds.act("interrupt")
+            editor.handler.act("interrupt")
 
     @keys.add("c-c", filter=drafting)
     def break_off(event: KeyPressEvent) -> None:
-        editor.deeds.act("break")
+        editor.handler.act("break")
 
     @keys.add("c-d", filter=drafting & Condition(lambda: not editor.draft.text))
     def leave(event: KeyPressEvent) -> None:
-        editor.deeds.act("leave")
+        editor.handler.act("leave")
 
     @keys.add(Keys.SIGINT)
     def signalled(event: KeyPressEvent) -> None:
-        editor.deeds.act("signal")
+        editor.handler.act("signal")
 
 
-def _moving(keys: KeyBindings, editor: Editor, drafting: Filter, menu: Filter) -> None:
+def _moving(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filter) -> None:
     @keys.add("up", filter=drafting & ~menu)
     def earlier(event: KeyPressEvent) -> None:
         document = editor.draft.document
-        queued = editor.deeds.recall() if not document.text else None
+        queued = editor.handler.recall() if not document.text else None
         if queued is not None:
             editor.put(queued)
         else:
@@ -222,9 +222,9 @@ def _moving(keys: KeyBindings, editor: Editor, drafting: Filter, menu: Filter) -
         editor.draft.insert_text("    ")
 
 
-def _dialogs(keys: KeyBindings, editor: Editor) -> None:
-    asking = Condition(lambda: bool(editor.deeds.asking))
-    choosing = Condition(lambda: editor.deeds.asking == "choice")
+def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
+    asking = Condition(lambda: bool(editor.handler.asking))
+    choosing = Condition(lambda: editor.handler.asking == "choice")
     for name in _DIALOG_KEYS:
         keys.add(name, filter=asking)(_presses(editor, name))
 
@@ -233,23 +233,23 @@ def _dialogs(keys: KeyBindings, editor: Editor) -> None:
 
     @keys.add("c-g", filter=asking)
     def edit(event: KeyPressEvent) -> None:
-        editor.deeds.press("c-g")
+        editor.handler.press("c-g")
 
     @keys.add(Keys.Any, filter=choosing)
     def letter(event: KeyPressEvent) -> None:
-        editor.deeds.press(event.data)
+        editor.handler.press(event.data)
 
 
-def _does(editor: Editor, act: Act) -> Callable[[KeyPressEvent], Any]:
+def _does(editor: EditorOps, act: Act) -> Callable[[KeyPressEvent], Any]:
     def handler(event: KeyPressEvent) -> None:
-        editor.deeds.act(act)
+        editor.handler.act(act)
 
     return handler
 
 
-def _presses(editor: Editor, name: str) -> Callable[[KeyPressEvent], Any]:
+def _presses(editor: EditorOps, name: str) -> Callable[[KeyPressEvent], Any]:
     def handler(event: KeyPressEvent) -> None:
-        editor.deeds.press(name)
+        editor.handler.press(name)
 
     return handler
 

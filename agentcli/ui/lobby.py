@@ -15,8 +15,9 @@ from agentcli.ui.complete import Menu
 from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
 from agentcli.ui.entry import input_lines
 from agentcli.ui.frame import Size
+from agentcli.ui.handler import Act
 from agentcli.ui.paint import Painter, to_terminal
-from agentcli.ui.prompt import Act, Editor
+from agentcli.ui.prompt import Editor
 
 if TYPE_CHECKING:
     from agentcli.agent.ports import Approve, AskUser, Desk, Host
@@ -40,7 +41,7 @@ def run(open_: Open, *, prompts: Sequence[str] = (), early: EarlyTerminal | None
 
 
 class Lobby:
-    """The deeds of the keys until there is somebody to do them. `waiting` is what was sent meanwhile."""
+    """Input handler while the program loads; prompts sent meanwhile wait in `waiting`."""
 
     def __init__(self, early: EarlyTerminal) -> None:
         self.early = early

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.buffer import Buffer
@@ -24,6 +24,7 @@ from prompt_toolkit.renderer import Renderer
 
 from agentcli.ui.complete import Menu
 from agentcli.ui.frame import Edit
+from agentcli.ui.handler import Act, InputHandler
 from agentcli.ui.keyboard import Keyboard
 from agentcli.ui.keys import bindings
 from agentcli.ui.pastes import Pastes
@@ -39,96 +40,17 @@ AGAIN = 0.02
 LONG = 20_000
 """Characters of a draft beyond which each key would take too long."""
 
-Act = Literal[
-    "interrupt",
-    "break",
-    "signal",
-    "leave",
-    "mode",
-    "output",
-    "thinking",
-    "search",
-    "keys",
-    "editor",
-    "picture",
-    "background",
-    "redraw",
-]
-"""What a key can ask for besides editing and sending; `signal` is SIGINT from outside."""
-
-
-class Deeds(Protocol):
-    """What the keys do beyond the buffer."""
-
-    def submit(self, text: str) -> None:
-        """Enter."""
-        ...
-
-    def steer(self, text: str) -> None:
-        """Alt-Enter while something goes on."""
-        ...
-
-    def act(self, act: Act) -> None:
-        """A key that is no edit."""
-        ...
-
-    def press(self, key: str) -> None:
-        """A key for the open dialog: a character, or the name of a key."""
-        ...
-
-    def typed(self) -> None:
-        """The line of the open dialog changed."""
-        ...
-
-    def recall(self) -> str | None:
-        """Take back the message that was queued last."""
-        ...
-
-    def complete(self, before: str) -> Menu:
-        """What may stand where the cursor is."""
-        ...
-
-    @property
-    def working(self) -> bool:
-        """Whether a turn runs."""
-        ...
-
-    @property
-    def asking(self) -> Literal["", "choice", "entry"]:
-        """Which kind of dialog is open."""
-        ...
-
-    def paint(self) -> None:
-        """Show what changed."""
-        ...
-
-    def resize(self) -> None:
-        """The terminal has another size."""
-        ...
-
-    def erase(self) -> None:
-        """Take the live part off the screen: somebody else writes now."""
-        ...
-
-    def go_away(self) -> None:
-        """The shell gets the terminal until we come back."""
-        ...
-
-    def come_back(self) -> None:
-        """The terminal is ours again, in whatever state another program left it."""
-        ...
-
 
 class Editor:
     """The draft, the line of a dialog, and the completion menu. `typed_at` is when the draft last grew (monotonic seconds)."""
 
-    def __init__(self, deeds: Deeds, stdin: TextIO = sys.stdin) -> None:
-        self.deeds = deeds
+    def __init__(self, handler: InputHandler, stdin: TextIO = sys.stdin) -> None:
+        self.handler = handler
         self.pastes = Pastes()
         self.menu, self.chosen = Menu(), -1
         self.typed_at = float("-inf")
         self.draft = Buffer(multiline=True, on_text_changed=lambda _: self._changed())
-        self.line = Buffer(multiline=False, on_text_changed=lambda _: self.deeds.typed())
+        self.line = Buffer(multiline=False, on_text_changed=lambda _: self.handler.typed())
         self.keyboard = Keyboard(stdin)
         self.application: Application[int] = Application(
             layout=Layout(HSplit([Window(BufferControl(self.draft)), Window(BufferControl(self.line))])),
@@ -143,7 +65,7 @@ class Editor:
     @property
     def edit(self) -> Edit:
         """A frozen copy of what is being typed."""
-        if self.deeds.asking:
+        if self.handler.asking:
             return Edit(self.line.text, self.line.cursor_position)
         mark = ": " if self._commanding else "! " if self.draft.text.startswith("!") else ""
         return Edit(self.draft.text, self.draft.cursor_position, self.menu.items, self.chosen, mark)
@@ -166,7 +88,7 @@ class Editor:
         loop = asyncio.get_running_loop()
 
         def stop() -> None:
-            self.deeds.go_away()
+            self.handler.go_away()
             loop.remove_signal_handler(signal.SIGTSTP)
             os.kill(0, signal.SIGTSTP)  # the whole group: what we are in a pipe with stops, too
             loop.add_signal_handler(signal.SIGTSTP, self.suspend)
@@ -183,7 +105,7 @@ class Editor:
         self.draft.load_history_if_not_yet_loaded()
 
     def bind(self, keys: Mapping[Act, str]) -> None:
-        """Give deeds other keys."""
+        """Give acts other keys."""
         self.application.key_bindings = bindings(self, keys)
 
     @property
@@ -261,14 +183,14 @@ class Editor:
         self._complete()
 
     def _complete(self) -> None:
-        self.menu = self.deeds.complete(self.draft.document.text_before_cursor)
+        self.menu = self.handler.complete(self.draft.document.text_before_cursor)
         self.chosen = 0 if self.menu.first and self.menu.items else -1
         if self.menu.more:
             asyncio.get_running_loop().call_later(AGAIN, self._look_again, self.menu)
 
     def _look_again(self, menu: Menu) -> None:
         """Look for completions that were not found in the time that a key has; what was chosen meanwhile stays chosen."""
-        if self.menu is not menu or self.deeds.asking:
+        if self.menu is not menu or self.handler.asking:
             return
         chosen = menu.items[self.chosen] if self.chosen > 0 else None
         self._complete()
@@ -287,20 +209,20 @@ class _Painted(Renderer):
 
     def render(self, app: Application[Any], layout: AnyLayout, is_done: bool = False) -> None:
         if not is_done and self._editor is not None:
-            self._editor.deeds.paint()
+            self._editor.handler.paint()
 
     def erase(self, leave_alternate_screen: bool = True) -> None:
         if self._editor is None:
             return
         if leave_alternate_screen:
-            self._editor.deeds.erase()
+            self._editor.handler.erase()
         else:  # it is called so for a change of the terminal's size, and only then
-            self._editor.deeds.resize()
+            self._editor.handler.resize()
 
     def reset(self, _scroll: bool = False, leave_alternate_screen: bool = True) -> None:
         super().reset(_scroll, leave_alternate_screen)
         if self._editor is not None:
-            self._editor.deeds.come_back()
+            self._editor.handler.come_back()
 
     def request_absolute_cursor_position(self) -> None:
         """Nothing here depends on where the terminal's cursor is."""

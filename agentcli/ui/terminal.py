@@ -21,10 +21,10 @@ from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
 from agentcli.ui.drafting import Drafting
 from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
+from agentcli.ui.handler import Act
 from agentcli.ui.keyboard import ASK_BACKGROUND
 from agentcli.ui.keys import chosen
 from agentcli.ui.lobby import HANGUP, Lobby
-from agentcli.ui.prompt import Act
 from agentcli.ui.repl import Repl
 from agentcli.ui.screen import Screen
 from agentcli.ui.settings import Settings
@@ -84,7 +84,7 @@ class Terminal:
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.console.host = host
         self.console.sit_down(desk, settings.replay, settings.status)
-        self.editor.deeds = self
+        self.editor.handler = self
         self._drafting.bring_back()
         self._work_beside()
         for number in _SIGNALS:

@@ -159,7 +159,7 @@ def test_a_key_with_two_meanings_is_reported(keys: dict[str, str], told: str) ->
         chosen(keys)
 
 
-def test_two_deeds_may_change_their_keys_with_each_other() -> None:
+def test_two_acts_may_change_their_keys_with_each_other() -> None:
     assert chosen({"search": "c-o", "output": "c-r"})["output"] == "c-r"
 
 
