@@ -27,11 +27,18 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
     for secret in sorted(set(known), key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, SECRET)
-    text = _PRIVATE_KEY.sub(SECRET, text)
-    text = _URL_PASSWORD.sub(rf"\1{SECRET}@", text)
-    text = _TOKEN.sub(SECRET, text)
-    text = _ASSIGNED.sub(_hide_value, text)
-    return _SENT.sub(rf"\1{SECRET}", text)
+    # Most texts hold nothing of all that: each pattern is tried only where what all its matches have in common was found.
+    if _PRIVATE_KEY_HINT in text:
+        text = _PRIVATE_KEY.sub(SECRET, text)
+    if "://" in text and "@" in text:
+        text = _URL_PASSWORD.sub(rf"\1{SECRET}@", text)
+    if any(hint in text for hint in _TOKEN_HINTS):
+        text = _TOKEN.sub(SECRET, text)
+    if _ASSIGNED_HINT.search(_folded(text)):
+        text = _ASSIGNED.sub(_hide_value, text)
+    if _SENT_HINT.search(_folded(text)):
+        text = _SENT.sub(rf"\1{SECRET}", text)
+    return text
 
 
 def redact(text: str) -> str:
@@ -39,7 +46,17 @@ def redact(text: str) -> str:
 
     Redacting twice changes nothing more. Names of variables stay, so that the reader knows what was there.
     """
-    return _DIGITS.sub(_hide_card, _MAIL.sub(EMAIL, mask(text)))
+    text = mask(text)
+    if "@" in text:
+        text = _MAIL.sub(EMAIL, text)
+    return _DIGITS.sub(_hide_card, text) if _DIGITS_HINT.search(text) else text
+
+
+def _folded(text: str) -> str:
+    """The text in lower case, so that it holds a word wherever a pattern that ignores case finds it."""
+    if text.isascii():
+        return text.lower()
+    return text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s").lower()
 
 
 def luhn(digits: str) -> bool:
@@ -57,6 +74,7 @@ _NAME = re.compile(
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL
 )
+_PRIVATE_KEY_HINT = "-----BEGIN"
 _URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@", re.IGNORECASE)
 _TOKEN = re.compile(
     "|".join(
@@ -75,6 +93,12 @@ _TOKEN = re.compile(
         )
     )
 )
+_TOKEN_HINTS = (
+    *("sk-", "k_live_", "k_test_", "whsec_", "AIza", "ya29.", "AKIA", "ASIA", "AROA", "AIDA"),
+    *("gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "hooks.slack.com/services/"),
+    *("npm_", "pypi-", "hf_", "dop_v1_", "shpat_", "SG.", "eyJ"),
+)
+"""One of them stands in every token."""
 _ASSIGNED = re.compile(
     r"""(?P<name>["']?[\w.-]{0,40}(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key|
         auth[_-]?token|access[_-]?token|refresh[_-]?token|[_-]token|[_-]pass|[_-]pwd|credentials?)(?![a-z])[\w-]*["']?
@@ -82,6 +106,7 @@ _ASSIGNED = re.compile(
         (?P<quote>["']?)(?P<value>(?!\[redacted)[^\s"',;`<>()\[\]{}$]{4,})(?P=quote)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_ASSIGNED_HINT = re.compile(r"(?:pass|secret|key|token|pwd|credential)[\w-]*[\"']?\s*[=:]")
 _SENT = re.compile(
     r"""(\b(?:Bearer|Basic)\s+|\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:Bearer\s+|Basic\s+|token\s+)?
         |\b(?:set-)?cookie["']?\s*:\s*["']?|[?&](?:key|sig|signature|code|token)=|\btoken["']?\s*[:=]\s*["']?)
@@ -89,10 +114,14 @@ _SENT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What goes before a secret in headers and addresses; a word without any digit is none."""
+_SENT_HINT = re.compile(
+    r"(?:bearer|basic)\s|(?:authorization|cookie|token)[\"']?\s*[:=]|[?&](?:key|sig|signature|code|token)="
+)
 _MAIL = re.compile(
     r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
 )
 _DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
+_DIGITS_HINT = re.compile(r"\d(?:[ -]?\d){12}")
 # A type or a call after the name is code about secrets, not a secret.
 _HARMLESS = re.compile(
     r"(?:str|string|int|bool|bytes|none|null|undefined|true|false|self|this|os|process|config|settings|env)\b",

@@ -1,7 +1,10 @@
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentcli.core import secrets
 from agentcli.core.secrets import SECRET, holds_secret, known_secrets, luhn, mask, redact
 
 
@@ -199,3 +202,102 @@ def test_a_variable_is_secret_by_its_name() -> None:
 def test_a_variable_is_secret_by_its_value() -> None:
     assert [value for value in VALUES if not holds_secret("X", value)] == []
     assert [value for value in ("https://example.org/a:b@c", "a@b", "1") if holds_secret("X", value)] == []
+
+
+def without_hints(text: str) -> str:
+    """What `redact` does when every pattern is tried on every text."""
+    for pattern, to in (
+        (secrets._PRIVATE_KEY, SECRET),
+        (secrets._URL_PASSWORD, rf"\1{SECRET}@"),
+        (secrets._TOKEN, SECRET),
+        (secrets._ASSIGNED, secrets._hide_value),
+        (secrets._SENT, rf"\1{SECRET}"),
+        (secrets._MAIL, secrets.EMAIL),
+        (secrets._DIGITS, secrets._hide_card),
+    ):
+        text = pattern.sub(to, text)
+    return text
+
+
+PIECES = (
+    *SECRETS,
+    *(
+        "password",
+        "pa\u017f\u017fwd",
+        "pass_phrase",
+        "passphrase",
+        "SECRET",
+        "Api-Key",
+        "ap\u0130_\u212aey",
+        "apikey",
+        "access_key",
+    ),
+    *(
+        "private-key",
+        "auth_token",
+        "-token",
+        "_pass",
+        "-PWD",
+        "credential",
+        "credent\u0131als",
+        "Bearer",
+        "ba\u017f\u0131c",
+        "TO\u212aEN",
+    ),
+    *(
+        "Authorization",
+        "proxy-authorization",
+        "Set-Coo\u212aie",
+        "cookie",
+        "?key",
+        "&sig",
+        "?signature",
+        "&code",
+        "?token",
+    ),
+    *(
+        "https://",
+        "user:pw",
+        "@",
+        "host.example",
+        "a.b@c.org",
+        "4111 1111 1111 1111",
+        "5500-0055-5555-5559",
+        "\u0664" * 16,
+    ),
+    *(
+        "=",
+        ":",
+        ": ",
+        " = ",
+        "\n",
+        "\u2003",
+        "\t",
+        '"',
+        "'",
+        "-",
+        "_",
+        ".",
+        " ",
+        "x",
+        "str",
+        "a1b2c3d4e5f6",
+        "hunter2!",
+        "abcdefghijklmnop",
+        "…",
+    ),
+    *("-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----", "MIIE"),
+)
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=12))
+def test_a_pattern_that_is_not_tried_would_have_found_nothing(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert redact(text) == without_hints(text)
+
+
+def test_a_folded_text_holds_a_word_wherever_a_pattern_that_ignores_case_finds_it() -> None:
+    for letter in "abcdefghijklmnopqrstuvwxyz":
+        same = re.findall(letter, "".join(map(chr, range(0x110000))), re.IGNORECASE)
+        assert {secrets._folded(each) for each in same} == {letter}
