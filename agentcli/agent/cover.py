@@ -12,10 +12,10 @@ from typing import Any
 from agentcli.agent.execute import RunTool
 from agentcli.core.event import Event, Noticed, Recorded, Warned
 from agentcli.core.record import Body, Checkpoint
+from agentcli.core.resolve import spelled
 from agentcli.core.tool import Outcome, Tool, Workplace
 from agentcli.sessions.changes import Changes, listed
 from agentcli.sessions.checkpoints import Restored
-from agentcli.tools._paths import spelled
 
 Makes = Callable[[Callable[[Body], object]], Changes]
 """Makes the changes of one session, given where their checkpoint records go."""

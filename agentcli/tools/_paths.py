@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.core.errors import ToolError
+from agentcli.core.resolve import follow, spelled
 from agentcli.core.tool import Workplace
 
 _TRIES = 5
-_LOOKS = 100
-"""How often a path is followed again that changes meanwhile."""
 _WALK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 _KERNEL = (Path("/proc"), Path("/sys"), Path("/dev"))
 _KINDS = {
@@ -75,20 +74,6 @@ def locate(work: Workplace, path: str) -> Place:
     return Place(real, base, _shown(real, work.cwd))
 
 
-def spelled(cwd: Path, path: str) -> str:
-    """The absolute path that a path given by the model stands for, with the home folder filled in and its links as they are."""
-    return os.path.join(cwd, os.path.expanduser(path))
-
-
-def searched(path: str, pattern: str) -> tuple[str, str]:
-    """The folder that a glob searches, and the pattern within it: one that leads elsewhere starts at the folder it names."""
-    if not pattern.startswith(("/", "~", "../")):
-        return path, pattern
-    parts = os.path.expanduser(pattern).split("/")
-    plain = next((n for n, part in enumerate(parts) if set(part) & set("*?[{")), len(parts) - 1)
-    return os.path.join(path, "/".join(parts[:plain]) or "/"), "/" + "/".join(parts[plain:])
-
-
 def resolve(cwd: Path, path: str) -> Path:
     """The absolute path without links and dots that a path given by the model stands for; it need not exist."""
     if not path.strip():
@@ -99,17 +84,6 @@ def resolve(cwd: Path, path: str) -> Path:
         return follow(spelled(cwd, path))
     except (OSError, ValueError) as error:
         raise ToolError(f"{path!r} cannot be a path: {error}") from error
-
-
-def follow(path: str) -> Path:
-    """The absolute path without links and dots; it need not exist.
-
-    A name that ceases to be a link while it is read makes this fail with OSError, as does one that is no path.
-    """
-    for _ in range(_LOOKS):
-        with suppress(OSError):
-            return Path(os.path.realpath(path))
-    return Path(os.path.realpath(path))
 
 
 @contextmanager

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from agentcli.core.resolve import searched
 from agentcli.core.tool import Outcome, Workplace
 from agentcli.tools._beneath import top
 from agentcli.tools._cut import kept
-from agentcli.tools._paths import Place, searched
+from agentcli.tools._paths import Place
 from agentcli.tools._search import files, ripgrep
 
 

@@ -15,8 +15,8 @@ from agentcli.agent.permissions.paths import PathVerdict, could_name_protected, 
 from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.rules import Rule, Rules, url_matches, wildcard
 from agentcli.core.message import ToolCall
+from agentcli.core.resolve import searched
 from agentcli.core.tool import Effect
-from agentcli.tools._paths import searched
 
 SUBJECTS: Mapping[str, str] = {
     "read": "file_path",

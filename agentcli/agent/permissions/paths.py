@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli.agent.permissions.place import Place, impossible, resolved
+from agentcli.core.resolve import follow, spelled
 from agentcli.core.sanitise import invisible
-from agentcli.tools._paths import follow, spelled
 
 Verdict = Literal["free", "outside", "protected", "refused"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentcli.agent.permissions.git import GitFacts, git_facts
 from agentcli.core.programs import search_path
-from agentcli.tools._paths import follow
+from agentcli.core.resolve import follow
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,35 @@
+"""Path resolution: which file a path given by a model stands for, the same for who judges it and for who opens it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+_LOOKS = 100
+"""How often a path is followed again that changes meanwhile."""
+
+
+def spelled(cwd: Path, path: str) -> str:
+    """The absolute path that a path given by the model stands for, with the home folder filled in and its links as they are."""
+    return os.path.join(cwd, os.path.expanduser(path))
+
+
+def searched(path: str, pattern: str) -> tuple[str, str]:
+    """The folder that a glob searches, and the pattern within it: one that leads elsewhere starts at the folder it names."""
+    if not pattern.startswith(("/", "~", "../")):
+        return path, pattern
+    parts = os.path.expanduser(pattern).split("/")
+    plain = next((n for n, part in enumerate(parts) if set(part) & set("*?[{")), len(parts) - 1)
+    return os.path.join(path, "/".join(parts[:plain]) or "/"), "/" + "/".join(parts[plain:])
+
+
+def follow(path: str) -> Path:
+    """The absolute path without links and dots; it need not exist.
+
+    A name that ceases to be a link while it is read makes this fail with OSError, as does one that is no path.
+    """
+    for _ in range(_LOOKS):
+        with suppress(OSError):
+            return Path(os.path.realpath(path))
+    return Path(os.path.realpath(path))
