@@ -32,7 +32,7 @@ STDIN = "-"
 
 
 def import_sessions(
-    paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="files, folders, - for stdin")] = None,
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", help="files, folders, - for stdin")] = None,
     program: Annotated[
         str,
         typer.Option(

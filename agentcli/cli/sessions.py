@@ -37,7 +37,7 @@ app = typer.Typer(help="The session store.", no_args_is_help=True, rich_markup_m
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Selector = Annotated[str, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")]
 Cwd = Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")]
-Selectors = Annotated[list[str], typer.Argument(metavar="SESSION...", help="full ids, unique prefixes, or names")]
+Selectors = Annotated[list[str], typer.Argument(metavar="SESSION", help="full ids, unique prefixes, or names")]
 All = Annotated[bool, typer.Option("--all", help="the sessions of all projects")]
 
 
@@ -121,7 +121,7 @@ def delete(
 
 @app.command()
 def move(
-    selectors: Annotated[list[str] | None, typer.Argument(metavar="[SESSION]...", help="none: all of --from")] = None,
+    selectors: Annotated[list[str] | None, typer.Argument(metavar="SESSION", help="none: all of --from")] = None,
     source: Annotated[
         str, typer.Option("--from", metavar="DIR", help="the folder they were led in; it need not be there any more")
     ] = "",
