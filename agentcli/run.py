@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from functools import partial
 from threading import Timer
 from typing import TYPE_CHECKING, NoReturn
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from agentcli.agent.desk import OpenDesk
     from agentcli.agent.ports import Approve, AskUser
     from agentcli.host import TerminalHost
+    from agentcli.ui.device import Device
     from agentcli.ui.early import EarlyTerminal
     from agentcli.ui.settings import Settings
+    from agentcli.ui.terminal import Terminal
 
 NO_TERMINAL = "There is no terminal to talk on. Use -p for a prompt without one."
 WARM_AFTER = 0.3
@@ -81,12 +84,19 @@ def repl(options: Options, early: EarlyTerminal | None = None) -> int:
             return plainrepl.run(sit_down, prompts=_prompts(options))
         import_lobby = partial(importlib.import_module, "agentcli.ui.lobby")
         lobby = early.during(import_lobby) if early is not None else import_lobby()
-        code: int = lobby.run(sit_down, prompts=_prompts(options), early=early)
+        code: int = lobby.run(sit_down, load_terminal, prompts=_prompts(options), early=early)
     except CredentialsError as error:
         if early is not None:
             early.leave()
         return _offer_demo(error, options)
     return code
+
+
+def load_terminal() -> Callable[[Device], Terminal]:
+    """What takes over once the program is loaded; the import is the slow part."""
+    from agentcli.ui.terminal import Terminal
+
+    return Terminal
 
 
 def _sit_down(options: Options, approve: Approve, ask: AskUser) -> tuple[TerminalHost, OpenDesk, Settings]:

@@ -12,16 +12,15 @@ from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import theme
 from agentcli.ui.cells import clip
 from agentcli.ui.complete import Menu
+from agentcli.ui.device import Device
 from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
 from agentcli.ui.entry import input_lines
-from agentcli.ui.frame import Size
 from agentcli.ui.handler import Act
-from agentcli.ui.paint import Painter, to_terminal
-from agentcli.ui.prompt import Editor
 
 if TYPE_CHECKING:
     from agentcli.agent.ports import Approve, AskUser, Desk, Host
     from agentcli.ui.settings import Settings
+    from agentcli.ui.terminal import Terminal
 
 HANGUP = 129
 
@@ -29,12 +28,23 @@ Opened = tuple["Host", "Desk", "Settings"]
 Open = Callable[["Approve", "AskUser"], Opened]
 """Makes the program around the terminal. Called in a thread, while the person types already: all heavy imports belong in it."""
 
+MakeTerminal = Callable[[Device], "Terminal"]
 
-def run(open_: Open, *, prompts: Sequence[str] = (), early: EarlyTerminal | None = None) -> int:
-    """Run the REPL; returns the exit code. What `open_` raises is raised here, with the terminal as it was before."""
+
+def run(
+    open_: Open,
+    load_terminal: Callable[[], MakeTerminal],
+    *,
+    prompts: Sequence[str] = (),
+    early: EarlyTerminal | None = None,
+) -> int:
+    """Run the REPL; returns the exit code. What `open_` raises is raised here, with the terminal as it was before.
+
+    `load_terminal` imports what makes the terminal that takes over; it is called in a thread, too.
+    """
     standing = early if early is not None else start()
     try:
-        return asyncio.run(Lobby(standing).run(open_, prompts))
+        return asyncio.run(Lobby(standing).run(open_, load_terminal, prompts))
     finally:
         standing.guard()
         standing.restore()
@@ -44,23 +54,17 @@ class Lobby:
     """Input handler while the program loads; prompts sent meanwhile wait in `waiting`."""
 
     def __init__(self, early: EarlyTerminal) -> None:
-        self.early = early
         self.waiting: list[str] = []
-        self.descriptor = early.screen
-        self.painter = Painter(to_terminal(early.screen))
-        self.editor = Editor(self)
+        self.device = Device(early, self)
+        self.editor, self.painter = self.device.editor, self.device.painter
+        self._early = early
         self._colours = theme.choose("auto", os.environ)
 
-    def arrive(self) -> None:
-        """Take over what stands on the screen, and the keys that were pressed so far."""
-        self.painter.assume(self.early.lines, (1, len(self.early.lines[1])))
-        self.editor.type_ahead(self.early.hand_over())
-
-    async def run(self, open_: Open, prompts: Sequence[str]) -> int:
+    async def run(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> int:
         """Read keys until the person leaves."""
-        self.arrive()
+        self.device.arrive()
         reading = asyncio.create_task(self.editor.run())
-        loading = asyncio.create_task(self._load(open_, prompts))
+        loading = asyncio.create_task(self._load(open_, load_terminal, prompts))
         await asyncio.wait({reading, loading}, return_when=asyncio.FIRST_COMPLETED)
         if not loading.done():
             # The thread cannot be stopped, but nothing that it makes will be used.
@@ -68,7 +72,7 @@ class Lobby:
         if loading.cancelling() or loading.exception() is not None:
             self.editor.leave(1)
             code = await _code(reading)
-            self.early.guard()
+            self._early.guard()
             self._clear()
             typed = [*self.waiting, self.editor.draft.text]
             # What was typed for a program that does not come up can at least be copied.
@@ -79,11 +83,11 @@ class Lobby:
         finally:
             await loading.result().close()
 
-    async def _load(self, open_: Open, prompts: Sequence[str]) -> Terminal:
+    async def _load(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> Terminal:
         gc.disable()
         try:
-            make = await asyncio.to_thread(_import_terminal)
-            terminal = make(self)
+            make_terminal = await asyncio.to_thread(load_terminal)
+            terminal = make_terminal(self.device)
             host, desk, settings = await asyncio.to_thread(open_, terminal.approve, terminal.ask_user)
         finally:
             gc.freeze()
@@ -130,11 +134,11 @@ class Lobby:
 
     def paint(self) -> None:
         """Show what is typed, under the status that stands there already."""
-        size = self.size
+        size = self.device.size
         lines, (row, column) = input_lines(self.editor.edit, size, self._colours)
         queued = [f"  queued: {safe_line(text)}" for text in self.waiting]
         waiting = [self._colours.paint("dim", clip(text, size.columns - 1)) for text in queued[-size.rows // 2 :]]
-        above = [*waiting, self.early.lines[0]]
+        above = [*waiting, self._early.lines[0]]
         self.painter.paint([], [*above, *lines], (len(above) + row, column))
 
     def resize(self) -> None:
@@ -157,15 +161,6 @@ class Lobby:
         self.painter.erase()
         self.painter.raw(PLAIN_PASTE)
 
-    @property
-    def size(self) -> Size:
-        """The terminal's size now."""
-        try:
-            found = os.get_terminal_size(self.descriptor)
-        except OSError:
-            return Size(80, 24)
-        return Size(found.columns or 80, found.lines or 24)
-
 
 async def _code(reading: asyncio.Task[int]) -> int:
     try:
@@ -178,14 +173,3 @@ def _raise(loading: asyncio.Task[Terminal]) -> int:
     error = loading.exception()
     assert error is not None
     raise error
-
-
-def _import_terminal() -> Callable[[Lobby], Terminal]:
-    from agentcli.ui.settings import Settings
-    from agentcli.ui.terminal import Terminal
-
-    return lambda lobby: Terminal(Settings(), lobby=lobby)
-
-
-if TYPE_CHECKING:
-    from agentcli.ui.terminal import Terminal

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from agentcli.core.event import Event, TextDelta, ThinkingDelta
+from agentcli.ui.device import Device
 from agentcli.ui.draw import draw, tail
 from agentcli.ui.early import PLAIN_PASTE
 from agentcli.ui.frame import Edit, Live, Size
 from agentcli.ui.look import Look, Markdown
-from agentcli.ui.paint import Painter, folds
+from agentcli.ui.paint import folds
 from agentcli.ui.pieces import Piece
 from agentcli.ui.scroll import as_it_is, render
 from agentcli.ui.view import State, Status, update
@@ -35,14 +36,14 @@ class Screen:
     `here` is set while the terminal is ours, and not another program's.
     """
 
-    def __init__(self, painter: Painter, descriptor: int, look: Look) -> None:
+    def __init__(self, device: Device, look: Look) -> None:
         self.state = State()
         self.look = look
-        self.painter = painter
+        self.painter = device.painter
         self.edit: Callable[[], Edit] = Edit
         self.status: Callable[[], Status] | None = None
         self.resized: Callable[[], None] = lambda: None
-        self._descriptor = descriptor
+        self._device = device
         self._coming: TextDelta | ThinkingDelta | None = None
         self._unfinished: list[str] = []
         self._unfinished_for: Size | None = None
@@ -58,11 +59,7 @@ class Screen:
     @property
     def size(self) -> Size:
         """The terminal's size now."""
-        try:
-            found = os.get_terminal_size(self._descriptor)
-        except OSError:
-            return Size(80, 24)
-        return Size(found.columns or 80, found.lines or 24)
+        return self._device.size
 
     def change(self, state: State) -> None:
         """Show another state at the next tick."""

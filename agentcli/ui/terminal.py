@@ -19,12 +19,12 @@ from agentcli.ui.cells import wrap
 from agentcli.ui.commands.offers import Trusts
 from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
+from agentcli.ui.device import Device
 from agentcli.ui.drafting import Drafting
-from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
+from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE
 from agentcli.ui.handler import Act
 from agentcli.ui.keyboard import ASK_BACKGROUND
 from agentcli.ui.keys import chosen
-from agentcli.ui.lobby import HANGUP, Lobby
 from agentcli.ui.repl import Repl
 from agentcli.ui.screen import Screen
 from agentcli.ui.settings import Settings
@@ -37,15 +37,15 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminal:
-    """`approve` and `ask_user` are the ports that the agent asks through; `run` lasts until the person leaves."""
+    """`approve` and `ask_user` are the ports that the agent asks through; `open` shows a session, `close` ends it."""
 
     _acts: Acts
     _drafting: Drafting
 
-    def __init__(self, settings: Settings, early: EarlyTerminal | None = None, *, lobby: Lobby | None = None) -> None:
-        self._lobby = lobby or Lobby(early or start())
-        self.editor = self._lobby.editor
-        self.screen = Screen(self._lobby.painter, self._lobby.descriptor, settings.look)
+    def __init__(self, device: Device) -> None:
+        self._early, self.editor = device.early, device.editor
+        self.settings = Settings()
+        self.screen = Screen(device, self.settings.look)
         self.screen.edit = lambda: self.editor.edit
         self.console = Console(self.screen, self.editor)
         self.repl = Repl(self.console, self._finished, self._failed)
@@ -56,20 +56,7 @@ class Terminal:
             self._asking, self.screen, self.editor, self.console.compose, self.repl.interrupt, self._notify
         )
         self.approve, self.ask_user = approving.approve, self._asking.ask_user
-        self.settings = settings
         self._tasks: list[asyncio.Task[None]] = []
-
-    async def run(self, host: Host, desk: Desk, prompts: Sequence[str] = ()) -> int:
-        """Read, work and show until the person leaves; returns the exit code. `prompts` are said first, one after another."""
-        self._lobby.arrive()
-        self.open(host, desk, self.settings, prompts)
-        try:
-            return await self.editor.run()
-        except EOFError:
-            return HANGUP
-        finally:
-            await self.close()
-            self._lobby.early.restore()
 
     def open(self, host: Host, desk: Desk, settings: Settings, prompts: Sequence[str] = ()) -> None:
         """Take the place of the lobby: show a session, and do what the keys say from now on."""
@@ -105,7 +92,7 @@ class Terminal:
         self._say_goodbye()
         await asyncio.wait(self._tasks)
         self.console.desk.close()
-        self._lobby.early.guard()
+        self._early.guard()
 
     @property
     def working(self) -> bool:

@@ -37,6 +37,7 @@ from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem
 from agentcli.core.tool import Choice, Question, Tool
+from agentcli.run import load_terminal
 
 DIFF = """--- a/shop/cart.py
 +++ b/shop/cart.py
@@ -428,7 +429,7 @@ def main() -> int:
     except KeyboardInterrupt:
         began.leave()
         return 130
-    return int(lobby.run(_open, early=began))
+    return int(lobby.run(_open, load_terminal, early=began))
 
 
 def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedDesk, Any]:
