@@ -23,7 +23,7 @@ from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question
 from agentcli.ground import Ground
 from agentcli.integrations.instructions import Instructions, instructions
-from agentcli.models import Models
+from agentcli.models import Models, no_key
 from agentcli.options import LAST, Options
 from agentcli.presets import with_preset
 from agentcli.resources import prompt
@@ -158,7 +158,7 @@ class Program(Ground):
                 "No key is set. The settings of this folder name a model, but the folder is not trusted. "
                 "Look at its .agentcli/config.toml, then start with --trust."
             )
-        raise CredentialsError(NO_KEY)
+        raise CredentialsError(no_key())
 
     def mode(self) -> Mode:
         """The mode that a new session begins in. Raises UsageError for one that does not exist."""
@@ -263,14 +263,6 @@ class Program(Ground):
             return None
         kept = self.store.checkpoints(journal, self.bounds.roots, listing=covered, limits=self.config.checkpoints)
         return lambda append: Changes(journal, kept, append)
-
-
-NO_KEY = """\
-No API key is set, so there is no model to talk to. Set one and start again:
-  export ANTHROPIC_API_KEY=…    for Claude (console.anthropic.com)
-  export GEMINI_API_KEY=…       for Gemini (aistudio.google.com)
-  export ANTHROPIC_BASE_URL=…   for a local server (Ollama, llama.cpp, vLLM)
-Or see it work without any key: agentcli demo"""
 
 
 def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:

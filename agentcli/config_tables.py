@@ -11,8 +11,10 @@ from typing import Any, Literal
 from agentcli.config_types import Layer, coerce, near, parse_value
 from agentcli.core.errors import ConfigError
 from agentcli.core.model import ModelSpec, Prices
+from agentcli.providers.registry import SERVERS
 from agentcli.providers.settings import ProviderSettings
 
+_one_of: Any = Literal
 TABLES = ("providers", "models")
 Tables = dict[str, dict[str, dict[str, Any]]]
 """Table, name in it, setting: value."""
@@ -59,7 +61,7 @@ def _value(raw: Any, layer: Layer) -> Any:
 def _settings(table: str) -> Mapping[str, Any]:
     """The settings that a table may hold, with their types."""
     if table == "providers":
-        hints = typing.get_type_hints(ProviderSettings) | {"kind": Literal["anthropic", "google"]}
+        hints = typing.get_type_hints(ProviderSettings) | {"kind": _one_of[SERVERS]}
     else:
         hints = typing.get_type_hints(ModelSpec) | {"prices": Mapping[str, float]}
     fixed = ("name",) if table == "providers" else ("provider", "id", "kind", "known")

@@ -14,16 +14,8 @@ from agentcli.app import Program
 from agentcli.context.estimators import vocabularies
 from agentcli.core.errors import AgentError
 from agentcli.providers import reach
-from agentcli.providers.settings import (
-    BASE_URL_VARIABLES,
-    BUILT_IN,
-    KEY_VARIABLES,
-    VENDOR_URLS,
-    base_url,
-    credentials,
-    key_variables,
-    needs_key,
-)
+from agentcli.providers.registry import PROVIDERS, SERVERS
+from agentcli.providers.settings import BUILT_IN, base_url, base_url_variable, credentials, key_variables, needs_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +51,8 @@ def _program(program: Program) -> Iterator[Finding]:
 
 
 def _keys(program: Program) -> Iterator[Finding]:
-    for provider, names in KEY_VARIABLES.items():
+    for provider in SERVERS:
+        names = PROVIDERS[provider].key_variables
         found = [name for name in names if program.env.get(name)]
         yield Finding(f"key for {provider}", bool(found), found[0] if found else f"set {' or '.join(names)} to use it")
     for settings in program.models.providers.values():
@@ -75,15 +68,15 @@ def _keys(program: Program) -> Iterator[Finding]:
 
 def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
     """The addresses in force, and whether somebody is there. No key is sent, and nothing is spent."""
-    for settings in {**{name: BUILT_IN[name] for name in KEY_VARIABLES}, **program.models.providers}.values():
-        own = base_url(settings, program.env)
-        url = own or VENDOR_URLS.get(settings.kind, "")
-        set_by = f"[providers.{settings.name}]" if settings.base_url else BASE_URL_VARIABLES.get(settings.name, "")
+    for settings in {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}.values():
+        vendor, own = PROVIDERS[settings.kind], base_url(settings, program.env)
+        url = own or vendor.url
+        set_by = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
         shown = f"{reach.bare(url)}{f' ({set_by})' if own else ''}"
         if not own and needs_key(settings, program.env) and not credentials(settings, program.env):
             ok, said = True, "not tried: no key is set"
         elif live:
-            ok, said = reach.answers(url, settings.kind, ANSWER_SECONDS)
+            ok, said = reach.answers(url, vendor.models_path, ANSWER_SECONDS)
         elif not own or reach.proxied(url):
             ok, said = True, "not tried; `agentcli doctor --live` asks it without spending anything"
         else:

@@ -10,10 +10,8 @@ from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers import catalog
 from agentcli.providers.connect import connect
-from agentcli.providers.settings import BASE_URL_VARIABLES, KEY_VARIABLES, ProviderSettings
-
-DEFAULT_MODELS = {"anthropic": "sonnet", "google": "flash"}
-"""The model for whoever has a key and says nothing, by provider in the order in which keys are looked for."""
+from agentcli.providers.registry import PROVIDERS, SERVERS
+from agentcli.providers.settings import ProviderSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +31,10 @@ class Models:
         """The model for whoever asks for none: the configured one, else that of the first key there is; empty without any."""
         if self.config.general.model:
             return self.config.general.model
-        keys = ((model, (*KEY_VARIABLES[name], BASE_URL_VARIABLES[name])) for name, model in DEFAULT_MODELS.items())
-        return next((model for model, names in keys if any(self.env.get(name) for name in names)), "")
+        for provider in PROVIDERS.values():
+            if any(self.env.get(name) for name in (*provider.key_variables, provider.base_url_variable)):
+                return provider.default_model
+        return ""
 
     def spec(self, name: str) -> ModelSpec:
         """What is known about a model, and about the one that writes its summaries.
@@ -71,9 +71,27 @@ class Models:
         return catalog.spec(name, self.config.models, self.providers)
 
 
+def no_key() -> str:
+    """What to tell whoever has no key: how to set one, and how to do without."""
+    vendors = [PROVIDERS[kind] for kind in SERVERS]
+    told = [
+        *(vendor.key_advice for vendor in vendors if any(vendor.key_advice)),
+        *((vendor.base_url_variable, vendor.base_url_advice) for vendor in vendors if vendor.base_url_advice),
+    ]
+    wide = max(len(variable) for variable, _ in told)
+    return "\n".join(
+        (
+            "No API key is set, so there is no model to talk to. Set one and start again:",
+            *(f"  export {f'{variable}=…':{wide + 5}}{gives}" for variable, gives in told),
+            "Or see it work without any key: agentcli demo",
+        )
+    )
+
+
 def _provider(name: str, table: Mapping[str, object]) -> ProviderSettings:
     """A provider from its table, whose settings are of the right types already."""
     kind = table.get("kind", name)
-    if kind not in KEY_VARIABLES:
-        raise ConfigError(f'providers.{name} needs kind = "anthropic" or kind = "google".')
+    if kind not in SERVERS:
+        kinds = " or ".join(f'kind = "{each}"' for each in SERVERS)
+        raise ConfigError(f"providers.{name} needs {kinds}.")
     return ProviderSettings(name, **{**table, "kind": kind})  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ Source = Literal["", "reminder", "file", "shell", "compactor"]
 """Where a synthetic text came from; the empty source is the speaker's own words."""
 
 Meta = Mapping[str, Any]
-"""What a provider wants back unchanged, keyed by the provider's kind (`anthropic`, `google`); opaque to all others."""
+"""What a provider wants back unchanged, keyed by the provider's kind; opaque to all others."""
 SIGNATURE = "thought_signature"
 """What a provider that signs its words and calls keeps the signature under, in its own part of a Meta."""
 

@@ -20,7 +20,6 @@ class Prices:
     output: float = 0.0
     cache_read: float = 0.0
     cache_write: float = 0.0
-    cache_write_1h: float = 0.0
     over: int = 0
     over_input: float = 0.0
     over_output: float = 0.0
@@ -37,7 +36,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """What is known about a model: sizes in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
+    """What is known about a model: `kind` is that of its provider, sizes are in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
 
     `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model that is in
     no table: the numbers are then a stated default.
@@ -45,7 +44,7 @@ class ModelSpec:
 
     provider: str
     id: str
-    kind: Literal["anthropic", "google", "demo", "scripted"] = "anthropic"
+    kind: str = ""
     window: int = 200_000
     max_output: int = 32_000
     prices: Prices | None = None

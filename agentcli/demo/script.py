@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentcli.core.message import Text
 from agentcli.core.model import Model, ModelSpec, Request
+from agentcli.providers.registry import PROVIDERS, SERVERS
 from agentcli.providers.scripted import Reply, Scripted, call, say
 
 TASK = "The tests fail. Find out why, fix it, and look at the real orders. Never use floats for money."
@@ -13,10 +14,10 @@ RATE = 400
 """Characters a second, so that a person can follow."""
 
 OVER = (
-    "That was the whole script: I am not a real model. Set `ANTHROPIC_API_KEY` or `GEMINI_API_KEY` and start `agentcli` "
+    "That was the whole script: I am not a real model. Set {keys} and start `agentcli` "
     "in a repository of yours. What you saw of tools, approvals, compaction and the session was real: try `/context`, "
     "`/cost` or `/diff`, and leave with Ctrl-D."
-)
+).format(keys=" or ".join(f"`{PROVIDERS[kind].key_advice[0]}`" for kind in SERVERS))
 
 _TESTS = "python3 -m unittest -q"
 REPLIES = (

@@ -12,11 +12,13 @@ from urllib.parse import urlsplit
 from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, Step
 from agentcli.providers.anthropic_errors import from_event, from_status
+from agentcli.providers.anthropic_models import KIND
 from agentcli.providers.anthropic_reply import Reply
 from agentcli.providers.anthropic_request import to_wire
 from agentcli.providers.http import connection_error, http_client, quiet_sdk
 from agentcli.providers.ids import used
-from agentcli.providers.settings import VENDOR_URLS, ProviderSettings
+from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.warming import warmed
 
 
@@ -28,7 +30,7 @@ class AnthropicModel:
         self._settings = settings
         self._key = key
         # The SDK adds /v1 itself, and people copy addresses that have it already.
-        self._base_url = base_url.rstrip("/").removesuffix("/v1") or VENDOR_URLS["anthropic"]
+        self._base_url = base_url.rstrip("/").removesuffix("/v1") or PROVIDERS[KIND].url
 
     @property
     def spec(self) -> ModelSpec:
@@ -37,7 +39,7 @@ class AnthropicModel:
 
     async def stream(self, request: Request) -> AsyncIterator[Step]:
         """See `Model.stream`."""
-        await warmed("anthropic")
+        await warmed(KIND)
         wire = to_wire(request, self._settings)
         reply = Reply(used(request))
         with self._translated(reply):

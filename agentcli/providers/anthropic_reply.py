@@ -11,7 +11,7 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Step, Stopped, UsageSeen
-from agentcli.providers.anthropic_request import KIND
+from agentcli.providers.anthropic_models import KIND
 from agentcli.providers.calls import can_run
 from agentcli.providers.counts import tokens
 from agentcli.providers.ids import Ids

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Request, ToolSchema, Turn
+from agentcli.providers.anthropic_models import KIND
 from agentcli.providers.calls import wire_name
 from agentcli.providers.ids import wire_id
 from agentcli.providers.settings import ProviderSettings
@@ -15,7 +16,6 @@ from agentcli.providers.thinking import budget_within
 
 Json = dict[str, Any]
 
-KIND = "anthropic"
 _CACHED = {"type": "ephemeral"}
 _INTERLEAVED = "interleaved-thinking-2025-05-14"
 """Lets models of style "budget" think between tool calls; those that cannot take no notice."""

@@ -1,12 +1,14 @@
-"""From a model's name to a Model: the one table of adapters, each imported only when it is needed."""
+"""From what is known about a model to a Model: its provider's adapter is imported when it is needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import MappingProxyType
 
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
+from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.retrying import Retrying, RetryPolicy
 from agentcli.providers.settings import (
     BUILT_IN,
@@ -21,6 +23,7 @@ from agentcli.providers.warming import warm
 __all__ = ["connect", "warm"]
 
 Make = Callable[[ModelSpec], Model]
+Adapter = Callable[[ModelSpec, ProviderSettings, str | None, str], Model]
 _NO_MODELS: Mapping[str, Make] = MappingProxyType({})
 
 
@@ -34,14 +37,20 @@ def connect(
 ) -> Model:
     """A Model for `spec` that retries. No SDK is imported before its first request.
 
-    `settings` None means the built-in provider of that name. `built_in` makes the models of kind "demo", by id. Raises
+    `settings` None means the built-in provider of that name. `built_in` makes models without a server, by id. Raises
     CredentialsError where a key is needed and none is set, InputError for a provider or script that does not exist.
     """
     settings = settings or BUILT_IN.get(spec.provider)
     if settings is None:
         raise InputError(f"The provider {spec.provider!r} is not configured. Add a [providers.{spec.provider}] table.")
-    if spec.kind in ("demo", "scripted"):
-        return Retrying(_scripted(spec, built_in), retry)
+    provider = PROVIDERS[spec.kind]
+    if not provider.takes_key and spec.id in built_in:
+        return Retrying(built_in[spec.id](spec), retry)
+    key = _key(settings, env)
+    return Retrying(_imported(provider.adapter)(spec, settings, key, base_url(settings, env)), retry)
+
+
+def _key(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:
     key = credentials(settings, env)
     if key is None and needs_key(settings, env):
         raise CredentialsError(_how_to_set(settings))
@@ -49,25 +58,13 @@ def connect(
         raise CredentialsError(
             f"The key in {' or '.join(key_variables(settings))} has characters that no key has. Set it anew."
         )
-    return Retrying(_adapter(spec, settings, key, base_url(settings, env)), retry)
+    return key
 
 
-def _adapter(spec: ModelSpec, settings: ProviderSettings, key: str | None, url: str) -> Model:
-    if settings.kind == "google":
-        from agentcli.providers.google import GoogleModel
-
-        return GoogleModel(spec, settings, key, url)
-    from agentcli.providers.anthropic import AnthropicModel
-
-    return AnthropicModel(spec, settings, key, url)
-
-
-def _scripted(spec: ModelSpec, built_in: Mapping[str, Make]) -> Model:
-    if spec.id in built_in:
-        return built_in[spec.id](spec)
-    from agentcli.providers.scripts import scripted
-
-    return scripted(spec)
+def _imported(adapter: str) -> Adapter:
+    module, _, name = adapter.partition(":")
+    made: Adapter = getattr(import_module(module), name)
+    return made
 
 
 def _how_to_set(settings: ProviderSettings) -> str:

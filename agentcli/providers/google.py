@@ -11,10 +11,12 @@ from urllib.parse import urlsplit
 from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, Step
 from agentcli.providers.google_errors import from_api_error
+from agentcli.providers.google_models import KIND
 from agentcli.providers.google_reply import Reply
 from agentcli.providers.google_request import countable, to_wire
 from agentcli.providers.http import connection_error, http_client, opened, quiet_sdk, scrubbed
 from agentcli.providers.ids import used
+from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.warming import warmed
 
@@ -35,7 +37,7 @@ class GoogleModel:
 
     async def stream(self, request: Request) -> AsyncIterator[Step]:
         """See `Model.stream`."""
-        await warmed("google")
+        await warmed(KIND)
         wire = to_wire(request, self._settings)
         reply = Reply(used(request))
         responses: list[Any] = []
@@ -93,11 +95,11 @@ class GoogleModel:
 
     @property
     def _host(self) -> str:
-        return urlsplit(self._base_url).hostname or "generativelanguage.googleapis.com"
+        return urlsplit(self._base_url or PROVIDERS[KIND].url).hostname or self._settings.name
 
     @cached_property
     def _http(self) -> Any:
-        return http_client(self._settings)
+        return http_client(self._settings, without_comments=True)
 
     @cached_property
     def _client(self) -> Any:

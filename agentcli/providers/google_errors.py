@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
+from agentcli.providers.google_models import KIND
 from agentcli.providers.refusals import bad_request_cause, refusal, seconds
 
 _BY_STATUS: Mapping[str, Cause] = {
@@ -37,7 +38,7 @@ _BY_CODE: Mapping[int, Cause] = {
 }
 
 
-def from_api_error(error: Any, key: str | None, provider: str = "google", version: str = "") -> ModelError:
+def from_api_error(error: Any, key: str | None, provider: str = KIND, version: str = "") -> ModelError:
     """A ModelError from the SDK's APIError, whether it came as a status or in the middle of a stream.
 
     `provider` and `version` are those of the settings: a server that knows no such path may serve another version of the API.

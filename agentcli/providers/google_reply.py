@@ -12,7 +12,7 @@ from agentcli.core.message import SIGNATURE, Meta, Part, Stop, Text, Thinking, T
 from agentcli.core.model import PartDone, Step, Stopped, UsageSeen
 from agentcli.providers.calls import can_run
 from agentcli.providers.counts import tokens
-from agentcli.providers.google_request import KIND
+from agentcli.providers.google_models import KIND
 from agentcli.providers.ids import Ids
 from agentcli.providers.texts import sendable, sendable_json
 

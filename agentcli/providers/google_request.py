@@ -9,13 +9,13 @@ from typing import Any
 from agentcli.core.message import SIGNATURE, File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
 from agentcli.providers.calls import wire_name
+from agentcli.providers.google_models import KIND
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.texts import attachment, fit_to_send
 from agentcli.providers.thinking import wanted_budget
 
 Json = dict[str, Any]
 
-KIND = "google"
 FOREIGN_CALL = b"skip_thought_signature_validator"
 """Stands in for the signature of a call that this provider did not make; documented for histories from elsewhere."""
 

@@ -18,8 +18,12 @@ opened: ContextVar[list[httpx2.Response] | None] = ContextVar("opened", default=
 """The responses that the running stream has opened, for a reader that must close them itself."""
 
 
-def http_client(settings: ProviderSettings) -> httpx2.AsyncClient:
-    """A client whose requests all wait `idle_timeout` for the next byte, whatever an SDK asks for."""
+def http_client(settings: ProviderSettings, *, without_comments: bool = False) -> httpx2.AsyncClient:
+    """A client whose requests all wait `idle_timeout` for the next byte, whatever an SDK asks for.
+
+    `without_comments` spares the SDK the comments by which proxies keep a connection alive, for one that takes them for a reply that
+    it cannot read.
+    """
     import httpx2
 
     limits = httpx2.Timeout(settings.idle_timeout, connect=settings.connect_timeout)
@@ -41,8 +45,7 @@ def http_client(settings: ProviderSettings) -> httpx2.AsyncClient:
         if responses is not None:
             responses.append(response)
 
-    # Proxies keep a connection alive by comments, which the Gemini SDK takes for a reply that it cannot read.
-    mending = [uncomment] if settings.kind == "google" else []
+    mending = [uncomment] if without_comments else []
     hooks: dict[str, list[Callable[..., Any]]] = {
         "request": [be_patient],
         "response": [refuse_page, *mending, remember],

@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 
 from agentcli import __version__
 
-_PATHS = {"google": "/v1beta/models"}
-
 
 def connects(url: str, seconds: float) -> str:
     """Why no connection to the host and port of this address can be made; empty where it can. Sends nothing."""
@@ -26,9 +24,9 @@ def connects(url: str, seconds: float) -> str:
         return _reason(error)
 
 
-def answers(url: str, kind: str, seconds: float) -> tuple[bool, str]:
-    """Whether a server answers there when its models are asked for without a key, and in words what it said."""
-    asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + _PATHS.get(kind, "/v1/models")
+def answers(url: str, path: str, seconds: float) -> tuple[bool, str]:
+    """Whether a server answers there when this path is asked for without a key, and in words what it said."""
+    asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
     try:
         request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}"})
         with urllib.request.urlopen(request, timeout=seconds) as reply:

@@ -12,7 +12,7 @@ from agentcli.core.model import ModelSpec, Request
 from agentcli.providers.scripted import Reply, Scripted, call, load, say
 
 
-def scripted(spec: ModelSpec) -> Scripted:
+def scripted(spec: ModelSpec, *_settings: object) -> Scripted:
     """The scripted model that `script:<name-or-path>` means. Raises InputError where there is no such script."""
     name, _, argument = spec.id.partition(":")
     if name in BUILT_IN:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from agentcli.core.model import ThinkingStyle
+from agentcli.providers.registry import PROVIDERS
 
-Kind = Literal["anthropic", "google", "demo", "scripted"]
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -18,6 +18,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 class ProviderSettings:
     """One provider: a built-in one, or a `[providers.<name>]` table of the configuration.
 
+    `kind` is the key of its entry in `PROVIDERS`: the wire format that it speaks.
     Empty strings leave the SDK's default. `auth` is the header that carries the key, `version` the `anthropic-version`
     header or the Gemini API version. `thinking` overrides the models' own style, for servers that speak the wire format
     but not all of it. `caching` and `counting` switch off what a server lacks, `extra_body` is added to every request.
@@ -25,7 +26,7 @@ class ProviderSettings:
     """
 
     name: str
-    kind: Kind = "anthropic"
+    kind: str
     base_url: str = ""
     api_key_env: str = ""
     auth: Literal["bearer", "x-api-key"] = "bearer"
@@ -40,32 +41,8 @@ class ProviderSettings:
     connect_timeout: float = 10.0
 
 
-BUILT_IN: Mapping[str, ProviderSettings] = MappingProxyType(
-    {
-        "anthropic": ProviderSettings("anthropic", "anthropic"),
-        "google": ProviderSettings("google", "google"),
-        "demo": ProviderSettings("demo", "demo"),
-        "script": ProviderSettings("script", "scripted"),
-    }
-)
+BUILT_IN: Mapping[str, ProviderSettings] = MappingProxyType({kind: ProviderSettings(kind, kind) for kind in PROVIDERS})
 """The providers that need no configuration."""
-
-KEY_VARIABLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-        "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    }
-)
-"""Where each built-in provider's key is looked for; the first that is set wins, as in the SDKs."""
-
-BASE_URL_VARIABLES: Mapping[str, str] = MappingProxyType(
-    {"anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}
-)
-
-VENDOR_URLS: Mapping[str, str] = MappingProxyType(
-    {"anthropic": "https://api.anthropic.com", "google": "https://generativelanguage.googleapis.com"}
-)
-"""Where each kind of API is, unless an address is set."""
 
 
 def key_variables(settings: ProviderSettings) -> tuple[str, ...]:
@@ -75,7 +52,8 @@ def key_variables(settings: ProviderSettings) -> tuple[str, ...]:
     """
     if settings.api_key_env:
         return (settings.api_key_env,)
-    return KEY_VARIABLES.get(settings.name, ())
+    vendor = PROVIDERS.get(settings.name)
+    return vendor.key_variables if vendor else ()
 
 
 def credentials(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:
@@ -86,12 +64,18 @@ def credentials(settings: ProviderSettings, env: Mapping[str, str]) -> str | Non
 
 def base_url(settings: ProviderSettings, env: Mapping[str, str]) -> str:
     """The address to talk to; empty for the vendor's own."""
-    return settings.base_url or env.get(BASE_URL_VARIABLES.get(settings.name, ""), "")
+    return settings.base_url or env.get(base_url_variable(settings), "")
+
+
+def base_url_variable(settings: ProviderSettings) -> str:
+    """The environment variable that may hold the address; only a vendor's own provider has one."""
+    vendor = PROVIDERS.get(settings.name)
+    return vendor.base_url_variable if vendor else ""
 
 
 def needs_key(settings: ProviderSettings, env: Mapping[str, str]) -> bool:
     """Whether a request without a key is pointless: not for a server on this machine or the local network, nor for a script."""
-    if settings.kind in ("demo", "scripted"):
+    if not PROVIDERS[settings.kind].takes_key:
         return False
     host = urlsplit(base_url(settings, env)).hostname or ""
     return not (host in ("localhost", "::1") or host.startswith(_LOCAL_NETS) or host.endswith((".local", ".internal")))

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from types import MappingProxyType
 
-_MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "anthropic": ("httpx2", "anthropic", "anthropic.resources.messages"),
-        "google": ("httpx2", "google.genai"),
-    }
-)
+from agentcli.providers.registry import PROVIDERS
+
 _importing = threading.Lock()
 
 
@@ -25,7 +19,7 @@ def warm(kind: str) -> None:
     from importlib import import_module
 
     with _importing:
-        missing = [module for module in _MODULES.get(kind, ()) if module not in sys.modules]
+        missing = [module for module in PROVIDERS[kind].sdk if module not in sys.modules]
         if not missing:
             return
         was_enabled = gc.isenabled()

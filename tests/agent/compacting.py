@@ -26,8 +26,8 @@ from agentcli.providers.scripted import Reply, Scripted, say
 from agentcli.sessions.memory import MemorySession
 from tests.context.story import Story
 
-MAIN = ModelSpec("demo", "main", kind="scripted", window=40_000, max_output=8_000)
-CHEAP = ModelSpec("demo", "cheap", kind="scripted", window=100_000, max_output=8_000)
+MAIN = ModelSpec("demo", "main", kind="script", window=40_000, max_output=8_000)
+CHEAP = ModelSpec("demo", "cheap", kind="script", window=100_000, max_output=8_000)
 
 
 class Answers:

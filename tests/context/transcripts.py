@@ -12,7 +12,7 @@ from agentcli.core.message import File, Image, Message, Part, Source, Text, Thin
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Body, Carry, Compaction, Pin, Prune, Record, Settings, Undo, Words
 
-MODEL = ModelSpec("anthropic", "claude-test", window=200_000, cache_minimum=512)
+MODEL = ModelSpec("anthropic", "claude-test", "anthropic", window=200_000, cache_minimum=512)
 OTHER = ModelSpec("google", "gemini-test", kind="google")
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 

@@ -58,7 +58,7 @@ def spec_of(model: str) -> ModelSpec:
     try:
         return catalog.spec(f"anthropic/{model}")
     except InputError:
-        return ModelSpec("anthropic", model)
+        return ModelSpec("anthropic", model, "anthropic")
 
 
 def prompt_tokens(asked: Asked) -> int:

@@ -82,13 +82,15 @@ def test_config_overrides_what_the_table_says() -> None:
 
 def test_a_configured_provider_brings_its_own_models() -> None:
     providers = {
-        "ollama": ProviderSettings("ollama", base_url="http://localhost:11434", thinking="none", caching=False)
+        "ollama": ProviderSettings(
+            "ollama", "anthropic", base_url="http://localhost:11434", thinking="none", caching=False
+        )
     }
     found = spec("ollama/qwen3:32b", {}, providers)
     assert (found.provider, found.id, found.kind, found.cache_explicit) == ("ollama", "qwen3:32b", "anthropic", False)
     same = spec("ollama/claude-opus-5-5", {}, providers)
     assert (same.window, same.prices, same.thinking) == (1_000_000, None, "none")
-    assert spec("router/a/b", {}, {"router": ProviderSettings("router")}).id == "a/b"
+    assert spec("router/a/b", {}, {"router": ProviderSettings("router", "anthropic")}).id == "a/b"
 
 
 def test_long_prompts_cost_what_long_prompts_cost() -> None:
@@ -111,10 +113,10 @@ def test_keys_come_from_the_sdks_own_variables() -> None:
 
 
 def test_a_vendors_key_never_goes_to_somebody_elses_server() -> None:
-    other = ProviderSettings("other", base_url="https://example.org", api_key_env="OTHER_KEY")
+    other = ProviderSettings("other", "anthropic", base_url="https://example.org", api_key_env="OTHER_KEY")
     assert credentials(other, {"ANTHROPIC_API_KEY": "a"}) is None
     assert credentials(other, {"OTHER_KEY": "o", "ANTHROPIC_API_KEY": "a"}) == "o"
-    assert credentials(ProviderSettings("nameless"), {"ANTHROPIC_API_KEY": "a"}) is None
+    assert credentials(ProviderSettings("nameless", "anthropic"), {"ANTHROPIC_API_KEY": "a"}) is None
     assert base_url(other, {"ANTHROPIC_BASE_URL": "http://x"}) == "https://example.org"
 
 
@@ -129,7 +131,7 @@ def test_a_vendors_key_never_goes_to_somebody_elses_server() -> None:
     ],
 )
 def test_only_a_server_nearby_may_do_without_a_key(url: str, needed: bool) -> None:
-    settings = ProviderSettings("p", base_url=url, api_key_env="P_KEY")
+    settings = ProviderSettings("p", "anthropic", base_url=url, api_key_env="P_KEY")
     assert needs_key(settings, {}) is needed
     found = spec("p/m", {}, {"p": settings})
     if needed:
@@ -155,7 +157,7 @@ def test_without_a_key_one_is_told_what_to_set() -> None:
 
 
 def test_a_provider_that_was_taken_out_of_the_config_is_named() -> None:
-    gone = spec("gone/m", {}, {"gone": ProviderSettings("gone", base_url="http://localhost:1")})
+    gone = spec("gone/m", {}, {"gone": ProviderSettings("gone", "anthropic", base_url="http://localhost:1")})
     with pytest.raises(InputError, match=r"\[providers\.gone\]"):
         connect(gone, None, {})
 

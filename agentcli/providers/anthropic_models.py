@@ -1,0 +1,64 @@
+"""The Claude models: windows, output limits, prices and cache rules, strongest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from agentcli.core.model import ModelSpec, Prices
+
+KIND = "anthropic"
+SUMMARY_MODEL = f"{KIND}/claude-haiku-5-5"
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "fable": f"{KIND}/claude-fable-5-1",
+        "opus": f"{KIND}/claude-opus-5-5",
+        "sonnet": f"{KIND}/claude-sonnet-5-5",
+        "haiku": f"{KIND}/claude-haiku-5-5",
+        "claude": f"{KIND}/claude-sonnet-5-5",
+    }
+)
+"""Short names, each for the newest model of its line that we have figures for."""
+
+
+def _claude(model: str, *prices: float, cache_minimum: int = 512, **known: Any) -> ModelSpec:
+    """A Claude with its prices: input, output, 5-minute write, read."""
+    fresh, out, write, read = prices
+    return ModelSpec(
+        KIND, model, KIND,
+        window=known.pop("window", 1_000_000),
+        max_output=known.pop("max_output", 128_000),
+        prices=replace(Prices(fresh, out, read, write), **known.pop("over", {})),
+        cache_minimum=cache_minimum,
+        summary_model=SUMMARY_MODEL,
+        **{"thinking": "adaptive", **known},
+    )  # fmt: skip
+
+
+_HAIKU_OVER = {
+    "over": 100_000,
+    "over_input": 0.5,
+    "over_output": 2.5,
+    "over_cache_read": 0.05,
+    "over_cache_write": 0.625,
+}
+# Prices in USD per million tokens and limits as the vendor's pages had them in November 2026. Where a page is silent (the outputs of the
+# 4.5 models and of Sonnet 4.6) the figure is the family's usual one.
+MODELS: tuple[ModelSpec, ...] = (
+    _claude("claude-fable-5-1", 10, 50, 12.5, 0.25, preserved_thinking=True, system_messages=True),
+    _claude("claude-fable-5", 10, 50, 12.5, 1.0, system_messages=True),
+    _claude("claude-opus-5-5", 4, 20, 5, 0.2, preserved_thinking=True, system_messages=True),
+    _claude("claude-opus-5", 5, 25, 6.25, 0.5, system_messages=True),
+    _claude("claude-opus-4-8", 5, 25, 6.25, 0.5, cache_minimum=1024, system_messages=True),
+    _claude("claude-opus-4-7", 5, 25, 6.25, 0.5, cache_minimum=2048),
+    _claude("claude-opus-4-6", 5, 25, 6.25, 0.5, cache_minimum=4096),
+    _claude("claude-opus-4-5", 5, 25, 6.25, 0.5, cache_minimum=4096, window=200_000, max_output=64_000, thinking="budget"),
+    _claude("claude-sonnet-5-5", 2, 10, 2.5, 0.1, preserved_thinking=True, system_messages=True),
+    _claude("claude-sonnet-5", 2, 10, 2.5, 0.2, cache_minimum=1024),
+    _claude("claude-sonnet-4-6", 3, 15, 3.75, 0.3, cache_minimum=1024, max_output=64_000),
+    _claude("claude-sonnet-4-5", 3, 15, 3.75, 0.3, cache_minimum=1024, window=200_000, max_output=64_000, thinking="budget"),
+    _claude("claude-haiku-5-5", 0.1, 0.5, 0.125, 0.01, over=_HAIKU_OVER, preserved_thinking=True),
+    _claude("claude-haiku-4-5", 1, 5, 1.25, 0.1, cache_minimum=4096, window=200_000, max_output=64_000, thinking="budget"),
+)  # fmt: skip

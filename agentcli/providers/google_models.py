@@ -1,0 +1,66 @@
+"""The Gemini models: windows, output limits, prices and cache rules, strongest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from agentcli.core.model import ModelSpec, Prices
+
+KIND = "google"
+SUMMARY_MODEL = f"{KIND}/gemini-3.5-flash-lite"
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "gemini": f"{KIND}/gemini-3.8-flash",
+        "flash": f"{KIND}/gemini-3.8-flash",
+        "flash-lite": f"{KIND}/gemini-3.5-flash-lite",
+        "pro": f"{KIND}/gemini-3.1-pro-preview",
+        "argon": f"{KIND}/gemini-4-argon",
+    }
+)
+"""Short names, each for the newest model of its line that we have figures for."""
+
+
+def _gemini(model: str, *prices: float, **known: Any) -> ModelSpec:
+    """A Gemini with its prices: input, output, cache read. Writing its implicit cache costs what fresh input costs."""
+    fresh, out, read = prices
+    return ModelSpec(
+        KIND, model, KIND,
+        window=1_048_576,
+        max_output=65_536,
+        prices=replace(Prices(fresh, out, read, fresh), **known.pop("over", {})),
+        cache_minimum=known.pop("cache_minimum", 4096),
+        cache_explicit=False,
+        summary_model=SUMMARY_MODEL,
+        **{"thinking": "level", **known},
+    )  # fmt: skip
+
+
+_PRO_31_OVER = {
+    "over": 200_000,
+    "over_input": 4,
+    "over_output": 18,
+    "over_cache_read": 0.4,
+    "over_cache_write": 4,
+}
+_PRO_25_OVER = {
+    "over": 200_000,
+    "over_input": 2.5,
+    "over_output": 15,
+    "over_cache_read": 0.25,
+    "over_cache_write": 2.5,
+}
+
+# Prices in USD per million tokens and limits as the vendor's pages had them in November 2026. Where a page is silent (the cache reads of
+# models other than 3.8 Flash and 3.1 Pro) the figure is the family's usual one.
+MODELS: tuple[ModelSpec, ...] = (
+    _gemini("gemini-4-argon", 2, 10, 0.2),  # 4 and 20 from 2026-12-01
+    _gemini("gemini-3.8-flash", 0.75, 3.75, 0.075),  # 1.5 and 7.5 from 2027-01-01
+    _gemini("gemini-3.7-flash", 0.75, 3.75, 0.075),
+    _gemini("gemini-3.5-flash-lite", 0.3, 2.5, 0.03),
+    _gemini("gemini-3.1-pro-preview", 2, 12, 0.2, over=_PRO_31_OVER),
+    _gemini("gemini-2.5-pro", 1.25, 10, 0.125, cache_minimum=2048, thinking="budget", over=_PRO_25_OVER),
+    _gemini("gemini-2.5-flash", 0.3, 2.5, 0.03, cache_minimum=2048, thinking="budget"),
+)
