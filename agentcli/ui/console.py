@@ -19,6 +19,7 @@ from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import commands
 from agentcli.ui.asking import Asking
 from agentcli.ui.cells import hanging
+from agentcli.ui.commands.definition import Command
 from agentcli.ui.complete import Completion, Files, Menu, Words
 from agentcli.ui.dialogs import Choice
 from agentcli.ui.frame import Item
@@ -144,7 +145,7 @@ class Console:
     def sit_down(self, desk: Desk, replay: int, shown: str = "") -> None:
         """Show a session from now on, and the last `replay` things that were said in it."""
         self.desk, self._replay = desk, replay
-        known = [Words(name, commands.summary(name), self._arguments(name)) for name in commands.COMMANDS]
+        known = [Words(name, one.summary, self._arguments(one)) for name, one in commands.COMMANDS.items()]
         files = Files(desk.cwd)
         self._completion = Completion(known, files)
         # The first @ finds the list made; the first keys must not wait for it.
@@ -185,6 +186,6 @@ class Console:
         """Completions for a cursor that stands after `before`."""
         return self._completion(before) if len(before) < COMPLETED else Menu()
 
-    def _arguments(self, name: str) -> Callable[[], Sequence[Item]]:
-        found = commands.ARGUMENTS.get(name)
+    def _arguments(self, command: Command) -> Callable[[], Sequence[Item]]:
+        found = command.arguments
         return (lambda: found(self)) if found is not None else tuple

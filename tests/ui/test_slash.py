@@ -27,6 +27,12 @@ def type_(stage: ScriptedStage, *lines: str) -> list[str]:
     return stage.said
 
 
+def completions(name: str, stage: ScriptedStage) -> list[str]:
+    """What a command's argument may be completed to."""
+    arguments = commands.find(name).arguments
+    return [item.label for item in arguments(stage)] if arguments else []
+
+
 def talked(folder: Path, *prompts: str) -> ScriptedStage:
     """A session in which these were said, each answered with its number."""
     desk = open_desk(folder, [say(f"answer {n}") for n, _ in enumerate(prompts, 1)])
@@ -64,7 +70,7 @@ def test_what_is_pinned_is_told_with_its_words_and_unpinned_without_a_number(tmp
     first, second = seqs(stage)
     assert type_(stage, "/pin") == [f"#{second} is pinned: the second"]
     assert type_(stage, f"/pin #{first}") == [f"#{first} is pinned: the first"]
-    assert [item.label for item in commands.ARGUMENTS["unpin"](stage)] == [str(second), str(first)]
+    assert completions("unpin", stage) == [str(second), str(first)]
     assert type_(stage, "/unpin") == [f"#{second} is a message like any other again: the second"]
     assert type_(stage, f"/unpin {second}") == [f"#{second} is not pinned. Pinned are #{first}."]
     for odd in ("two", "-1", "²", "1.5", "#", "9" * 5_000):
@@ -84,7 +90,7 @@ def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_pa
         "answer 2",
     ]
     first, second = seqs(stage)
-    assert [item.label for item in commands.ARGUMENTS["rewind"](stage)] == [str(second), str(first)]
+    assert completions("rewind", stage) == [str(second), str(first)]
     stage.answers.append(0)
     type_(stage, f"/rewind {first}")
     assert stage.drafted.startswith("the first")

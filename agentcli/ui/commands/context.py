@@ -10,6 +10,7 @@ from agentcli.core.event import Event, Recorded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
 from agentcli.ui import spoken
+from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.offers import Rewinds
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.dialogs import Choice
@@ -21,6 +22,17 @@ LONGEST = 10
 """Characters of the number of a message."""
 
 
+def prompt_numbers(stage: Stage) -> Sequence[Item]:
+    """The numbers of the prompts as completions, newest first."""
+    return [Item(str(seq), _line(words)) for seq, words in reversed(spoken.prompts(stage.desk.journal))]
+
+
+def pinned_numbers(stage: Stage) -> Sequence[Item]:
+    """The numbers of what is pinned as completions."""
+    return [Item(str(seq), _beginning(stage, seq)) for seq in sorted(stage.desk.history.pins, reverse=True)]
+
+
+@command(arguments=lambda stage: [Item("--preview", "only say what would be done")], aliases=("compact",))
 async def compress(stage: Stage, focus: str) -> None:
     """Replace the older part of the conversation by a summary: /compress [--preview] [FOCUS]
 
@@ -34,12 +46,14 @@ async def compress(stage: Stage, focus: str) -> None:
     await stage.play("Compressing", lambda interrupt: stage.desk.compress(focus, interrupt))
 
 
+@command()
 async def uncompress(stage: Stage, _: str) -> None:
     """Take back the newest compaction: /uncompress"""
     stage.tell(stage.desk.uncompress())
     stage.say(f"The conversation is in the window again as it was, {stage.desk.window().used:,} tokens in all.")
 
 
+@command(arguments=lambda stage: [Item("undo", "take back the newest prune")])
 async def prune(stage: Stage, argument: str) -> None:
     """Clear old tool outputs from what the model sees: /prune [undo]
 
@@ -52,11 +66,13 @@ async def prune(stage: Stage, argument: str) -> None:
         stage.say(f"The outputs are in the window again, {stage.desk.window().used:,} tokens in all.")
 
 
+@command(at_once=True)
 async def context(stage: Stage, _: str) -> None:
     """Show what fills the context window: /context"""
     stage.say(*stage.desk.context_report(min(stage.columns - 1, WIDEST)))
 
 
+@command(arguments=prompt_numbers)
 async def pin(stage: Stage, number: str) -> None:
     """Keep a message out of every summary: /pin [NUMBER]
 
@@ -69,6 +85,7 @@ async def pin(stage: Stage, number: str) -> None:
     stage.say(*(f"#{one} is pinned: {_beginning(stage, one)}" for one in _pinned(events)))
 
 
+@command(arguments=pinned_numbers)
 async def unpin(stage: Stage, number: str) -> None:
     """Treat a pinned message as any other again: /unpin [NUMBER]
 
@@ -84,6 +101,7 @@ async def unpin(stage: Stage, number: str) -> None:
     stage.say(f"#{seq} is a message like any other again: {_beginning(stage, seq)}")
 
 
+@command(arguments=prompt_numbers)
 async def rewind(stage: Stage, number: str) -> None:
     """Go back to just before one of your prompts: /rewind [NUMBER]
 
@@ -127,16 +145,6 @@ async def _what_goes_back(stage: Stage) -> str:
         "What should go back?", [Choice(f"The {each}" if each != "both" else "Both") for each in what]
     )
     return "" if chosen is None else what[chosen]
-
-
-def prompt_numbers(stage: Stage) -> Sequence[Item]:
-    """The numbers of the prompts as completions, newest first."""
-    return [Item(str(seq), _line(words)) for seq, words in reversed(spoken.prompts(stage.desk.journal))]
-
-
-def pinned_numbers(stage: Stage) -> Sequence[Item]:
-    """The numbers of what is pinned as completions."""
-    return [Item(str(seq), _beginning(stage, seq)) for seq in sorted(stage.desk.history.pins, reverse=True)]
 
 
 def _pinned(events: Sequence[Event]) -> list[int]:

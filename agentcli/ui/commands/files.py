@@ -10,6 +10,7 @@ from typing import Literal
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.message import Text
 from agentcli.resources import prompt
+from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.offers import Exports, Restores
 from agentcli.ui.commands.stage import Stage
 
@@ -18,6 +19,7 @@ INIT = "Write an AGENTS.md for this project, or mend the one that is there."
 _FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html"}
 
 
+@command()
 async def undo(stage: Stage, _: str) -> None:
     """Put files back as they were before the newest edits of one reply, or before the newest command: /undo
 
@@ -28,11 +30,13 @@ async def undo(stage: Stage, _: str) -> None:
     stage.tell(_restores(stage).undo())
 
 
+@command()
 async def redo(stage: Stage, _: str) -> None:
     """Take the newest /undo or /rewind back: /redo"""
     stage.tell(_restores(stage).redo())
 
 
+@command(at_once=True)
 async def export(stage: Stage, name: str) -> None:
     """Write this session down: /export [FILE]
 
@@ -59,6 +63,7 @@ async def export(stage: Stage, name: str) -> None:
     stage.say(f"Wrote {file}, {len(text):,} characters, secrets redacted.")
 
 
+@command()
 async def init(stage: Stage, wishes: str) -> None:
     """Have the model write an AGENTS.md for this project: /init [WISHES]"""
     how = Text(prompt("init.md"), synthetic=True, source="reminder")

@@ -10,6 +10,7 @@ from agentcli.core.errors import UsageError
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES
 from agentcli.ui import theme as themes_
+from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.dialogs import Choice
 from agentcli.ui.frame import Item
@@ -23,6 +24,22 @@ _MODES = {
 }
 
 
+def models(stage: Stage) -> Sequence[Item]:
+    """Models as completions."""
+    return [Item(one.name, _about(one)) for one in stage.host.models()]
+
+
+def modes(stage: Stage) -> Sequence[Item]:
+    """Modes as completions."""
+    return [Item(one, _MODES[one]) for one in MODES]
+
+
+def themes(stage: Stage) -> Sequence[Item]:
+    """Themes as completions."""
+    return [Item(one) for one in themes_.NAMES]
+
+
+@command(arguments=models)
 async def model(stage: Stage, name: str) -> None:
     """Switch the model: /model [NAME]
 
@@ -41,6 +58,7 @@ async def model(stage: Stage, name: str) -> None:
     stage.say(f"{spec.name} answers from now on; its window holds {spec.window:,} tokens.")
 
 
+@command(at_once=True, arguments=modes)
 async def mode(stage: Stage, name: str) -> None:
     """Switch how much is asked: /mode [ask|auto-edit|plan|yolo|auto]"""
     if not name:
@@ -52,6 +70,7 @@ async def mode(stage: Stage, name: str) -> None:
     stage.say(f"Mode {name}: {_MODES[stage.desk.mode]}.")
 
 
+@command(at_once=True, arguments=themes)
 async def theme(stage: Stage, name: str) -> None:
     """Switch the colours: /theme [auto|dark|light|none]
 
@@ -68,12 +87,14 @@ async def theme(stage: Stage, name: str) -> None:
     stage.say(f"The colours are {name} until you leave; `agentcli config set ui.theme {name}` keeps them.")
 
 
+@command(at_once=True)
 async def raw(stage: Stage, _: str) -> None:
     """Show answers as Markdown source, for copying, or drawn again: /raw"""
     stage.look = replace(stage.look, raw=not stage.look.raw)
     stage.say(f"Answers are {'left as they are' if stage.look.raw else 'drawn'} from now on.")
 
 
+@command(at_once=True)
 async def vim(stage: Stage, _: str) -> None:
     """Switch between vi's keys and the usual ones: /vim
 
@@ -82,14 +103,10 @@ async def vim(stage: Stage, _: str) -> None:
     stage.say(f"{'vi' if stage.toggle_vi() else 'Emacs'} keys edit until you leave; ui.vi in config keeps them.")
 
 
+@command(at_once=True)
 async def editor(stage: Stage, _: str) -> None:
     """Write the next prompt in your own editor: /editor"""
     stage.draft(await stage.compose(""))
-
-
-def models(stage: Stage) -> Sequence[Item]:
-    """Models as completions."""
-    return [Item(one.name, _about(one)) for one in stage.host.models()]
 
 
 def _about(model: ModelSpec) -> str:
@@ -97,13 +114,3 @@ def _about(model: ModelSpec) -> str:
     prices = model.prices
     cost = f" · ${prices.input:g} in, ${prices.output:g} out" if prices and prices.input else ""
     return f"{model.window // 1000:,}k window{cost}"
-
-
-def modes(stage: Stage) -> Sequence[Item]:
-    """Modes as completions."""
-    return [Item(one, _MODES[one]) for one in MODES]
-
-
-def themes(stage: Stage) -> Sequence[Item]:
-    """Themes as completions."""
-    return [Item(one) for one in themes_.NAMES]

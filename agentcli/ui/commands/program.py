@@ -5,25 +5,30 @@ from __future__ import annotations
 import asyncio
 
 from agentcli.core.errors import UsageError
+from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.offers import Reports, Topic
 from agentcli.ui.commands.stage import Stage
 
 
+@command(at_once=True)
 async def permissions(stage: Stage, _: str) -> None:
     """Show the permission rules in force: /permissions"""
     await _report(stage, "permissions")
 
 
+@command(at_once=True)
 async def doctor(stage: Stage, _: str) -> None:
     """Check keys, folders, helpers and sessions: /doctor"""
     await _report(stage, "doctor")
 
 
+@command(at_once=True)
 async def stats(stage: Stage, _: str) -> None:
     """Show what all sessions used, per model and per day: /stats"""
     await _report(stage, "stats")
 
 
+@command(at_once=True)
 async def budget(stage: Stage, _: str) -> None:
     """Show what this session may still spend: /budget"""
     await _report(stage, "budget")

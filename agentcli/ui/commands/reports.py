@@ -6,12 +6,14 @@ import asyncio
 
 from agentcli.core.errors import UsageError
 from agentcli.ui import diff
+from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.offers import Watches
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.draw import todo_lines
 from agentcli.ui.spoken import newest_answer
 
 
+@command(at_once=True)
 async def todo(stage: Stage, _: str) -> None:
     """Show the model's todo list: /todo"""
     items = stage.desk.history.todo
@@ -21,11 +23,13 @@ async def todo(stage: Stage, _: str) -> None:
     stage.show(*todo_lines(items, stage.columns - 1, stage.look.theme))
 
 
+@command(at_once=True)
 async def cost(stage: Stage, _: str) -> None:
     """Show what this session has cost: /cost"""
     stage.say(*stage.desk.cost_report())
 
 
+@command(at_once=True)
 async def diff_(stage: Stage, _: str) -> None:
     """Show this session's changes to files: /diff"""
     changes = stage.desk.diff()
@@ -35,6 +39,7 @@ async def diff_(stage: Stage, _: str) -> None:
     stage.show(*diff.lines(changes, stage.columns, stage.look.theme))
 
 
+@command(at_once=True)
 async def memory(stage: Stage, _: str) -> None:
     """Show which instruction files are in force: /memory"""
     files = stage.desk.instructions
@@ -44,18 +49,21 @@ async def memory(stage: Stage, _: str) -> None:
     stage.say(*(f"{path}  ({tokens:,} tokens)" for path, tokens in files))
 
 
+@command(at_once=True)
 async def tools(stage: Stage, _: str) -> None:
     """List the tools that the model has: /tools"""
     wide = max((len(tool.name) for tool in stage.desk.tools), default=0) + 2
     stage.say(*(tool.name.ljust(wide) + _first_sentence(tool.schema.description) for tool in stage.desk.tools))
 
 
+@command(at_once=True)
 async def why(stage: Stage, _: str) -> None:
     """List what was done automatically in this session, and why: /why"""
     earlier = stage.desk.acts_report() if isinstance(stage.desk, Watches) else ()
     stage.say(*((*earlier, *stage.state.acts) or ("Nothing was done automatically so far.",)))
 
 
+@command(at_once=True)
 async def cache(stage: Stage, _: str) -> None:
     """Show how much the provider's cache saves, and what rewrote it: /cache"""
     if not isinstance(stage.desk, Watches):
@@ -63,6 +71,7 @@ async def cache(stage: Stage, _: str) -> None:
     stage.say(*stage.desk.cache_report())
 
 
+@command(at_once=True)
 async def tasks(stage: Stage, _: str) -> None:
     """List the background jobs and what they printed last: /tasks"""
     if not isinstance(stage.desk, Watches):
@@ -70,6 +79,7 @@ async def tasks(stage: Stage, _: str) -> None:
     stage.say(*stage.desk.tasks_report())
 
 
+@command(at_once=True)
 async def copy(stage: Stage, _: str) -> None:
     """Put the newest answer on the clipboard: /copy"""
     answer = await asyncio.to_thread(newest_answer, stage.desk.journal)

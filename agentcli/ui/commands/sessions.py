@@ -9,11 +9,18 @@ from typing import Any
 
 from agentcli.core.errors import UsageError
 from agentcli.sessions.tree import nested, stem
+from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.dialogs import Choice
 from agentcli.ui.frame import Item
 
 
+def known(stage: Stage) -> Sequence[Item]:
+    """Sessions as completions."""
+    return [Item(str(one.get("name") or one.get("id", "")), _label(one)) for one in _others(stage)]
+
+
+@command(arguments=known)
 async def resume(stage: Stage, selector: str) -> None:
     """Go on with another session: /resume [SESSION]
 
@@ -32,6 +39,7 @@ async def resume(stage: Stage, selector: str) -> None:
     stage.move_to(stage.host.open(selector))
 
 
+@command(at_once=True)
 async def sessions(stage: Stage, _: str) -> None:
     """List this project's sessions, newest first, each with its branches below it: /sessions"""
     found = {str(one.get("id", "")): one for one in await asyncio.to_thread(stage.host.sessions)}
@@ -44,6 +52,7 @@ async def sessions(stage: Stage, _: str) -> None:
     stage.say(*(lines or ["No session yet."]))
 
 
+@command(at_once=True)
 async def rename(stage: Stage, name: str) -> None:
     """Give this session a name to resume it by: /rename NAME"""
     if not name:
@@ -54,11 +63,19 @@ async def rename(stage: Stage, name: str) -> None:
     stage.say(f"This session is called {name} from now on: agentcli resume {shlex.quote(name)}")
 
 
+@command()
 async def new(stage: Stage, _: str) -> None:
     """Begin a new session; this one is kept: /new"""
     stage.move_to(stage.host.new())
 
 
+@command()
+async def clear(stage: Stage, _: str) -> None:
+    """Begin a new session; this one is kept: /clear"""
+    stage.move_to(stage.host.new())
+
+
+@command()
 async def fork(stage: Stage, _: str) -> None:
     """Go on in a copy of this session: /fork"""
     if not stage.desk.history.turn:
@@ -66,14 +83,10 @@ async def fork(stage: Stage, _: str) -> None:
     stage.move_to(stage.host.fork(stage.desk))
 
 
+@command(at_once=True, aliases=("exit",))
 async def quit_(stage: Stage, _: str) -> None:
     """Leave; the session is kept: /quit"""
     stage.leave()
-
-
-def known(stage: Stage) -> Sequence[Item]:
-    """Sessions as completions."""
-    return [Item(str(one.get("name") or one.get("id", "")), _label(one)) for one in _others(stage)]
 
 
 def _others(stage: Stage) -> list[Mapping[str, Any]]:

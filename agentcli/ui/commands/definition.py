@@ -1,0 +1,63 @@
+"""What a slash command is: a function, its help taken from the docstring, and when and with what it runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from agentcli.ui.commands.stage import Stage
+from agentcli.ui.frame import Item
+
+Run = Callable[[Stage, str], Awaitable[None]]
+Arguments = Callable[[Stage], Sequence[Item]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One slash command. The first line of `help` is `Summary: /name [ARGUMENT]`."""
+
+    run: Run
+    help: str
+    at_once: bool = False
+    """It changes nothing under a running turn and does not wait for its end."""
+    arguments: Arguments | None = None
+    """Completions for what comes after the name."""
+    aliases: tuple[str, ...] = ()
+    """What other programs call the same."""
+
+    @property
+    def name(self) -> str:
+        """What is typed after the slash."""
+        return self.usage.split()[0].removeprefix("/")
+
+    @property
+    def summary(self) -> str:
+        """Its help in one line."""
+        return self._first[0]
+
+    @property
+    def usage(self) -> str:
+        """How it is typed: its name, and what may come after it."""
+        return "/" + self._first[1]
+
+    @property
+    def takes_argument(self) -> bool:
+        """Whether anything may come after the name."""
+        return " " in self.usage
+
+    @property
+    def _first(self) -> tuple[str, str]:
+        summary, _, usage = self.help.split("\n")[0].partition(": /")
+        return summary, usage
+
+
+def command(
+    *, at_once: bool = False, arguments: Arguments | None = None, aliases: Sequence[str] = ()
+) -> Callable[[Run], Command]:
+    """Make a slash command of a function whose docstring is its help."""
+
+    def made(run: Run) -> Command:
+        return Command(run, inspect.cleandoc(run.__doc__ or ""), at_once, arguments, tuple(aliases))
+
+    return made
