@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from agentcli.agent.desk import OpenDesk
-from agentcli.agent.ports import Desk
 from agentcli.agent.trust import is_trusted, trust, what_it_would_load
 from agentcli.app import Program
 from agentcli.core.errors import InputError
@@ -14,12 +13,11 @@ from agentcli.core.model import ModelSpec
 from agentcli.ground import TRUSTED
 from agentcli.sessions.info import info_to_json
 from agentcli.sessions.session import Session
-
-Topic = Literal["permissions", "doctor", "stats", "budget"]
+from agentcli.ui.host import Topic
 
 
 class TerminalHost:
-    """The host of a REPL. See `agentcli.agent.ports.Host` for what each operation promises."""
+    """The host of a REPL. See `agentcli.ui.host.Host` for what each operation promises."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -33,7 +31,7 @@ class TerminalHost:
         program = self._program
         return program.open(program.store.find(selector, program.project))
 
-    def fork(self, desk: Desk) -> OpenDesk:
+    def fork(self, desk: OpenDesk) -> OpenDesk:
         """A copy of a session that goes its own way from here."""
         program = self._program
         return program.open(program.store.fork(program.store.find(desk.journal.id)))
@@ -51,11 +49,7 @@ class TerminalHost:
 
         return models()
 
-    def setting(self, key: str) -> Any:
-        """A value from the merged configuration, by dotted key."""
-        return self._program.config.get(key)
-
-    def report(self, topic: Topic, desk: Desk) -> Sequence[str]:
+    def report(self, topic: Topic, desk: OpenDesk) -> Sequence[str]:
         """Lines for people."""
         match topic:
             case "permissions":
@@ -72,22 +66,22 @@ class TerminalHost:
 
                 return lines(collect(self._program.store.list(self._program.project)))
             case "budget":
-                return desk.budget_report() if isinstance(desk, OpenDesk) else []
+                return desk.budget_report()
 
-    def export(self, desk: Desk, form: Literal["md", "json", "html"]) -> str:
+    def export(self, desk: OpenDesk, form: Literal["md", "json", "html"]) -> str:
         """The whole session as a text, secrets redacted."""
         from agentcli.sessions.exporting import collect, export
 
         return export(collect(desk.journal), form, settings=self._program.config.sessions)
 
-    def unloaded(self, desk: Desk) -> Sequence[str]:
+    def unloaded(self, desk: OpenDesk) -> Sequence[str]:
         """What the session's folder would load once it is trusted; nothing when it is."""
         program = self._program
         if program.options.trust or is_trusted(program.cwd, program.places.state / TRUSTED):
             return []
         return [str(found) for found in what_it_would_load(program.cwd)]
 
-    def trust(self, desk: Desk) -> Desk:
+    def trust(self, desk: OpenDesk) -> OpenDesk:
         """Remember that the person trusts the folder; the same session with all of it loaded."""
         program = self._program
         trust(program.cwd, program.places.state / TRUSTED)
@@ -97,8 +91,8 @@ class TerminalHost:
             raise InputError("The folder is trusted from now on; start agentcli again to load its settings.")
         return program.desk(journal)
 
-    def _rules(self, desk: Desk) -> Sequence[str]:
-        rules = desk.rules if isinstance(desk, OpenDesk) else self._program.bounds.rules()
+    def _rules(self, desk: OpenDesk) -> Sequence[str]:
+        rules = desk.rules
         kinds = {"deny": rules.deny, "ask": rules.ask, "allow": rules.allow}
         lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, each in kinds.items() for rule in each]
         return [

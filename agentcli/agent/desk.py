@@ -38,7 +38,7 @@ from agentcli.tools.web_fetch import Answer
 
 
 class OpenDesk(Account):
-    """A session that is open for work. See `agentcli.agent.ports.Desk` for what each operation promises."""
+    """A session that is open for work. A turn and a compaction can be interrupted."""
 
     def __init__(self, journal: Journal, outfit: Outfit, model: Model, mode: Mode) -> None:
         self.journal = journal

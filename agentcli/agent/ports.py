@@ -1,20 +1,13 @@
-"""What the agent asks of people, and what a front end may ask of the agent."""
+"""The values that pass between the agent and a front end: prompts, approvals, questions, facts for the status line."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from agentcli.core.event import Event
-from agentcli.core.history import History
-from agentcli.core.journal import Journal
 from agentcli.core.message import Part, ToolCall
-from agentcli.core.model import ModelSpec
-from agentcli.core.record import Mode
-from agentcli.core.tool import Question, Tool
+from agentcli.core.tool import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,97 +81,3 @@ class Window:
 
     used: int
     usable: int
-
-
-class Desk(Protocol):
-    """One open session with everything that can be done to it. Every method that yields events may be interrupted."""
-
-    @property
-    def journal(self) -> Journal: ...
-    @property
-    def history(self) -> History: ...
-    @property
-    def model(self) -> ModelSpec: ...
-    @property
-    def mode(self) -> Mode: ...
-    @property
-    def cwd(self) -> Path: ...
-    @property
-    def tools(self) -> Sequence[Tool]: ...
-    @property
-    def instructions(self) -> Sequence[tuple[Path, int]]:
-        """The instruction files in force (AGENTS.md and kin) with their size in tokens."""
-        ...
-
-    def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
-        ...
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What the person should know before anything is said, in words."""
-        ...
-
-    def steer(self, prompt: Prompt) -> None:
-        """Add to the running turn at its next safe point."""
-        ...
-
-    def compress(self, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """`/compress`: ends with a CompactionEnded."""
-        ...
-
-    def preview(self, focus: str) -> Sequence[str]:
-        """Lines that say what `/compress` would do now, calling no model."""
-        ...
-
-    def uncompress(self) -> Sequence[Event]:
-        """Take back the newest compaction."""
-        ...
-
-    def prune(self, undo: bool = False) -> Sequence[Event]:
-        """Clear old outputs now, whatever it costs; or take back the newest prune."""
-        ...
-
-    def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
-        """Pin a message, by default the newest prompt."""
-        ...
-
-    def rewind(self, seq: int) -> Sequence[Event]:
-        """Back to just before the prompt with this seq (the conversation only)."""
-        ...
-
-    def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
-        """Change settings from now on. Raises AgentError for a name that is not known, with the near ones."""
-        ...
-
-    def rename(self, name: str) -> Sequence[Event]: ...
-    def window(self) -> Window: ...
-    def context_report(self, width: int = 79) -> Sequence[str]:
-        """`/context`: the window drawn and the messages listed, as plain lines of about `width` characters."""
-        ...
-
-    def cost_report(self) -> Sequence[str]: ...
-    def diff(self) -> str:
-        """This session's changes to files as a unified diff."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class Host(Protocol):
-    """What a front end needs of the program around the session: other sessions, settings, the outside."""
-
-    def new(self) -> Desk: ...
-    def open(self, selector: str) -> Desk:
-        """By id, unique prefix or name. Raises StoreError."""
-        ...
-
-    def fork(self, desk: Desk) -> Desk: ...
-    def sessions(self) -> Sequence[Mapping[str, Any]]:
-        """`session.json` of this project's sessions, newest first."""
-        ...
-
-    def models(self) -> Sequence[ModelSpec]: ...
-    def setting(self, key: str) -> Any:
-        """A value from the merged configuration, by dotted key."""
-        ...

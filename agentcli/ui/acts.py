@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import AgentError
 from agentcli.ui.breaking import INTERRUPTED, Breaking
-from agentcli.ui.commands.offers import Backgrounds
 from agentcli.ui.console import Console
 from agentcli.ui.drafting import Drafting
 from agentcli.ui.handler import Act
@@ -101,6 +100,5 @@ class Acts:
         console.notice(f"Thinking is {'folded' if look.thinking else 'shown'} from now on.")
 
     def _send_to_background(self) -> None:
-        desk = self._console.desk
-        if not (isinstance(desk, Backgrounds) and desk.background()):
+        if not self._console.desk.background():
             self._console.notice("No command runs that could go to the background.")

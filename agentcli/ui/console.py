@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import Desk, Host
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe, safe_line
@@ -31,6 +31,10 @@ from agentcli.ui.spoken import newest
 from agentcli.ui.status import Telling
 from agentcli.ui.view import State
 
+if TYPE_CHECKING:
+    from agentcli.agent.desk import OpenDesk
+    from agentcli.ui.host import Host
+
 LIST_AFTER = 1.0
 """Seconds after which the files of a project are listed for completion."""
 COMPLETED = 5_000
@@ -41,7 +45,7 @@ class Console:
     """What `commands.Stage` promises. `interrupt` is set when the person wants what goes on to end."""
 
     host: Host
-    desk: Desk
+    desk: OpenDesk
 
     asking: Asking
     telling: Telling
@@ -133,7 +137,7 @@ class Console:
         self.warn(f"{command} {why}, so nothing is changed. Set VISUAL or EDITOR to an editor that works.")
         return text
 
-    def move_to(self, desk: Desk) -> None:
+    def move_to(self, desk: OpenDesk) -> None:
         """Go on with another session, and close the one that was open; or with the same one, opened in another way."""
         if desk.journal is self.desk.journal:
             self.sit_down(desk, self._replay, self.telling.shown)
@@ -142,7 +146,7 @@ class Console:
         self.show("", self.look.theme.paint("dim", f"── session {safe_line(desk.journal.id)} ──"))
         self.sit_down(desk, self._replay, self.telling.shown)
 
-    def sit_down(self, desk: Desk, replay: int, shown: str = "") -> None:
+    def sit_down(self, desk: OpenDesk, replay: int, shown: str = "") -> None:
         """Show a session from now on, and the last `replay` things that were said in it."""
         self.desk, self._replay = desk, replay
         known = [Words(name, one.summary, self._arguments(one)) for name, one in commands.COMMANDS.items()]

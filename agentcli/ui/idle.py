@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import Desk
 from agentcli.core.event import Event
-from agentcli.ui.commands.offers import Titles
+
+if TYPE_CHECKING:
+    from agentcli.agent.desk import OpenDesk
 
 QUIET = 30.0
 """Seconds without work before it begins: somebody who reads an answer is not idle yet."""
@@ -24,7 +26,7 @@ class Idle:
     def __init__(
         self,
         working: Callable[[], bool],
-        desk: Callable[[], Desk],
+        desk: Callable[[], OpenDesk],
         tell: Callable[[Sequence[Event]], None],
         quiet: float = QUIET,
     ) -> None:
@@ -52,6 +54,5 @@ class Idle:
         if not busy and not self._working():
             self._work = asyncio.get_running_loop().create_task(self._improve_title(self._desk()))
 
-    async def _improve_title(self, desk: Desk) -> None:
-        if isinstance(desk, Titles):
-            self._tell(await desk.improve_title())
+    async def _improve_title(self, desk: OpenDesk) -> None:
+        self._tell(await desk.improve_title())

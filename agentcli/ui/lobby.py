@@ -18,13 +18,15 @@ from agentcli.ui.entry import input_lines
 from agentcli.ui.handler import Act
 
 if TYPE_CHECKING:
-    from agentcli.agent.ports import Approve, AskUser, Desk, Host
+    from agentcli.agent.desk import OpenDesk
+    from agentcli.agent.ports import Approve, AskUser
+    from agentcli.ui.host import Host
     from agentcli.ui.settings import Settings
     from agentcli.ui.terminal import Terminal
 
 HANGUP = 129
 
-Opened = tuple["Host", "Desk", "Settings"]
+Opened = tuple["Host", "OpenDesk", "Settings"]
 Open = Callable[["Approve", "AskUser"], Opened]
 """Makes the program around the terminal. Called in a thread, while the person types already: all heavy imports belong in it."""
 

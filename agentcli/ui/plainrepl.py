@@ -12,14 +12,13 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import Answer, Ask, Desk, Host
+from agentcli.agent.ports import Answer, Ask
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
 from agentcli.ui import attach, commands, shell, words
-from agentcli.ui.commands.offers import Trusts
 from agentcli.ui.dialogs import Choice
 from agentcli.ui.idle import Idle
 from agentcli.ui.lines import Lines
@@ -30,6 +29,8 @@ from agentcli.ui.theme import MUTE
 from agentcli.ui.view import State, update
 
 if TYPE_CHECKING:
+    from agentcli.agent.desk import OpenDesk
+    from agentcli.ui.host import Host
     from agentcli.ui.lobby import Open
 
 TWICE = 1.5
@@ -75,7 +76,7 @@ class PlainTerminal:
     """A person who reads and answers whole lines; also the stage for slash commands."""
 
     host: Host
-    desk: Desk
+    desk: OpenDesk
 
     def __init__(self) -> None:
         self.look = Look(MUTE)
@@ -92,7 +93,7 @@ class PlainTerminal:
         self._asking = PlainAsking(self.say, self._ask, self._lines.drop, lambda: self.look)
         self._idle = Idle(lambda: self._working, lambda: self.desk, self.tell)
 
-    async def run(self, host: Host, desk: Desk, settings: Settings, prompts: Sequence[str] = ()) -> int:
+    async def run(self, host: Host, desk: OpenDesk, settings: Settings, prompts: Sequence[str] = ()) -> int:
         """Read, work and print until the person leaves; returns the exit code."""
         self.host, self.desk, self._next = host, desk, list(filter(None, prompts))
         self.look = replace(self.look, thinking=settings.thinking, folder=str(desk.cwd))
@@ -139,9 +140,8 @@ class PlainTerminal:
 
     async def _ask_for_trust(self) -> None:
         """Whether what this folder would load is wanted."""
-        found = self.host.unloaded(self.desk) if isinstance(self.host, Trusts) else ()
-        wanted = found and await self.confirm("Do you trust this folder? Until you do, these are not loaded:", found)
-        if wanted and isinstance(self.host, Trusts):
+        found = self.host.unloaded(self.desk)
+        if found and await self.confirm("Do you trust this folder? Until you do, these are not loaded:", found):
             self.move_to(self.host.trust(self.desk))
 
     async def approve(self, ask: Ask) -> Answer | None:
@@ -205,7 +205,7 @@ class PlainTerminal:
         """There is no editor that reads a line at a time: a new text is typed."""
         return await self._ask("Text: ") or text
 
-    def move_to(self, desk: Desk) -> None:
+    def move_to(self, desk: OpenDesk) -> None:
         """Go on with another session."""
         if desk.journal is self.desk.journal:
             self.desk = desk

@@ -9,11 +9,13 @@ import os
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import Desk, Glance
 from agentcli.core.sanitise import safe_line
-from agentcli.ui.commands.offers import Glances
 from agentcli.ui.view import Status
+
+if TYPE_CHECKING:
+    from agentcli.agent.desk import OpenDesk
 
 SCRIPT_SECONDS = 2.0
 """A status script that takes longer is ended."""
@@ -25,14 +27,13 @@ SCRIPT_EVERY = 5.0
 class Telling:
     """Asks a desk for what the status line needs. `shown` names the facts in their order, separated by blanks; empty for all."""
 
-    desk: Desk
+    desk: OpenDesk
     shown: str = ""
     extra: str = field(default="", init=False)
 
     def __call__(self) -> Status:
         """The status now."""
-        window, now = self.desk.window(), self.desk.history
-        glance = self.desk.glance() if isinstance(self.desk, Glances) else Glance()
+        window, now, glance = self.desk.window(), self.desk.history, self.desk.glance()
         status = Status(
             model=self.desk.model.name,
             mode=self.desk.mode,

@@ -7,16 +7,14 @@ import contextlib
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from agentcli.agent.ports import Desk, Host
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.acts import Acts
 from agentcli.ui.approving import Approving
 from agentcli.ui.asking import Asking
 from agentcli.ui.cells import wrap
-from agentcli.ui.commands.offers import Trusts
 from agentcli.ui.complete import Menu
 from agentcli.ui.console import Console
 from agentcli.ui.device import Device
@@ -30,6 +28,10 @@ from agentcli.ui.screen import Screen
 from agentcli.ui.settings import Settings
 from agentcli.ui.status import SCRIPT_EVERY, run_script
 from agentcli.ui.theme import PLAIN, background
+
+if TYPE_CHECKING:
+    from agentcli.agent.desk import OpenDesk
+    from agentcli.ui.host import Host
 
 WATCH_EVERY = 1.0
 """Seconds between two looks at the background jobs, while there are any, and at what is being typed."""
@@ -58,7 +60,7 @@ class Terminal:
         self.approve, self.ask_user = approving.approve, self._asking.ask_user
         self._tasks: list[asyncio.Task[None]] = []
 
-    def open(self, host: Host, desk: Desk, settings: Settings, prompts: Sequence[str] = ()) -> None:
+    def open(self, host: Host, desk: OpenDesk, settings: Settings, prompts: Sequence[str] = ()) -> None:
         """Take the place of the lobby: show a session, and do what the keys say from now on."""
         self.settings = settings
         self.screen.look = settings.look
@@ -179,7 +181,7 @@ class Terminal:
     async def _begin(self, prompts: Sequence[str]) -> None:
         """Ask whether what this folder would load is wanted; then say what was given on the way in."""
         console = self.console
-        if isinstance(console.host, Trusts) and (found := console.host.unloaded(console.desk)):
+        if found := console.host.unloaded(console.desk):
             theme = console.look.theme
             body = [theme.paint("warn", row) for line in found for row in wrap("  " + safe(line), console.columns - 2)]
             if await console.confirm("Do you trust this folder? Until you do, these are not loaded:", body):

@@ -325,6 +325,12 @@ class ScriptedDesk:
     def redo(self) -> Sequence[Event]:
         raise InputError("There is no undo to take back.")
 
+    def rewind_files(self, seq: int) -> Sequence[Event]:
+        raise InputError(f"No file was changed since #{seq}.")
+
+    async def improve_title(self) -> Sequence[Event]:
+        return []
+
     def background(self) -> bool:
         self.sent_away = True
         return True
@@ -378,14 +384,17 @@ class ScriptedHost:
     def models(self) -> Sequence[ModelSpec]:
         return MODELS
 
-    def setting(self, key: str) -> Any:
-        return None
-
     def report(self, topic: str, desk: Any) -> Sequence[str]:
         return [f"All is well with {topic}."]
 
     def export(self, desk: Any, form: str) -> str:
         return f"A session as {form}."
+
+    def unloaded(self, desk: Any) -> Sequence[str]:
+        return []
+
+    def trust(self, desk: Any) -> ScriptedDesk:
+        return self.new()
 
 
 class CarefulHost(ScriptedHost):
@@ -393,9 +402,6 @@ class CarefulHost(ScriptedHost):
 
     def unloaded(self, desk: Any) -> Sequence[str]:
         return ["AGENTS.md: instructions for the model", "a hook that runs `make \x1b[2J`"]
-
-    def trust(self, desk: Any) -> ScriptedDesk:
-        return self.new()
 
 
 def long_reply(count: int) -> str:

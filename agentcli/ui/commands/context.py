@@ -11,7 +11,6 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
 from agentcli.ui import spoken
 from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.offers import Rewinds
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.dialogs import Choice
 from agentcli.ui.frame import Item
@@ -123,7 +122,7 @@ async def rewind(stage: Stage, number: str) -> None:
     if words is None:
         raise UsageError(f"#{seq} is none of your prompts. /rewind without a number lists them.")
     what = await _what_goes_back(stage)
-    if what in ("files", "both") and isinstance(stage.desk, Rewinds):
+    if what in ("files", "both"):
         try:
             stage.tell(stage.desk.rewind_files(seq))
         except InputError as nothing:
@@ -138,8 +137,6 @@ async def rewind(stage: Stage, number: str) -> None:
 
 async def _what_goes_back(stage: Stage) -> str:
     """`conversation`, `files`, `both`, or an empty text for nothing."""
-    if not isinstance(stage.desk, Rewinds):
-        return "conversation"
     what = ("conversation", "files", "both")
     chosen = await stage.pick(
         "What should go back?", [Choice(f"The {each}" if each != "both" else "Both") for each in what]

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from agentcli.core.errors import InputError, UsageError
+from agentcli.core.errors import InputError
 from agentcli.core.message import Text
 from agentcli.resources import prompt
 from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.offers import Exports, Restores
 from agentcli.ui.commands.stage import Stage
 
 INIT = "Write an AGENTS.md for this project, or mend the one that is there."
@@ -27,13 +26,13 @@ async def undo(stage: Stage, _: str) -> None:
     (ignored ones over `ignored_bytes`), ignored folders over `ignored_files` entries, installed packages (node_modules,
     .venv), what a background command changes later. Never: caches, the repository's own .git, anything outside the workspace.
     """
-    stage.tell(_restores(stage).undo())
+    stage.tell(stage.desk.undo())
 
 
 @command()
 async def redo(stage: Stage, _: str) -> None:
     """Take the newest /undo or /rewind back: /redo"""
-    stage.tell(_restores(stage).redo())
+    stage.tell(stage.desk.redo())
 
 
 @command(at_once=True)
@@ -42,9 +41,6 @@ async def export(stage: Stage, name: str) -> None:
 
     A name that ends in .json gives JSON, one in .html a page, any other Markdown; without one it is named after the session.
     """
-    host = stage.host
-    if not isinstance(host, Exports):
-        raise UsageError("Sessions cannot be exported from here; use `agentcli sessions export`.")
     try:
         file = stage.desk.cwd / Path(name or ".").expanduser()
         if file.is_dir():
@@ -54,7 +50,7 @@ async def export(stage: Stage, name: str) -> None:
     form: Literal["md", "json", "html"] = _FORMS.get(file.suffix, "md")
     if file.exists() and not await stage.confirm(f"{file} exists. Replace it?"):
         return
-    text = await asyncio.to_thread(host.export, stage.desk, form)
+    text = await asyncio.to_thread(stage.host.export, stage.desk, form)
     try:
         file.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -68,10 +64,3 @@ async def init(stage: Stage, wishes: str) -> None:
     """Have the model write an AGENTS.md for this project: /init [WISHES]"""
     how = Text(prompt("init.md"), synthetic=True, source="reminder")
     stage.send(f"{INIT}\n\n{wishes}".strip(), how)
-
-
-def _restores(stage: Stage) -> Restores:
-    desk = stage.desk
-    if not isinstance(desk, Restores):
-        raise UsageError("This session keeps no states of files to go back to.")
-    return desk

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from agentcli.core.errors import UsageError
 from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.offers import Reports, Topic
 from agentcli.ui.commands.stage import Stage
+from agentcli.ui.host import Topic
 
 
 @command(at_once=True)
@@ -35,8 +34,5 @@ async def budget(stage: Stage, _: str) -> None:
 
 
 async def _report(stage: Stage, topic: Topic) -> None:
-    host = stage.host
-    if not isinstance(host, Reports):
-        raise UsageError(f"There is no report on {topic} here; try `agentcli {topic}` outside.")
     # Among thousands of sessions that takes a while: keys go on meanwhile.
-    stage.say(*await asyncio.to_thread(host.report, topic, stage.desk))
+    stage.say(*await asyncio.to_thread(stage.host.report, topic, stage.desk))

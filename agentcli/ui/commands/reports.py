@@ -7,7 +7,6 @@ import asyncio
 from agentcli.core.errors import UsageError
 from agentcli.ui import diff
 from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.offers import Watches
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.draw import todo_lines
 from agentcli.ui.spoken import newest_answer
@@ -59,23 +58,18 @@ async def tools(stage: Stage, _: str) -> None:
 @command(at_once=True)
 async def why(stage: Stage, _: str) -> None:
     """List what was done automatically in this session, and why: /why"""
-    earlier = stage.desk.acts_report() if isinstance(stage.desk, Watches) else ()
-    stage.say(*((*earlier, *stage.state.acts) or ("Nothing was done automatically so far.",)))
+    stage.say(*((*stage.desk.acts_report(), *stage.state.acts) or ("Nothing was done automatically so far.",)))
 
 
 @command(at_once=True)
 async def cache(stage: Stage, _: str) -> None:
     """Show how much the provider's cache saves, and what rewrote it: /cache"""
-    if not isinstance(stage.desk, Watches):
-        raise UsageError("Nothing is known of the cache here.")
     stage.say(*stage.desk.cache_report())
 
 
 @command(at_once=True)
 async def tasks(stage: Stage, _: str) -> None:
     """List the background jobs and what they printed last: /tasks"""
-    if not isinstance(stage.desk, Watches):
-        raise UsageError("There are no background jobs here.")
     stage.say(*stage.desk.tasks_report())
 
 

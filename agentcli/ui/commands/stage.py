@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from agentcli.agent.ports import Desk, Host
 from agentcli.core.event import Event
 from agentcli.core.message import Part
 from agentcli.ui.dialogs import Choice
 from agentcli.ui.look import Look
 from agentcli.ui.view import State
+
+if TYPE_CHECKING:
+    from agentcli.agent.desk import OpenDesk
+    from agentcli.ui.host import Host
 
 
 class Stage(Protocol):
@@ -20,7 +23,7 @@ class Stage(Protocol):
     @property
     def host(self) -> Host: ...
     @property
-    def desk(self) -> Desk: ...
+    def desk(self) -> OpenDesk: ...
     @property
     def state(self) -> State: ...
     @property
@@ -60,7 +63,7 @@ class Stage(Protocol):
         """The text after the person changed it in their own editor."""
         ...
 
-    def move_to(self, desk: Desk) -> None:
+    def move_to(self, desk: OpenDesk) -> None:
         """Go on with another session; the one that was open is closed."""
         ...
 
