@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+from agentcli.agent.outfit import Sandboxes
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Approve, Ask
@@ -16,6 +16,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.core.programs import leave_out, search_path, trusted_path
 from agentcli.core.record import Mode
+from agentcli.core.tool import CommandSandbox, ToolLimits
 from agentcli.ground import Ground, folder_named
 
 
@@ -50,23 +51,29 @@ class Bounds:
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
         return configured + parse_rules(options.allow, (), options.deny, "flag")
 
-    def tool_options(self, mode: Mode) -> Mapping[str, Any]:
-        """Settings of single tools. What a person or a rule allowed runs as it was allowed; a box holds what nobody was asked about.
+    @property
+    def limits(self) -> ToolLimits:
+        """How much tools show and take. Raises ConfigError for an address that is none."""
+        limits = self._ground.config.tools
+        _check_networks(limits.fetch_addresses)
+        return limits
+
+    def sandboxes(self, mode: Mode) -> Sandboxes:
+        """What holds commands. What a person or a rule allowed runs as it was allowed; a box holds what nobody was asked about.
 
         What only reads runs in the box of a `reader`, in every mode; what else nobody was asked about in mode auto in the one
         where the workspace is writable.
         """
         config = self._ground.config
-        fetch = {"web_fetch": {"allow_addresses": _networks(config.tools.fetch_addresses)}}
         if not self.sandbox.working:
-            return {"bash": {}, **fetch}
+            return Sandboxes()
         place = self.place()
 
         def reader(argv: Sequence[str]) -> Boxed:
             return self.sandbox.wrap_reader(argv, place, trusted_path(search_path(), self.roots))
 
         if mode != "auto" and config.general.sandbox != "require":
-            return {"bash": {"reader": reader}, **fetch}
+            return Sandboxes(reader=reader)
 
         def wrap(argv: Sequence[str]) -> Boxed:
             return self.sandbox.wrap(argv, place, network=config.general.sandbox_network)
@@ -75,7 +82,7 @@ class Bounds:
             before = box_for(place).readonly
             return lambda: protected_since(place, before)
 
-        return {"bash": {"reader": reader, "wrap": wrap, "escalate": self._escalate, "watch": watch}, **fetch}
+        return Sandboxes(CommandSandbox(wrap, self._escalate, watch), reader)
 
     def save_rule(self, rule: str) -> None:
         """Add an allow rule to the user's own configuration, for good."""
@@ -89,8 +96,8 @@ class Bounds:
         return answer is not None and answer.choice != "no"
 
 
-def _networks(given: Sequence[str]) -> Sequence[str]:
-    """Addresses and networks as they were given. Raises ConfigError for what is neither."""
+def _check_networks(given: Sequence[str]) -> None:
+    """Raises ConfigError for what is neither an address nor a network."""
     if given:
         import ipaddress
 
@@ -99,4 +106,3 @@ def _networks(given: Sequence[str]) -> Sequence[str]:
                 ipaddress.ip_network(network, strict=False)
             except ValueError as error:
                 raise ConfigError(f"tools.fetch_addresses: {error}. Write 127.0.0.1 or 10.0.0.0/8.") from error
-    return given

@@ -85,7 +85,7 @@ class Cover:
     ) -> AbstractContextManager[None] | None:
         match tool.effect:
             case "write":
-                path = work.options.get("judged") or spelled(work.cwd, str(given.get(tool.subject, "")))
+                path = work.allowed_path or spelled(work.cwd, str(given.get(tool.subject, "")))
                 return self._changes.edits([Path(path)], [call_id])
             case "run":
                 return self._changes.command([call_id])

@@ -32,9 +32,8 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import File, Message, Part, Text, ToolResult
 from agentcli.core.model import Model, ToolSchema
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
-from agentcli.core.tool import Outcome, Tool
+from agentcli.core.tool import Outcome, PageAnswer, Tool
 from agentcli.sessions.info import name_of
-from agentcli.tools.web_fetch import Answer
 
 
 class OpenDesk(Account):
@@ -187,7 +186,7 @@ class OpenDesk(Account):
     async def _delegate(self, call_id: str, description: str, words: str, kind: str) -> Outcome:
         return await self._subagents.delegate(call_id, description, words, kind)
 
-    async def _answer(self, question: str, page: str) -> Answer:
+    async def _answer(self, question: str, page: str) -> PageAnswer:
         return await self._pages.answer(question, page)
 
     def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agentcli.agent.cover import Cover
@@ -14,9 +15,7 @@ from agentcli.core.event import Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Body, Mode
-from agentcli.core.tool import Outcome, Tool, Workplace
-from agentcli.tools.task import Delegate
-from agentcli.tools.web_fetch import Answerer
+from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Outcome, Spawn, Tool, Workplace
 
 _BLIND = (
     "[it ran in a read-only sandbox, which shows no processes, mounts and network but its own: "
@@ -25,8 +24,8 @@ _BLIND = (
 
 
 class Hands:
-    """What the loop's calls go through. `leave_plan` is told when the person has approved a plan, `delegate` runs a subagent,
-    `answer` asks about a page.
+    """What the loop's calls go through. `leave_plan` is told when the person has approved a plan, `spawn` runs a subagent,
+    `answer_page` asks about a page.
     """
 
     def __init__(
@@ -34,15 +33,12 @@ class Hands:
         journal: Journal,
         outfit: Outfit,
         mode: Mode,
-        leave_plan: Callable[[str], Awaitable[None]],
-        delegate: Delegate,
-        answer: Answerer,
+        leave_plan: LeavePlan,
+        spawn: Spawn,
+        answer_page: AnswerPage,
     ) -> None:
         self._journal = journal
         self._outfit = outfit
-        self._leave_plan = leave_plan
-        self._delegate = delegate
-        self._answer = answer
         self._calls: dict[str, ToolCall] = {}
         self._permits: dict[str, Permit] = {}
         self.jobs = outfit.jobs()
@@ -51,12 +47,23 @@ class Hands:
             mode=mode,
             place=outfit.place,
             approve=outfit.approve,
-            preview=lambda tool, given, path: outfit.preview(self.work.judged(path), tool, given),
+            preview=lambda tool, given, path: outfit.preview(self.work.for_call(path), tool, given),
             save=outfit.save_rule,
             repeats=Repeats(outfit.agent.repeat_limit),
             later=self._later,
         )
-        self.work = self._workplace()
+        self.work = SessionWorkplace(
+            outfit.place.cwd,
+            outfit.place.workspace,
+            journal,
+            self.record,
+            limits=outfit.limits,
+            ask=outfit.ask,
+            jobs=self.jobs,
+            spawn=spawn,
+            leave_plan=leave_plan,
+            answer_page=answer_page,
+        )
         makes = outfit.changes(journal)
         self.cover = Cover(makes, self.record, self.work.printed.put_nowait, self.work.cwd) if makes else outfit.cover
 
@@ -76,8 +83,8 @@ class Hands:
         """Run a tool at the path that it was allowed for, the states of the files that it may change taken before."""
         permit = self._permits[call_id]
         harmless = permit.event is not None and permit.event.rule == "read-only"
-        self.work.options = self._options(permit if harmless else None)
-        work = self.work.judged(permit.path)
+        sandbox = self._sandbox(permit, harmless) if tool.effect == "run" else NO_SANDBOX
+        work = self.work.for_call(permit.path, sandbox)
         if self.cover is None:
             return await self._outfit.run(tool, work, call_id, given)
         return await self.cover.run(self._outfit.run, tool, work, call_id, given, harmless=harmless)
@@ -95,37 +102,16 @@ class Hands:
             for job in self.jobs.finished()
         ]
 
-    def _options(self, reader: Permit | None = None) -> Mapping[str, Any]:
-        """Settings of single tools as they are now; for `reader`, a call that is allowed because it only reads, those of a reader.
+    def _sandbox(self, permit: Permit, harmless: bool) -> CommandSandbox:
+        """What holds a command as things are now.
 
-        Such a command gets the hardened environment, and the box of a reader unless all that it looks at is the machine.
+        One that is allowed because it only reads gets the hardened environment, and the sandbox of a reader unless all that it
+        looks at is the machine.
         """
-        given = self._outfit.tool_options(self.gate.mode)
-        bash = {key: value for key, value in given.get("bash", {}).items() if key != "reader"}
-        if reader is not None and reader.machine != "only" and "reader" in given.get("bash", {}):
-            bash = {"wrap": given["bash"]["reader"], "note": _BLIND if reader.machine else ""}
-        bash["hardened"] = reader is not None
-        fetch = {**given.get("web_fetch", {}), "answer": self._answer}
-        own = {
-            "bash": bash,
-            "web_fetch": fetch,
-            "jobs": self.jobs,
-            "exit_plan": self._leave_plan,
-            "task": self._delegate,
-        }
-        return {**given, **own}
-
-    def _workplace(self) -> SessionWorkplace:
-        place = self._outfit.place
-        return SessionWorkplace(
-            place.cwd,
-            place.workspace,
-            self._journal,
-            self.record,
-            limits=self._outfit.limits,
-            options=self._options(),
-            ask=self._outfit.ask,
-        )
+        sandboxes = self._outfit.sandboxes(self.gate.mode)
+        if not harmless or sandboxes.reader is None or permit.machine == "only":
+            return replace(sandboxes.decided, hardened=harmless)
+        return CommandSandbox(sandboxes.reader, hardened=True, note=_BLIND if permit.machine else "")
 
     def record(self, body: Body) -> Recorded:
         match body:

@@ -21,10 +21,18 @@ from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
-from agentcli.core.tool import Tool, ToolLimits, Workplace
+from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolLimits, Workplace, Wrap
 from agentcli.integrations.instructions import Instructions
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.jobs import Jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Sandboxes:
+    """The sandboxes of commands in one mode: `reader` for one that is allowed because it only reads, `decided` for any other."""
+
+    decided: CommandSandbox = NO_SANDBOX
+    reader: Wrap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,7 @@ class Outfit:
     preview: Callable[[Workplace, Tool, Mapping[str, Any]], str]
     save_rule: Callable[[str], None]
     instructions: Sequence[tuple[Path, int]] = ()
-    tool_options: Callable[[Mode], Mapping[str, Any]] = lambda _: {}
+    sandboxes: Callable[[Mode], Sandboxes] = lambda _: Sandboxes()
     jobs: Callable[[], Jobs] = Jobs
     strict: bool = False
     policy: str = ""

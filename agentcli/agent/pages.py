@@ -14,8 +14,8 @@ from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, UsageReported
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
+from agentcli.core.tool import PageAnswer
 from agentcli.resources import prompt
-from agentcli.tools.web_fetch import Answer
 
 SHOWN = 200_000
 """Characters of a page, at most, that the model is shown: its beginning and its end."""
@@ -39,18 +39,18 @@ class PageReader:
         self._tell = tell
         self._seconds = seconds
 
-    async def answer(self, question: str, page: str) -> Answer:
+    async def answer(self, question: str, page: str) -> PageAnswer:
         """The model's answer, or why there is none. Never raises for a model that fails: the page is there to be read."""
         try:
             model = self._connect()
         except AgentError as error:
-            return Answer(trouble=str(error))
+            return PageAnswer(trouble=str(error))
         secretary = Secretary(model, calls=1, longest=REPLY)
         shown = truncate_middle(page, max(1, min(SHOWN, secretary.room * CHARACTERS)))
         words = f"{wrap('page', shown)}\n{wrap('question', question)}"
         forbidden = await self._objection(model.spec, len(words) // CHARACTERS)
         if forbidden:
-            return Answer(trouble=forbidden)
+            return PageAnswer(trouble=forbidden)
         request = replace(secretary.request([prompt("page.md")], words), options={"thinking": False})
         text = trouble = ""
         try:
@@ -65,4 +65,4 @@ class PageReader:
         spent = (
             spending(model.spec.name, secretary.usage, secretary.cost, "pages") if secretary.usage != Usage() else {}
         )
-        return Answer(text.strip(), trouble, model.spec.name, spent)
+        return PageAnswer(text.strip(), trouble, model.spec.name, spent)

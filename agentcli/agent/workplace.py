@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any
 
 from agentcli.agent.ports import AskUser
 from agentcli.core.errors import ToolError
@@ -15,8 +14,9 @@ from agentcli.core.event import Event, ToolProgress
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Body, Todo, TodoItem
-from agentcli.core.tool import Question, ToolLimits
+from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Question, Spawn, ToolLimits
 from agentcli.sessions.outputs import output_name
+from agentcli.tools.jobs import Jobs
 
 
 class SessionWorkplace:
@@ -30,23 +30,31 @@ class SessionWorkplace:
         record: Callable[[Body], object],
         *,
         limits: ToolLimits,
-        options: Mapping[str, Any],
         ask: AskUser,
+        jobs: Jobs,
+        spawn: Spawn,
+        leave_plan: LeavePlan,
+        answer_page: AnswerPage,
     ) -> None:
         self.cwd = cwd
         self.roots = tuple(roots)
         self.limits = limits
-        self.options = options
+        self.allowed_path: Path | None = None
+        self.sandbox = NO_SANDBOX
+        self.jobs: object | None = jobs
+        self.spawn: Spawn | None = spawn
+        self.leave_plan: LeavePlan | None = leave_plan
+        self.answer_page: AnswerPage | None = answer_page
         self.seen: dict[Path, str] = {}
         self.printed: asyncio.Queue[Event] = asyncio.Queue()
         self._journal = journal
         self._record = record
         self._ask = ask
 
-    def judged(self, path: Path | None) -> SessionWorkplace:
-        """The same workplace for one call, whose tool may use the resolved path that the call was allowed for and no other."""
+    def for_call(self, path: Path | None, sandbox: CommandSandbox = NO_SANDBOX) -> SessionWorkplace:
+        """The same for one call, whose tool may use the resolved path that it was allowed for and no other."""
         work = copy(self)
-        work.options = {**self.options, "judged": path}
+        work.allowed_path, work.sandbox = path, sandbox
         return work
 
     def keep_output(self, call_id: str, text: str) -> str:

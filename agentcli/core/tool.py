@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from agentcli.core.boxed import Boxed
 from agentcli.core.message import Image, Status, ToolResult
 from agentcli.core.model import ToolSchema
 from agentcli.core.record import TodoItem
@@ -77,6 +78,46 @@ class ToolLimits:
     """Addresses or networks (`127.0.0.1`, `10.0.0.0/8`) that `web_fetch` may reach although they are not public."""
 
 
+Wrap = Callable[[Sequence[str]], Boxed]
+"""Puts a sandbox around an argv."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSandbox:
+    """What holds a command; without `wrap` it runs as it is."""
+
+    wrap: Wrap | None = None
+    escalate: Callable[[str, str], Awaitable[bool]] | None = None
+    """Asks whether a command may run again outside the sandbox: (command, reason)."""
+    watch: Callable[[], Callable[[], Sequence[str]]] | None = None
+    """Called before a command; what it returns names the protected files that the command has made."""
+    hardened: bool = False
+    """Whether the command gets the environment of one that nobody was asked about."""
+    note: str = ""
+    """A line for the model, said with the output."""
+
+
+NO_SANDBOX = CommandSandbox()
+
+
+@dataclass(frozen=True, slots=True)
+class PageAnswer:
+    """What a small model says about a page, and `spent` on it as metadata; or `trouble`, why it says nothing."""
+
+    text: str = ""
+    trouble: str = ""
+    model: str = ""
+    spent: Mapping[str, Any] = field(default_factory=dict)
+
+
+Spawn = Callable[[str, str, str, str], Awaitable[Outcome]]
+"""Runs a subagent: (call id, description, prompt, kind of agent) → its report."""
+LeavePlan = Callable[[str], Awaitable[None]]
+"""Leaves plan mode with an approved plan."""
+AnswerPage = Callable[[str, str], Awaitable[PageAnswer]]
+"""Answers a prompt from a page's text."""
+
+
 class Workplace(Protocol):
     """What a running call may use; made by the agent for each session, so that tools own no global state."""
 
@@ -86,8 +127,14 @@ class Workplace(Protocol):
     limits: ToolLimits
     seen: dict[Path, str]
     """SHA-256 of each file's content as the model last saw it in full or in part: an edit needs it to be current."""
-    options: Mapping[str, Any]
-    """Settings that only one tool reads, by tool name; and `judged`, the resolved path that the call was allowed for."""
+    allowed_path: Path | None
+    """The resolved path that the call was allowed for, which it may use and no other; None for all beneath the roots."""
+    sandbox: CommandSandbox
+    jobs: object | None
+    """The background jobs of the session (`tools.jobs.Jobs`), None where there are none."""
+    spawn: Spawn | None
+    leave_plan: LeavePlan | None
+    answer_page: AnswerPage | None
 
     def keep_output(self, call_id: str, text: str) -> str:
         """Save a whole output and return the path that the cut notice names."""

@@ -57,16 +57,14 @@ class Spot:
 def locate(work: Workplace, path: str) -> Place:
     """Where a path given by the model leads once all links are followed. Raises ToolError outside what the call may touch.
 
-    `work.options["judged"]` is the resolved path that the call was allowed for: then it is this one or none. Without it a
-    call may touch what lies beneath one of `work.roots`.
+    With `work.allowed_path` it is this one or none. Without it a call may touch what lies beneath one of `work.roots`.
     """
     real = resolve(work.cwd, path)
-    judged = work.options.get("judged")
-    if judged is not None and real != judged:
+    if work.allowed_path is not None and real != work.allowed_path:
         raise ToolError(f"{path} is being changed by something else. Try again.")
     # The outermost folder: an inner one can be swapped for a link by whoever may write in the outer one.
     around = [root for root in work.roots if real.is_relative_to(root)]
-    if not around and judged is None:
+    if not around and work.allowed_path is None:
         roots = ", ".join(str(root) for root in work.roots)
         raise ToolError(f"{path} is outside the workspace ({roots}). The user can add its folder with --add-dir.")
     base = min(around, key=lambda root: len(root.parts), default=Path(real.anchor))

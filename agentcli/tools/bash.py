@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -15,22 +15,13 @@ from agentcli.core.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.core.message import Status
 from agentcli.core.programs import find_program, search_path
 from agentcli.core.secrets import holds_secret
-from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.core.tool import Outcome, ToolLimits, Workplace, Wrap
 from agentcli.tools import _process
 from agentcli.tools._capture import Capture
 from agentcli.tools._clues import held_back, needs_terminal, wanted_terminal
 from agentcli.tools._process import Command, Ended, Sink
 from agentcli.tools._text import plural
 from agentcli.tools.jobs import Fresh, Jobs
-
-Wrap = Callable[[Sequence[str]], Boxed]
-"""Puts a sandbox around an argv: `work.options["bash"]["wrap"]`."""
-
-Escalate = Callable[[str, str], Awaitable[bool]]
-"""Asks whether a command may run again outside the sandbox: (command, reason); `work.options["bash"]["escalate"]`."""
-
-Watch = Callable[[], Callable[[], Sequence[str]]]
-"""Called before a command in the sandbox, gives what tells afterwards which protected files it made: `work.options["bash"]["watch"]`."""
 
 _TICK = 0.1
 """Seconds between two pieces of progress."""
@@ -46,18 +37,16 @@ async def bash(
     description: Annotated[str, "What it does, in 5 to 10 words"] = "",
     run_in_background: bool = False,
 ) -> Outcome:
-    wrap: Wrap | None = work.options.get("bash", {}).get("wrap")
-    prepared = _prepared(work, command, wrap)
+    sandbox = work.sandbox
+    prepared = _prepared(work, command, sandbox.wrap)
     if run_in_background:
         return _in_background(work, call_id, command, prepared)
-    watch: Watch | None = work.options.get("bash", {}).get("watch")
-    made = watch() if watch is not None else tuple
+    made = sandbox.watch() if sandbox.watch is not None else tuple
     outcome = _told(await _run(work, call_id, command, prepared, timeout), made())
-    if note := work.options.get("bash", {}).get("note"):
-        outcome = replace(outcome, output="\n".join([outcome.output.rstrip("\n"), note]))
-    reason = _held_back(outcome) if wrap is not None else ""
-    escalate: Escalate | None = work.options.get("bash", {}).get("escalate")
-    if not reason or escalate is None or not await escalate(command, reason):
+    if sandbox.note:
+        outcome = replace(outcome, output="\n".join([outcome.output.rstrip("\n"), sandbox.note]))
+    reason = _held_back(outcome) if sandbox.wrap is not None else ""
+    if not reason or sandbox.escalate is None or not await sandbox.escalate(command, reason):
         return outcome
     again = await _run(work, call_id, command, _prepared(work, command, None), timeout)
     return replace(again, output=f"[run again outside the sandbox, as the user allowed: {reason}]\n{again.output}")
@@ -67,7 +56,7 @@ async def _run(work: Workplace, call_id: str, command: str, prepared: Command, t
     seconds = min(timeout / 1000 if timeout > 0 else work.limits.bash_timeout, work.limits.bash_timeout_max)
     capture = Capture(work.limits, lambda text: work.keep_output(call_id, text), call_id)
     shown = _Shown(capture, lambda text: work.progress(call_id, text))
-    jobs = work.options.get("jobs")
+    jobs = work.jobs
     with (jobs if isinstance(jobs, Jobs) else Jobs()).watched() as away:
         process = asyncio.create_task(_process.run(prepared, shown, seconds, work.limits.bash_idle, away))
         sent_away = await _ends_or(away, process)
@@ -124,7 +113,7 @@ def environment(base: Mapping[str, str], kept: Collection[str] = ()) -> dict[str
 def _environment(work: Workplace) -> dict[str, str]:
     """Harder for a command that runs unasked: the policy lets it only because nothing of a repository chooses a program for it."""
     known = environment({**os.environ, "PATH": search_path()}, work.limits.bash_secrets)
-    return hardened(known, work.roots) if work.options.get("bash", {}).get("hardened") else known
+    return hardened(known, work.roots) if work.sandbox.hardened else known
 
 
 def _told(outcome: Outcome, made: Sequence[str]) -> Outcome:
@@ -162,10 +151,9 @@ def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
 
 
 def _in_background(work: Workplace, call_id: str, command: str, prepared: Command) -> Outcome:
-    jobs = work.options.get("jobs")
-    if not isinstance(jobs, Jobs):
+    if not isinstance(work.jobs, Jobs):
         raise ToolError("There are no background jobs here. Run it without run_in_background.")
-    job = jobs.start(command, prepared, work.limits, lambda text: work.keep_output(call_id, text))
+    job = work.jobs.start(command, prepared, work.limits, lambda text: work.keep_output(call_id, text))
     return Outcome(
         f"Started in the background as {job.id}. bash_output shows what it prints, bash_stop ends it; you are told when it ends.",
         metadata={"job": job.id},

@@ -42,7 +42,7 @@ class Job:
 
 
 class Jobs:
-    """The background jobs of one session; the agent puts it into `Workplace.options["jobs"]` and closes it at the end."""
+    """The background jobs of one session; the agent gives them to its calls as `Workplace.jobs` and closes them at the end."""
 
     def __init__(self, most: int = 20) -> None:
         self._jobs: dict[str, Job] = {}
@@ -203,7 +203,6 @@ async def _finish(job: Job, process: asyncio.Task[Ended]) -> None:
 
 
 def _jobs(work: Workplace) -> Jobs:
-    jobs = work.options.get("jobs")
-    if not isinstance(jobs, Jobs):
+    if not isinstance(work.jobs, Jobs):
         raise ToolError("There are no background jobs here.")
-    return jobs
+    return work.jobs

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Outcome, Workplace
-
-Delegate = Callable[[str, str, str, str], Awaitable[Outcome]]
-"""Runs a subagent: (call id, description, prompt, agent) → its report; `work.options["task"]`."""
 
 
 async def task(
@@ -19,10 +16,9 @@ async def task(
     prompt: str,
     agent: Annotated[str, "Kind of agent"] = "",
 ) -> Outcome:
-    delegate: Delegate | None = work.options.get("task")
-    if delegate is None:
+    if work.spawn is None:
         raise ToolError("There are no subagents here. Do it yourself.")
-    return await delegate(call_id, description, prompt, agent)
+    return await work.spawn(call_id, description, prompt, agent)
 
 
 def title(given: Mapping[str, Any]) -> str:

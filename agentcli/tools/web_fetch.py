@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urljoin
 
@@ -19,19 +19,6 @@ from agentcli.tools._text import shown
 if TYPE_CHECKING:
     import httpx2
 
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a small model says about a page, and `spent` on it as metadata; or `trouble`, why it says nothing."""
-
-    text: str = ""
-    trouble: str = ""
-    model: str = ""
-    spent: Mapping[str, Any] = field(default_factory=dict)
-
-
-Answerer = Callable[[str, str], Awaitable[Answer]]
-"""Answers a prompt from a page's text: `work.options["web_fetch"]["answer"]`."""
 
 _REDIRECTS = 5
 _CONVERTED = 400_000
@@ -57,10 +44,9 @@ async def web_fetch(
     url: str,
     prompt: Annotated[str, "A question about the page: the answer comes instead of the page"] = "",
 ) -> Outcome:
-    options = work.options.get("web_fetch", {})
     try:
         async with asyncio.timeout(work.limits.fetch_seconds):
-            page = await _get(url, options.get("allow_addresses", ()), work.limits)
+            page = await _get(url, work.limits)
             text = await asyncio.to_thread(_readable, page)
     except TimeoutError as error:
         raise ToolError(f"{url} took longer than {work.limits.fetch_seconds:g} s.") from error
@@ -68,10 +54,9 @@ async def web_fetch(
         raise ToolError(f"{page.url} answers {page.status}.\n{text[:1_000]}".rstrip())
     metadata = {"url": page.url, "status": page.status, "bytes": len(page.body)}
     head = f"[{page.url}, {page.kind or 'no content type'}]"
-    answerer: Answerer | None = options.get("answer")
-    if not prompt.strip() or not text.strip() or answerer is None:
+    if not prompt.strip() or not text.strip() or work.answer_page is None:
         return whole_or_cut(work, call_id, f"{head}\n\n{text}", metadata)
-    answer = await answerer(prompt, text)
+    answer = await work.answer_page(prompt, text)
     metadata |= answer.spent
     if not answer.text:
         missing = f"[No model has answered the prompt: {answer.trouble} The page itself follows.]"
@@ -86,14 +71,14 @@ def title(given: Mapping[str, Any]) -> str:
     return f"Fetch {given.get('url', '')}"
 
 
-async def _get(url: str, allowed: Any, limits: ToolLimits) -> _Page:
+async def _get(url: str, limits: ToolLimits) -> _Page:
     import httpx2
 
     # The transport heeds SSL_CERT_FILE and SSL_CERT_DIR only; proxies are the client's, which heeds none.
     transport = httpx2.AsyncHTTPTransport(retries=0)
     async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=limits.fetch_seconds) as client:
         for _ in range(_REDIRECTS + 1):
-            goal = await target(url, allowed)
+            goal = await target(url, limits.fetch_addresses)
             try:
                 page = await _ask(client, goal, limits)
             except httpx2.HTTPError as error:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.boxed import Boxed
-from agentcli.core.tool import Outcome, ToolLimits
+from agentcli.core.tool import CommandSandbox, Outcome, ToolLimits
 from agentcli.tools import _process
 from agentcli.tools.bash import environment
 from agentcli.tools.table import run, tools
@@ -259,12 +259,12 @@ def test_when_the_program_is_killed_its_commands_end_too(tmp_path: Path, mark: s
 
 
 def test_a_sandbox_can_be_put_around_every_command(call: Call, work: Bench) -> None:
-    work.options["bash"] = {"wrap": lambda argv: Boxed(["env", "IN_SANDBOX=1", *argv])}
+    work.sandbox = CommandSandbox(wrap=lambda argv: Boxed(["env", "IN_SANDBOX=1", *argv]))
     assert call("bash", command="echo $IN_SANDBOX").output == "1\n"
 
 
 def test_what_cannot_be_started_is_told(call: Call, work: Bench) -> None:
-    work.options["bash"] = {"wrap": lambda argv: Boxed(["/no/such/sandbox", *argv])}
+    work.sandbox = CommandSandbox(wrap=lambda argv: Boxed(["/no/such/sandbox", *argv]))
     outcome = call("bash", command="true")
     assert outcome.metadata["exit_code"] == 127
     assert "could not be started" in outcome.output
@@ -277,7 +277,7 @@ def test_protected_files_that_a_command_made_are_told(call: Call, work: Bench) -
         before = set(os.listdir(work.cwd))
         return lambda: sorted(set(os.listdir(work.cwd)) - before)
 
-    work.options["bash"] = {"wrap": Boxed, "watch": watch}
+    work.sandbox = CommandSandbox(wrap=Boxed, watch=watch)
     outcome = call("bash", command="echo x > .envrc; echo done")
     assert outcome.output.startswith("done\n[it made protected files: .envrc.")
     assert outcome.metadata["protected"] == [".envrc"]
@@ -363,7 +363,7 @@ def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(
         return "yes" in command
 
     box = ["env", "BOXED=1"]
-    work.options["bash"] = {"wrap": lambda argv: Boxed([*box, *argv]), "escalate": escalate}
+    work.sandbox = CommandSandbox(wrap=lambda argv: Boxed([*box, *argv]), escalate=escalate)
     command = "if [ $BOXED ]; then echo x: Read-only file system; exit 1; fi; echo fine # "
     held = call("bash", command=command + "no")
     assert held.output == "x: Read-only file system\n[exit code 1]"
@@ -380,5 +380,5 @@ def test_without_a_sandbox_nobody_is_asked_to_leave_it(call: Call, work: Bench) 
     async def escalate(command: str, reason: str) -> bool:
         raise AssertionError("nobody should be asked")
 
-    work.options["bash"] = {"escalate": escalate}
+    work.sandbox = CommandSandbox(escalate=escalate)
     assert call("bash", command="echo Permission denied; exit 1").status == "error"

@@ -30,7 +30,7 @@ async def until_ended(jobs: Jobs) -> None:
 
 def test_a_job_goes_on_while_others_are_done_and_tells_only_what_is_new(work: Bench) -> None:
     async def story() -> list[str]:
-        jobs = work.options["jobs"] = Jobs()
+        jobs = work.jobs = Jobs()
         told = [(await use(work, "bash", command="echo a; read x < go; echo b; exit 2", run_in_background=True)).output]
         await asyncio.sleep(0.2)
         told += [
@@ -57,7 +57,7 @@ def test_a_job_goes_on_while_others_are_done_and_tells_only_what_is_new(work: Be
 @linux
 def test_stopping_a_job_leaves_nothing_of_it(work: Bench, mark: str) -> None:
     async def story() -> str:
-        work.options["jobs"] = Jobs()
+        work.jobs = Jobs()
         await use(work, "bash", command=f"setsid sleep {mark} & sleep {mark}", run_in_background=True)
         await asyncio.sleep(0.2)
         assert living(mark)
@@ -70,7 +70,7 @@ def test_stopping_a_job_leaves_nothing_of_it(work: Bench, mark: str) -> None:
 @linux
 def test_closing_ends_all_jobs(work: Bench, mark: str) -> None:
     async def story() -> None:
-        jobs = work.options["jobs"] = Jobs()
+        jobs = work.jobs = Jobs()
         for _ in range(3):
             await use(work, "bash", command=f"sleep {mark}", run_in_background=True)
         await asyncio.sleep(0.1)
@@ -82,7 +82,7 @@ def test_closing_ends_all_jobs(work: Bench, mark: str) -> None:
 
 def test_an_unread_output_is_bounded_and_says_where_the_whole_is(work: Bench) -> None:
     async def story() -> Outcome:
-        jobs = work.options["jobs"] = Jobs()
+        jobs = work.jobs = Jobs()
         await use(work, "bash", command="seq 1 20000", run_in_background=True)
         await until_ended(jobs)
         return await use(work, "bash_output", id="job-1")
@@ -95,7 +95,7 @@ def test_an_unread_output_is_bounded_and_says_where_the_whole_is(work: Bench) ->
 
 def test_there_is_a_most_of_jobs(work: Bench) -> None:
     async def story() -> list[Outcome]:
-        jobs = work.options["jobs"] = Jobs(most=1)
+        jobs = work.jobs = Jobs(most=1)
         outcomes = [await use(work, "bash", command="sleep 60", run_in_background=True) for _ in range(2)]
         await jobs.close()
         return outcomes
@@ -105,13 +105,13 @@ def test_there_is_a_most_of_jobs(work: Bench) -> None:
 
 
 def test_an_unknown_job_is_told_with_the_known_ones(call: Call, work: Bench) -> None:
-    work.options["jobs"] = Jobs()
+    work.jobs = Jobs()
     assert call("bash_output", id="job-9").output == "There is no background job job-9. Jobs: none."
 
 
 def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_there(work: Bench) -> None:
     async def story() -> tuple[Outcome, list[str], str]:
-        jobs = work.options["jobs"] = Jobs()
+        jobs = work.jobs = Jobs()
         work.limits = ToolLimits(bash_timeout=1.0, bash_idle=1.0)
         running = asyncio.create_task(use(work, "bash", command="echo a; read x < go; echo b; exit 3"))
         while not work.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
@@ -141,7 +141,7 @@ def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_th
 @linux
 def test_a_command_that_was_sent_away_can_be_stopped_like_any_job(work: Bench, mark: str) -> None:
     async def story() -> str:
-        jobs = work.options["jobs"] = Jobs()
+        jobs = work.jobs = Jobs()
         running = asyncio.create_task(use(work, "bash", command=f"echo begun; sleep {mark}"))
         while not work.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
             await asyncio.sleep(0.01)

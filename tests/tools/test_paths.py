@@ -93,7 +93,7 @@ def test_added_folders_are_inside(call: Call, work: Bench, outside: Path) -> Non
 
 
 def test_an_allowed_path_outside_may_be_used_and_no_other(call: Call, work: Bench, outside: Path) -> None:
-    work.options["judged"] = outside / "secret.txt"
+    work.allowed_path = outside / "secret.txt"
     assert call("read", file_path="../project-two/secret.txt").status == "success"
     assert call("write", file_path="../project-two/other.txt", content="x").status == "error"
     assert call("read", file_path=".").status == "error"
@@ -104,7 +104,7 @@ def test_a_link_that_leads_elsewhere_after_it_was_judged_is_refused(call: Call, 
     (work.cwd / "b.txt").write_text("inside, too\n")
     for link_to in (outside / "secret.txt", work.cwd / "b.txt"):
         (work.cwd / "link").symlink_to("a.txt")
-        work.options["judged"] = work.cwd / "a.txt"
+        work.allowed_path = work.cwd / "a.txt"
         assert call("read", file_path="link").status == "success"
         (work.cwd / "link").unlink()
         (work.cwd / "link").symlink_to(link_to)

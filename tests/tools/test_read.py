@@ -92,8 +92,8 @@ def test_what_is_no_regular_file_is_refused_at_once(call: Call, work: Bench) -> 
 def test_devices_and_the_kernels_files_are_refused_even_where_the_outside_is_allowed(
     call: Call, work: Bench, path: str
 ) -> None:
-    for roots, options in (((Path("/"),), {}), ((work.cwd,), {"judged": Path(os.path.realpath(path))})):
-        work.roots, work.options = roots, options
+    for roots, allowed in (((Path("/"),), None), ((work.cwd,), Path(os.path.realpath(path)))):
+        work.roots, work.allowed_path = roots, allowed
         assert "belongs to the kernel" in call("read", file_path=path).output
         assert "belongs to the kernel" in call("grep", path=path, pattern="x").output
 

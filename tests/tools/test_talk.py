@@ -116,7 +116,7 @@ def test_an_approved_plan_leaves_plan_mode(call: Call, work: Bench) -> None:
     async def leave(plan: str) -> None:
         left.append(plan)
 
-    work.options["exit_plan"] = leave
+    work.leave_plan = leave
     outcome = call("exit_plan", plan="# Move the parser\n\n1. …")
     assert outcome.title == "Plan ready: Move the parser"
     assert outcome.status == "success"
@@ -130,5 +130,5 @@ def test_a_task_is_given_to_whoever_runs_subagents(call: Call, work: Bench) -> N
 
     given = {"description": "find it", "prompt": "Where?", "agent": "explore"}
     assert call("task", **given).status == "error"
-    work.options["task"] = delegate
+    work.spawn = delegate
     assert call("task", **given).output == "c1 find it Where? explore"

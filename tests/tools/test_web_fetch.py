@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentcli.core.tool import Outcome, ToolLimits
+from agentcli.core.tool import Outcome, PageAnswer, ToolLimits
 from agentcli.tools._addresses import permitted
 from agentcli.tools.table import run, tools
-from agentcli.tools.web_fetch import Answer
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -67,7 +67,7 @@ def fetch(
 ) -> tuple[Outcome, list[str]]:
     """Fetch from a server of our own, whose address is allowed; what came, and what the server was asked."""
     asked: list[str] = []
-    work.options.setdefault("web_fetch", {}).setdefault("allow_addresses", ["127.0.0.1"])
+    work.limits = replace(work.limits, fetch_addresses=work.limits.fetch_addresses or ("127.0.0.1",))
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -132,7 +132,7 @@ def test_plain_text_and_json_come_as_they_are_in_their_own_charset(work: Bench) 
 
 
 def test_the_server_is_asked_by_its_name_at_the_checked_address(work: Bench) -> None:
-    work.options["web_fetch"] = {"allow_addresses": ["127.0.0.1", "::1"]}
+    work.limits = ToolLimits(fetch_addresses=("127.0.0.1", "::1"))
     outcome, asked = fetch(work, sends(b"x", "text/plain"), "/a?b=c#d", host="localhost")
     if outcome.status == "error":
         pytest.skip("localhost is ::1 first on this machine")
@@ -223,11 +223,11 @@ def test_a_long_page_is_kept_whole_and_cut_for_the_model(work: Bench) -> None:
 def test_a_prompt_is_answered_where_somebody_can(work: Bench) -> None:
     asked: list[tuple[str, str]] = []
 
-    async def answer(prompt: str, page: str) -> Answer:
+    async def answer(prompt: str, page: str) -> PageAnswer:
         asked.append((prompt, page))
-        return Answer("It is 42.", model="demo/small", spent={"spent": {"model": "demo/small"}})
+        return PageAnswer("It is 42.", model="demo/small", spent={"spent": {"model": "demo/small"}})
 
-    work.options["web_fetch"] = {"answer": answer, "allow_addresses": ["127.0.0.1"]}
+    work.answer_page, work.limits = answer, ToolLimits(fetch_addresses=("127.0.0.1",))
     outcome, _ = fetch(work, sends(b"the page says 42", "text/plain"), prompt="Which number?")
     assert asked == [("Which number?", "the page says 42")]
     assert "It is 42." in outcome.output
@@ -241,10 +241,10 @@ def test_a_prompt_is_answered_where_somebody_can(work: Bench) -> None:
 
 
 def test_a_prompt_that_nobody_can_answer_gives_the_page_and_the_reason(work: Bench) -> None:
-    async def answer(prompt: str, page: str) -> Answer:
-        return Answer(trouble="There is no key.")
+    async def answer(prompt: str, page: str) -> PageAnswer:
+        return PageAnswer(trouble="There is no key.")
 
-    work.options["web_fetch"] = {"answer": answer, "allow_addresses": ["127.0.0.1"]}
+    work.answer_page, work.limits = answer, ToolLimits(fetch_addresses=("127.0.0.1",))
     outcome, _ = fetch(work, sends(b"the page says 42", "text/plain"), prompt="Which number?")
     assert "There is no key." in outcome.output
     assert outcome.output.endswith("the page says 42")

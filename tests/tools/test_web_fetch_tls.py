@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -165,7 +165,7 @@ def visit(
     """Fetch a page from a server of our own, over TLS where it has a context. `{port}` in a reply's Location is the server's."""
     requests: list[str] = []
     asked_for: list[str | None] = []
-    work.options.setdefault("web_fetch", {}).setdefault("allow_addresses", OURS)
+    work.limits = replace(work.limits, fetch_addresses=work.limits.fetch_addresses or tuple(OURS))
     if context is not None:
         context.sni_callback = lambda _, name, __: asked_for.append(name)
 
@@ -252,7 +252,7 @@ def test_a_server_without_tls_is_no_https_server(work: Bench) -> None:
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         async with server:
-            work.options["web_fetch"] = {"allow_addresses": OURS}
+            work.limits = ToolLimits(fetch_addresses=tuple(OURS))
             return await run(FETCH, work, "c1", {"url": f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"})
 
     assert "cannot be fetched" in asyncio.run(story()).output

@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
-from agentcli.core.tool import Question, ToolLimits
+from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Question, Spawn, ToolLimits
 
 
 @dataclass
@@ -23,7 +22,12 @@ class Bench:
     roots: tuple[Path, ...] = ()
     limits: ToolLimits = field(default_factory=ToolLimits)
     seen: dict[Path, str] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
+    allowed_path: Path | None = None
+    sandbox: CommandSandbox = NO_SANDBOX
+    jobs: object | None = None
+    spawn: Spawn | None = None
+    leave_plan: LeavePlan | None = None
+    answer_page: AnswerPage | None = None
     shown: list[str] = field(default_factory=list)
     items: tuple[TodoItem, ...] = ()
     asked: list[Question] = field(default_factory=list)
