@@ -157,7 +157,7 @@ class OpenDesk(Account):
 
     def redo(self) -> Sequence[Event]:
         """Take back what came last, an undo of files or a rewind. Raises InputError when there is neither."""
-        rewind = rewound.to_redo(self.journal.records(newest_first=True))
+        rewind = rewound.rewind_to_redo(self.journal.records(newest_first=True))
         files = self._hands.cover.redoes if self._hands.cover else 0
         if rewind > files:
             more = " /redo once more brings the files back, too." if files else ""

@@ -8,7 +8,7 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Compaction, Prune, Record, Undo
 
 
-def to_redo(newest_first: Iterable[Record]) -> int:
+def rewind_to_redo(newest_first: Iterable[Record]) -> int:
     """The number of the newest rewind that still stands, or 0 where something was said since."""
     taken_back: set[int] = set()
     for record in newest_first:

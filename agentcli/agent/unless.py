@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 
 
-async def unless(interrupt: asyncio.Event, work: Awaitable[T], seconds: float | None = None) -> T | None:
+async def unless(interrupt: asyncio.Event, work: Awaitable[Result], seconds: float | None = None) -> Result | None:
     """What comes of the work; None if the interrupt comes first, or the time is over. The work is cancelled then, and awaited."""
     working = asyncio.ensure_future(work)
     stop = asyncio.create_task(interrupt.wait())
