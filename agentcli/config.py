@@ -119,6 +119,8 @@ SECTIONS = (
 )
 SHORT = {"prune": "context.prune"}
 """Tables that may be written without the name of the section they belong to."""
+LISTS = {"hooks": "hooks.commands"}
+"""Settings that are an array of tables, `[[hooks]]`, under the name of their section."""
 PROJECT_MAY_NOT = (
     "providers",
     "hooks",
@@ -277,6 +279,7 @@ _FREE = tuple(f"{table}." for table in TABLES)
 def _flatten(tables: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
     for name, value in tables.items():
         key = prefix + name
+        key = LISTS.get(key, key) if isinstance(value, list) else key
         whole = _full(key) in _types() or (depth == 2 and key.startswith(_FREE) and name != "prices")
         if isinstance(value, Mapping) and not whole:
             yield from _flatten(value, key + ".", depth + 1)

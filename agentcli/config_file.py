@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ def set_key(path: Path, key: str | Sequence[str], value: Any) -> None:
         table = tables
         for name in parents:
             table = table.setdefault(name, _table())
+            if not isinstance(table, Mapping):
+                raise ConfigError(f"{name} in {path} is no table, so {last} cannot be set in it. Change it by hand.")
         table[last] = list(value) if isinstance(value, tuple) else value
 
     _edit(path, change)

@@ -233,3 +233,11 @@ def test_a_providers_setting_by_another_programs_name_leads_to_ours(tmp_path: Pa
     file.write_text(f"[providers.google]\n{other} = 'v1beta'\n")
     (warning,) = load(file, env={}).warnings
     assert f"Did you mean providers.google.{ours}" in warning
+
+
+def test_a_setting_is_not_written_into_what_is_no_table(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[[hooks]]\nevent = "PreCompress"\ncommand = "save"\n')
+    with pytest.raises(ConfigError, match=r"hooks in .*config\.toml is no table"):
+        set_key(file, "hooks.pre_compress", "copy")
+    assert "pre_compress" not in file.read_text()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from agentcli.agent.attempt import Attempt
-from agentcli.agent.hooks import Hooks
+from agentcli.agent.hooks import Hooks, before_compression
 from agentcli.agent.summaries import summarise, without_model
 from agentcli.agent.summaries.brief import Brief, Made
 from agentcli.agent.summaries.secretary import Interrupted, Secretary, Unusable
@@ -64,10 +64,8 @@ async def _warnings(
         return
     kind: Literal["manual", "auto"] = "manual" if attempt.trigger == "manual" else "auto"
     journal = attempt.journal
-    failed = await hooks.before_compression(
-        kind, journal.id, journal.folder, interrupt, policy=plan.policy, tokens_before=plan.tokens_before
-    )
-    if failed:
+    event = before_compression(kind, journal.id, journal.folder, policy=plan.policy, tokens_before=plan.tokens_before)
+    for failed in await hooks.fire(event, interrupt):
         yield Warned(f"{failed.rstrip('.')}. The compaction goes on.")
 
 

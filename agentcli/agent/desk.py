@@ -12,7 +12,7 @@ from agentcli.agent import loop, rewound
 from agentcli.agent.account import Account
 from agentcli.agent.cover import Cover
 from agentcli.agent.hands import Hands
-from agentcli.agent.hooks import Hooks
+from agentcli.agent.hooks import Hooks, configured
 from agentcli.agent.notices import MODE_WORDS, assumed, lost
 from agentcli.agent.outfit import Outfit
 from agentcli.agent.pages import PageReader
@@ -253,7 +253,7 @@ class OpenDesk(Account):
             Purse(outfit.budget, outfit.approve, outfit.above),
             outfit.allowance(),
             outfit.summariser,
-            Hooks(outfit.hooks.pre_compress, outfit.hooks.timeout, cwd=self.cwd),
+            Hooks(configured(outfit.hooks), cwd=self.cwd),
             Standby(outfit.agent.fallback_model, outfit.connect),
             self._hands.news,
         )

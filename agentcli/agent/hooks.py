@@ -5,59 +5,128 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from agentcli.core.errors import AgentError
+from agentcli.agent.settings import HookSettings
+from agentcli.core.errors import AgentError, ConfigError
 from agentcli.tools._process import Command, run_until
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
-    """The commands from the user's config. Each gets one JSON object on stdin and is stopped after `timeout` seconds;
-    of what it prints, `output` bytes are looked at."""
+class HookEvent:
+    """A moment at which hooks run. A matcher is compared with `subject`; `told` is the JSON object on their stdin."""
 
-    pre_compress: str = ""
+    name: str
+    subject: str
+    told: Mapping[str, Any]
+
+
+def before_compression(
+    trigger: Literal["manual", "auto"], session: str, transcript: Path | None, **more: Any
+) -> HookEvent:
+    """The event of a compaction that is about to begin: time to save a copy."""
+    told = {
+        "hook": "PreCompress",
+        "trigger": trigger,
+        "session_id": session,
+        "transcript_path": str(transcript) if transcript else None,
+        **more,
+    }
+    return HookEvent("PreCompress", trigger, told)
+
+
+EVENTS = ("PreCompress",)
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A command for the shell that runs at every event of one name whose subject it matches, for `timeout` seconds at most.
+
+    `matcher` is empty or `*` for all, names with `,` or `|` between them, or else a regular expression that is searched for.
+    """
+
+    event: str
+    command: str
+    matcher: str = ""
     timeout: float = 30.0
+
+    def matches(self, event: HookEvent) -> bool:
+        """Whether it is to run."""
+        if event.name != self.event:
+            return False
+        if self.matcher in ("", "*"):
+            return True
+        if _NAMES.fullmatch(self.matcher):
+            return event.subject in (name.strip() for name in re.split("[,|]", self.matcher))
+        return re.search(self.matcher, event.subject) is not None
+
+
+_NAMES = re.compile(r"[\w ,|-]+")
+
+
+def configured(settings: HookSettings) -> tuple[Hook, ...]:
+    """The hooks that configuration names. Raises ConfigError for one that makes no sense."""
+    first = (Hook("PreCompress", settings.pre_compress, timeout=settings.timeout),) if settings.pre_compress else ()
+    return (*first, *(_hook(entry, settings.timeout) for entry in settings.commands))
+
+
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "event": str,
+    "command": str,
+    "matcher": str,
+    "timeout": (int, float),
+}
+
+
+def _hook(entry: Mapping[str, Any], timeout: float) -> Hook:
+    if wrong := [key for key, value in entry.items() if not isinstance(value, _TYPES.get(key, ()))]:
+        raise ConfigError(f"hooks: {wrong[0]} = {entry[wrong[0]]!r} makes no sense. A hook has {', '.join(_TYPES)}.")
+    hook = Hook(**{"event": "", "command": "", "timeout": timeout, **entry})
+    if hook.event not in EVENTS:
+        raise ConfigError(f"hooks: there is no event {hook.event!r}. There are: {', '.join(EVENTS)}.")
+    if not hook.command:
+        raise ConfigError(f"hooks: a hook for {hook.event} has no command.")
+    try:
+        re.compile(hook.matcher)
+    except re.error as error:
+        raise ConfigError(f"hooks: the matcher {hook.matcher!r} is no regular expression: {error}.") from error
+    return hook
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Runs the commands from the user's config, in `cwd`; of what each prints, `output` bytes are looked at."""
+
+    hooks: Sequence[Hook] = ()
     output: int = 4_000
     cwd: Path | None = None
 
-    async def before_compression(
-        self,
-        trigger: Literal["manual", "auto"],
-        session: str,
-        transcript: Path | None,
-        interrupt: asyncio.Event | None = None,
-        **more: Any,
-    ) -> str:
-        """Let the user save a copy first. Returns a warning when the hook failed, else an empty text; never raises for it.
+    async def fire(self, event: HookEvent, interrupt: asyncio.Event | None = None) -> Sequence[str]:
+        """Run the hooks that match, all at once. Returns a warning for each that failed; never raises for one.
 
-        An interrupt ends it at once.
+        An interrupt ends them at once.
         """
-        if not self.pre_compress:
-            return ""
-        told = {
-            "hook": "PreCompress",
-            "trigger": trigger,
-            "session_id": session,
-            "transcript_path": str(transcript) if transcript else None,
-            **more,
-        }
-        return await self._run("PreCompress", self.pre_compress, told, interrupt or asyncio.Event())
+        interrupt = interrupt or asyncio.Event()
+        matching = {hook.command: hook for hook in self.hooks if hook.matches(event)}
+        return [*filter(None, await asyncio.gather(*(self._run(hook, event, interrupt) for hook in matching.values())))]
 
-    async def _run(self, name: str, command: str, told: Mapping[str, Any], interrupt: asyncio.Event) -> str:
-        said = _Beginning(self.output)
+    async def _run(self, hook: Hook, event: HookEvent, interrupt: asyncio.Event) -> str:
+        said, name = _Beginning(self.output), event.name
         try:
-            ordered = Command(["/bin/sh", "-c", command], self.cwd or Path.cwd(), os.environ, json.dumps(told))
-            ended = await run_until(interrupt, ordered, said, self.timeout)
+            ordered = Command(
+                ["/bin/sh", "-c", hook.command], self.cwd or Path.cwd(), os.environ, json.dumps(event.told)
+            )
+            ended = await run_until(interrupt, ordered, said, hook.timeout)
         except (OSError, AgentError) as error:
             return f"The hook {name} could not be started: {error}"
         if interrupt.is_set():
             return ""
         if ended.why == "timeout":
-            return f"The hook {name} was stopped after {self.timeout:g} seconds."
+            return f"The hook {name} was stopped after {hook.timeout:g} seconds."
         if ended.exit_code:
             return f"The hook {name} failed with exit status {ended.exit_code}: {said.text}".rstrip(": ")
         return ""

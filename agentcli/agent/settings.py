@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from agentcli.core.ranges import Positive
 
@@ -49,3 +50,5 @@ class HookSettings:
 
     pre_compress: str = ""
     timeout: float = 30.0
+    commands: tuple[Mapping[str, Any], ...] = ()
+    """Each `[[hooks]]`: `event`, `command`, and if wanted `matcher` and `timeout`. `pre_compress` is one for PreCompress."""

@@ -1,22 +1,32 @@
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from agentcli.agent.hooks import Hooks
+from agentcli.agent.hooks import Hook, Hooks, before_compression, configured
+from agentcli.agent.settings import HookSettings
+from agentcli.config import load
+from agentcli.core.errors import ConfigError
 from agentcli.core.event import Event, Warned
 from tests.agent.compacting import Answers, compaction, compress, ended, long_story, session, snapshot
 from tests.context.story import Story
 
+EVENT = before_compression("manual", "s1", Path("/tmp/s1"), policy="auto")
 
-def run(hooks: Hooks, trigger: str = "manual") -> str:
-    return asyncio.run(hooks.before_compression(trigger, "s1", Path("/tmp/s1"), policy="auto"))  # type: ignore[arg-type]
+
+def hooks(command: str, timeout: float = 30.0, output: int = 4_000) -> Hooks:
+    return Hooks([Hook("PreCompress", command, timeout=timeout)], output)
+
+
+def run(wanted: Hooks) -> str:
+    return "\n".join(asyncio.run(wanted.fire(EVENT)))
 
 
 def test_the_hook_gets_what_it_needs_to_save_a_copy(tmp_path: Path) -> None:
-    assert run(Hooks(f"cat > {tmp_path}/told.json")) == ""
+    assert run(hooks(f"cat > {tmp_path}/told.json")) == ""
     told = json.loads((tmp_path / "told.json").read_text())
     assert told == {
         "hook": "PreCompress",
@@ -28,37 +38,37 @@ def test_the_hook_gets_what_it_needs_to_save_a_copy(tmp_path: Path) -> None:
 
 
 def test_a_hook_that_fails_is_named_and_quoted() -> None:
-    assert run(Hooks("echo no space left; exit 3")) == "The hook PreCompress failed with exit status 3: no space left"
+    assert run(hooks("echo no space left; exit 3")) == "The hook PreCompress failed with exit status 3: no space left"
 
 
 def test_a_hook_that_hangs_is_stopped(tmp_path: Path) -> None:
-    assert "was stopped after 0.2 seconds" in run(Hooks(f"sleep 30; touch {tmp_path}/late", timeout=0.2))
+    assert "was stopped after 0.2 seconds" in run(hooks(f"sleep 30; touch {tmp_path}/late", timeout=0.2))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_nothing_of_a_hook_that_hangs_is_left_however_it_detached_itself(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     hook = f"setsid sh -c 'echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 1000' & sleep 1000"
-    assert "was stopped" in run(Hooks(hook, timeout=2))
+    assert "was stopped" in run(hooks(hook, timeout=2))
     assert not Path(f"/proc/{pid.read_text().strip()}").exists()
 
 
 def test_a_long_input_that_nobody_reads_keeps_nobody_waiting(tmp_path: Path) -> None:
-    hooks = Hooks("exit 0", timeout=20)
-    assert asyncio.run(hooks.before_compression("manual", "s1", None, more="x" * 1_000_000)) == ""
+    long = before_compression("manual", "s1", None, more="x" * 1_000_000)
+    assert asyncio.run(hooks("exit 0", timeout=20).fire(long)) == []
 
 
 def test_a_hook_that_shouts_is_not_listened_to_for_long() -> None:
-    said = run(Hooks("yes | head -c 3000000; exit 1", output=100))
+    said = run(hooks("yes | head -c 3000000; exit 1", output=100))
     assert len(said) < 300
 
 
 def test_a_hook_that_leaves_a_child_behind_holds_nothing_up(tmp_path: Path) -> None:
-    assert run(Hooks("sleep 30 & echo done", timeout=20)) == ""
+    assert run(hooks("sleep 30 & echo done", timeout=20)) == ""
 
 
 def test_a_hook_that_ignores_its_input_is_no_failure() -> None:
-    assert run(Hooks("exec <&-; exit 0")) == ""
+    assert run(hooks("exec <&-; exit 0")) == ""
 
 
 def test_no_hook_is_no_work() -> None:
@@ -67,7 +77,7 @@ def test_no_hook_is_no_work() -> None:
 
 def test_a_broken_hook_cannot_break_the_compaction() -> None:
     good = Answers(snapshot("Fix the parser.", "- It is slow."))
-    events = compress(session(long_story()), good, hooks=Hooks("exit 1"))
+    events = compress(session(long_story()), good, hooks=hooks("exit 1"))
     assert ended(events).status == "compressed"
     assert [event.message for event in events if isinstance(event, Warned)] == [
         "The hook PreCompress failed with exit status 1. The compaction goes on."
@@ -76,14 +86,14 @@ def test_a_broken_hook_cannot_break_the_compaction() -> None:
 
 def test_the_hook_runs_before_anything_is_changed(tmp_path: Path) -> None:
     good = Answers(snapshot("Fix the parser.", "- It is slow."))
-    compress(session(long_story()), good, hooks=Hooks(f"cat > {tmp_path}/told"), trigger="overflow")
+    compress(session(long_story()), good, hooks=hooks(f"cat > {tmp_path}/told"), trigger="overflow")
     assert json.loads((tmp_path / "told").read_text())["trigger"] == "auto"
 
 
 def test_nothing_runs_where_there_is_nothing_to_compact(tmp_path: Path) -> None:
     story = Story()
     story.user("hi")
-    compress(session(story), Answers("x"), hooks=Hooks(f"touch {tmp_path}/ran"))
+    compress(session(story), Answers("x"), hooks=hooks(f"touch {tmp_path}/ran"))
     assert not (tmp_path / "ran").exists()
 
 
@@ -93,7 +103,7 @@ def test_an_interrupt_ends_a_hook_at_once_and_the_compaction_with_it(tmp_path: P
 
     async def story() -> list[Event]:
         interrupt = asyncio.Event()
-        hooks = Hooks(f"touch {begun}; sleep 1000", timeout=1000)
+        long = hooks(f"touch {begun}; sleep 1000", timeout=1000)
 
         async def stop() -> None:
             while not begun.exists():  # noqa: ASYNC110 (the hook is what we wait for, and it sets no event)
@@ -101,10 +111,55 @@ def test_an_interrupt_ends_a_hook_at_once_and_the_compaction_with_it(tmp_path: P
             interrupt.set()
 
         stopping = asyncio.create_task(stop())
-        events = [event async for event in compaction(journal, good, hooks=hooks, interrupt=interrupt)]
+        events = [event async for event in compaction(journal, good, hooks=long, interrupt=interrupt)]
         await stopping
         return events
 
     assert ended(asyncio.run(story())).status == "failed_summary"
     assert good.requests == []
     assert journal.history.compaction is None
+
+
+def test_every_hook_that_matches_runs_and_each_that_fails_is_told(tmp_path: Path) -> None:
+    wanted = ("", "*", "manual", "auto, manual", "^man")
+    unwanted = ("auto", "man", "^auto|x$")
+    commands = [
+        Hook("PreCompress", f"touch {tmp_path}/{number}; exit 1", matcher)
+        for number, matcher in enumerate((*wanted, *unwanted))
+    ]
+    assert len(asyncio.run(Hooks(commands).fire(EVENT))) == len(wanted)
+    assert {path.name for path in tmp_path.iterdir()} == {str(number) for number in range(len(wanted))}
+
+
+def test_hooks_are_listed_in_the_configuration_or_named_by_their_old_setting(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[[hooks]]\nevent = "PreCompress"\nmatcher = "auto"\ncommand = "save"\ntimeout = 5\n')
+    config = load(file, env={"AGENTCLI_HOOKS__PRE_COMPRESS": "copy"})
+    assert configured(config.hooks) == (
+        Hook("PreCompress", "copy"),
+        Hook("PreCompress", "save", "auto", timeout=5),
+    )
+    assert config.origins["hooks.commands"] == str(file)
+
+
+def test_a_projects_own_hooks_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[[hooks]]\nevent = "PreCompress"\ncommand = "evil"\n')
+    config = load(None, file, env={})
+    assert configured(config.hooks) == ()
+    assert "a project may not set it" in config.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"event": "PreCompres", "command": "x"}, "there is no event 'PreCompres'"),
+        ({"event": "PreCompress"}, "has no command"),
+        ({"event": "PreCompress", "comand": "x"}, "comand = 'x' makes no sense"),
+        ({"event": "PreCompress", "command": "x", "timeout": "1"}, "timeout = '1' makes no sense"),
+        ({"event": "PreCompress", "command": "x", "matcher": "("}, "is no regular expression"),
+    ],
+)
+def test_a_hook_that_makes_no_sense_is_an_error(entry: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        configured(HookSettings(commands=(entry,)))
