@@ -25,7 +25,6 @@ from agentcli.ground import Ground
 from agentcli.integrations.instructions import Instructions, instructions
 from agentcli.models import Models, no_key
 from agentcli.options import LAST, Options
-from agentcli.presets import with_preset
 from agentcli.resources import prompt
 from agentcli.sessions.changes import Changes
 from agentcli.sessions.info import Info, Parent
@@ -212,7 +211,7 @@ class Program(Ground):
             tools=[tool for tool in tools() if tool.name != "task" or config.agent.subagents],
             run=run,
             system=self._system(files),
-            context=with_preset(config),
+            context=config.context,
             budget=config.budget,
             agent=config.agent,
             hooks=config.hooks,

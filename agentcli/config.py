@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 from agentcli.agent.settings import AgentSettings, HookSettings, PermissionSettings
 from agentcli.config_tables import TABLES, Tables, put, split
 from agentcli.config_types import Layer, coerce, near
-from agentcli.context.settings import BudgetSettings, ContextSettings
+from agentcli.context.settings import PRESETS, BudgetSettings, ContextSettings
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
@@ -148,14 +148,9 @@ def load(
     Raises ConfigError for a file that is not TOML or a value of the wrong type; unknown keys only warn.
     """
     warnings: list[str] = []
-    layers = [
-        *_file_layer(user),
-        *_project_layer(project, warnings),
-        _environment_layer(env),
-        Layer("--set", dict(map(_flag, flags)), typed=False),
-        Layer("flag", more or {}),
-    ]
-    return _merge(layers, warnings)
+    standing = [*_file_layer(user), *_project_layer(project, warnings), _environment_layer(env)]
+    asked = [Layer("--set", dict(map(_flag, flags)), typed=False), Layer("flag", more or {})]
+    return _merge([*standing, *_preset_layer([*standing, *asked]), *asked], warnings)
 
 
 def choices(toggles: Sequence[str]) -> dict[str, Sequence[str]]:
@@ -303,6 +298,17 @@ def _environment_layer(env: Mapping[str, str]) -> Layer:
         if env.get(PREFIX + switch, "").lower() not in ("", "0", "false", "no"):
             values[key] = "false"
     return Layer("environment", values, typed=False, places=places)
+
+
+def _preset_layer(layers: Sequence[Layer]) -> Iterator[Layer]:
+    """What the preset sets that these layers name: it goes before what stands in files and the environment, behind what a run asks for."""
+    given = [(layer, key) for layer in layers for key in layer.values if _full(key) == _PRESET]
+    for layer, key in given[-1:]:
+        if name := coerce(_PRESET, _types()[_PRESET], layer.values[key], layer):
+            yield Layer(f"preset {name}", {f"context.sliding.{field}": value for field, value in PRESETS[name].items()})
+
+
+_PRESET = "context.preset"
 
 
 def _flag(text: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import pytest
 
 from agentcli.config import load, parsed
 from agentcli.config_file import add_to_list, set_key
+from agentcli.context.settings import SlidingSettings
 from agentcli.core.errors import ConfigError
 
 
@@ -241,3 +242,23 @@ def test_a_setting_is_not_written_into_what_is_no_table(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"hooks in .*config\.toml is no table"):
         set_key(file, "hooks.pre_compress", "copy")
     assert "pre_compress" not in file.read_text()
+
+
+def test_a_preset_stands_between_what_a_run_asks_for_and_files_and_environment(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[context.sliding]\nprimers = 9\nrecents = 8\nbudget = 7\ntrigger = 0.5\n")
+    env = {f"AGENTCLI_CONTEXT__SLIDING__{name}": number for name, number in (("RECENTS", "6"), ("WINDOW", "5"))}
+
+    def sliding(*flags: str) -> SlidingSettings:
+        return load(file, env=env, flags=flags).context.sliding
+
+    assert sliding() == SlidingSettings(primers=9, recents=6, window=5, budget=7, trigger=0.5)
+    qa = sliding("context.sliding.budget=60000", "context.preset=qa")
+    assert qa == SlidingSettings(primers=2, recents=10, window=30, budget=60_000, trigger=0.5)
+    assert load(env={"AGENTCLI_CONTEXT__PRESET": "debugging"}).get("context.sliding.budget") == 75_000
+    assert sliding("context.preset=qa", 'context.preset=""') == sliding()
+
+
+def test_a_preset_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"context\.preset in --set must be one of"):
+        load(env={}, flags=["context.preset=q"])

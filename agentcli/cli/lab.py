@@ -30,7 +30,6 @@ from agentcli.core.history import History
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Record
 from agentcli.options import LAST, Options
-from agentcli.presets import with_preset
 
 ALL_POLICIES = ",".join(POLICIES)
 
@@ -105,7 +104,7 @@ def compare(
     program = _program(cwd, model, settings)
     recorded = {name: _records(program, name) for name in sessions}
     spec = program.spec_for(program.history(sessions[0]))
-    context = with_preset(program.config)
+    context = program.config.context
     setup = Setup(spec, context)
     if summariser:
         setup = replace(setup, summarise=_written_by(program, summariser, spec))
@@ -135,7 +134,7 @@ def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
 def _window(program: Program, history: History, policy: str = "") -> Window:
     """The window of a session as it stands, under this policy or its own."""
     name = policy or program.policy_of(history)
-    context = replace(with_preset(program.config), policy=cast(PolicyName, name))
+    context = replace(program.config.context, policy=cast(PolicyName, name))
     return window_of(view(history), program.spec_for(history), program.counts_for(history, policy), context)
 
 

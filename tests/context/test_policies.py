@@ -14,7 +14,6 @@ from agentcli.context.plan import Plan
 from agentcli.context.policies import POLICIES, plan, policy_named
 from agentcli.context.policies.gemini import split_point, under_pressure, weight
 from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
-from agentcli.context.policies.sliding import resolve
 from agentcli.context.settings import POLICIES as NAMES
 from agentcli.context.settings import (
     ContextSettings,
@@ -362,19 +361,6 @@ def test_sliding_keeps_fewer_where_the_newest_alone_exceed_the_aim() -> None:
     assert made.split is not None
     assert made.tokens_after_estimate <= 0.375 * limits_of(MODEL, SETTINGS).usable + 2_500
     assert len(made.kept) < 23
-
-
-def test_presets_stand_between_the_request_and_the_environment() -> None:
-    config, environment = (
-        {"primers": 9, "recents": 8, "budget": 7, "trigger": 0.5},
-        {"recents": 6, "window": 5, "budget": 4},
-    )
-    assert resolve({}, "", {}, config) == SlidingSettings(primers=9, recents=8, budget=7, trigger=0.5)
-    assert resolve({}, "", environment, config).recents == 6
-    qa = resolve({"budget": 60_000, "unknown": 1}, "qa", environment, config)
-    assert qa == SlidingSettings(primers=2, recents=10, window=30, budget=60_000, trigger=0.5)
-    assert resolve({}, "debugging", {}, {}) == SlidingSettings(primers=5, recents=30, window=100, budget=75_000)
-    assert resolve({}, "long", {}, {}) == SlidingSettings(window=75, task_budget=300_000, max_history=1_000)
 
 
 # auto

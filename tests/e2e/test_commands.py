@@ -13,7 +13,6 @@ import pytest
 
 from agentcli.app import Program as App
 from agentcli.options import Options
-from agentcli.presets import with_preset
 from tests.e2e.program import Program
 from tests.loopback import Loopback
 
@@ -200,5 +199,8 @@ def test_the_window_is_shown_with_the_health_of_the_cache(program: Program) -> N
 def test_a_preset_goes_before_environment_and_config_and_behind_what_the_run_asks_for(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "AGENTCLI_CONTEXT__SLIDING__PRIMERS": "9", "AGENTCLI_CONTEXT__SLIDING__AIM": "0.3"}
     asked = Options(cwd=str(tmp_path), settings=("context.preset=qa", "context.sliding.recents=7"))
-    sliding = with_preset(App(asked, env).config).sliding
+    config = App(asked, env).config
+    sliding = config.context.sliding
     assert (sliding.primers, sliding.recents, sliding.window, sliding.aim) == (2, 7, 30, 0.3)
+    origins = [config.origins[f"context.sliding.{name}"] for name in ("primers", "recents", "window", "aim")]
+    assert origins == ["preset qa", "--set", "preset qa", "environment"]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from collections.abc import Sequence
 
 from agentcli.context.plan import Plan, PlanTrigger
 from agentcli.context.policies.stretch import divided, nothing, stretch
-from agentcli.context.settings import PRESETS, SlidingSettings
 from agentcli.context.view import ViewMessage
 from agentcli.context.window import Window
 
@@ -77,20 +74,6 @@ def recents(messages: Sequence[ViewMessage], window: Window, room: int) -> int:
             kept -= _size(messages[at:later], window)
             at = later
     return at
-
-
-def resolve(
-    request: Mapping[str, Any], preset: str, environment: Mapping[str, Any], config: Mapping[str, Any]
-) -> SlidingSettings:
-    """The settings in force: what the run asks for, then the preset, then environment, then config, then the defaults.
-
-    Each mapping names fields of SlidingSettings; others are ignored. Raises KeyError for a preset that does not exist.
-    """
-    known = {field.name for field in fields(SlidingSettings)}
-    chosen: dict[str, Any] = {}
-    for layer in (config, environment, PRESETS[preset] if preset else {}, request):
-        chosen |= {name: value for name, value in layer.items() if name in known and value is not None}
-    return replace(SlidingSettings(), **chosen)
 
 
 def _with_call(messages: Sequence[ViewMessage], at: int) -> int:
