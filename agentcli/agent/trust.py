@@ -54,17 +54,6 @@ def trust(folder: Path, file: Path) -> None:
     _edit(file, lambda folders: folders | {str(_resolved(folder)): now})
 
 
-def distrust(folder: Path, file: Path) -> None:
-    """Forget it again. Raises like `trust`."""
-    gone = str(_resolved(folder))
-    _edit(file, lambda folders: {name: since for name, since in folders.items() if name != gone})
-
-
-def trusted_folders(file: Path) -> dict[Path, str]:
-    """All trusted folders with the time (ISO 8601, UTC) since when. Raises ConfigError when the file cannot be read."""
-    return {Path(name): since for name, since in _read(file).items()}
-
-
 def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
     """What agentcli would load from a folder once it is trusted. Nothing is opened, only looked for."""
     place = _resolved(folder)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.trust import distrust, is_trusted, trust, trusted_folders, what_it_would_load
+from agentcli.agent.trust import is_trusted, trust, what_it_would_load
 from agentcli.core.errors import ConfigError
 
 
@@ -25,7 +25,6 @@ def project(tmp_path: Path) -> Path:
 
 def test_nothing_is_trusted_at_first(project: Path, file: Path) -> None:
     assert not is_trusted(project, file)
-    assert trusted_folders(file) == {}
     assert not file.exists()
 
 
@@ -35,8 +34,6 @@ def test_a_trusted_folder_covers_its_own_tree_and_no_other(project: Path, file: 
     assert is_trusted(project / "src", file)
     assert not is_trusted(project.parent, file)
     assert not is_trusted(project.with_name("project-2"), file)
-    distrust(project, file)
-    assert not is_trusted(project, file)
 
 
 def test_a_repository_inside_a_trusted_folder_is_a_stranger(project: Path, file: Path) -> None:
@@ -57,7 +54,7 @@ def test_a_link_is_the_folder_it_leads_to(project: Path, file: Path, tmp_path: P
     (tmp_path / "link").symlink_to(project)
     trust(tmp_path / "link", file)
     assert is_trusted(project, file)
-    assert list(trusted_folders(file)) == [project.resolve()]
+    assert list(json.loads(file.read_text())["folders"]) == [str(project.resolve())]
 
 
 def test_the_file_is_for_its_owner_alone(project: Path, file: Path) -> None:
@@ -82,7 +79,7 @@ def test_a_file_that_others_may_write_is_not_believed(project: Path, file: Path)
     file.chmod(0o666)
     assert not is_trusted(project, file)
     with pytest.raises(ConfigError, match="others"):
-        trusted_folders(file)
+        trust(project / "src", file)
 
 
 def test_a_link_in_place_of_the_file_is_not_followed(project: Path, file: Path, tmp_path: Path) -> None:
@@ -96,8 +93,8 @@ def test_many_processes_lose_no_trust(file: Path, tmp_path: Path) -> None:
     script = "import sys; from pathlib import Path; from agentcli.agent.trust import trust; [trust(Path(sys.argv[1] + str(n)), Path(sys.argv[2])) for n in range(5)]"
     running = [subprocess.Popen([sys.executable, "-c", script, f"{tmp_path}/{letter}", str(file)]) for letter in "abcd"]
     assert [process.wait(60) for process in running] == [0] * 4
-    assert len(trusted_folders(file)) == 20
-    assert json.loads(file.read_text())["schema"] == 1
+    kept = json.loads(file.read_text())
+    assert (len(kept["folders"]), kept["schema"]) == (20, 1)
 
 
 def test_only_what_trust_really_has_loaded_is_named(project: Path) -> None:

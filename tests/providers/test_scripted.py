@@ -1,4 +1,4 @@
-"""Models that need no provider: scripted, recorded, and the cache that they emulate."""
+"""Models that need no provider: scripted, and the cache that they emulate."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from agentcli.context.prefix_cache import CacheRules, PrefixCache
 from agentcli.core.errors import InputError
-from agentcli.core.event import ReplyRestarted, Retrying, TextDelta, ThinkingDelta
-from agentcli.core.message import Text, Thinking, ToolCall, Usage
-from agentcli.core.model import Breakpoint, PartDone, Step, Stopped, Turn, UsageSeen
+from agentcli.core.event import ReplyRestarted, Retrying, TextDelta
+from agentcli.core.message import Text, Thinking, Usage
+from agentcli.core.model import Breakpoint, Stopped, Turn
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
-from agentcli.providers.recorded import Recording, Replaying, step_from_json, step_to_json
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.providers.scripted import Fault, Reply, Scripted, Then, call, load, say
 from tests.providers.hearing import ONCE, Heard, answers, hear, reply_turn, request
@@ -186,45 +185,6 @@ def test_usage_grows_with_the_request_and_the_cache_reads_what_was_marked() -> N
     assert third.prompt > second.prompt > first.prompt
 
 
-def test_a_recording_plays_the_same_steps_and_failures_again(tmp_path: Path) -> None:
-    path = tmp_path / "recording.jsonl"
-    script = [
-        say("Hi.", call("read", "c1", file_path="ä\ud800"), thinking="hm"),
-        say("no", fault=Fault("server", after=1, status=500)),
-    ]
-    model = Recording(Scripted(DEMO, script), path)
-
-    async def twice(source: Recording | Replaying) -> list[Heard]:
-        return [await hear(source, request(DEMO, "the prompt")) for _ in range(2)]
-
-    live = asyncio.run(twice(model))
-    played = asyncio.run(twice(Replaying(DEMO, path)))
-    assert [each.steps for each in live] == [each.steps for each in played]
-    assert live[1].error is not None
-    assert played[1].error is not None
-    assert (live[1].error.cause, str(live[1].error)) == (played[1].error.cause, str(played[1].error))
-    assert "the prompt" not in path.read_text()
-    assert asyncio.run(hear(Replaying(DEMO, path), request(DEMO, "x"))).steps == live[0].steps
-    (tmp_path / "bad").write_text("{}")
-    with pytest.raises(InputError):
-        Replaying(DEMO, tmp_path / "bad")
-
-
-def test_a_reply_that_nobody_hears_to_its_end_is_not_recorded(tmp_path: Path) -> None:
-    path = tmp_path / "recording.jsonl"
-    model = Recording(Scripted(DEMO, [say("a reply of some length")]), path)
-
-    async def run() -> None:
-        steps = model.stream(request(DEMO, "x"))
-        async for step in steps:
-            if isinstance(step, TextDelta):
-                break
-        await steps.aclose()  # type: ignore[attr-defined]
-
-    asyncio.run(run())
-    assert not path.exists()
-
-
 def test_others_get_their_turn_while_a_script_plays() -> None:
     async def run() -> int:
         turns = 0
@@ -241,22 +201,6 @@ def test_others_get_their_turn_while_a_script_plays() -> None:
         return turns
 
     assert asyncio.run(run()) >= 100
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        TextDelta("a"),
-        ThinkingDelta("b"),
-        PartDone(ToolCall("c", "read", {"a": 1}, {"google": {"thought_signature": "eA=="}})),
-        UsageSeen(Usage(1, 2, 3, 4, 5)),
-        Stopped("refusal", "cyber"),
-        Retrying(1, 0.5, "busy"),
-        ReplyRestarted(),
-    ],
-)
-def test_every_step_has_a_form_in_json(step: Step) -> None:
-    assert step_from_json(json.loads(json.dumps(step_to_json(step)))) == step
 
 
 BLOCKS = st.lists(st.tuples(st.binary(min_size=1, max_size=3), st.integers(1, 900)), min_size=1, max_size=30)
