@@ -5,51 +5,80 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agentcli.core.codec import decode, encode
 from agentcli.core.errors import StoreError
-from agentcli.core.record import Body, Record
-from agentcli.sessions.disk import Disk, make_folder, reason, sync_folder, write_file
-from agentcli.sessions.ids import new_id
-from agentcli.sessions.info import Info, encode_info, note, title_of_fork
+from agentcli.sessions.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
+from agentcli.sessions.info import Info, encode_info, title_of_fork
 from agentcli.sessions.lock import Lock, is_locked
 from agentcli.sessions.opening import encode_origin, retrace
-from agentcli.sessions.records import Shelf, digest, file_name
+from agentcli.sessions.records import Shelf
 
 INCOMING = ".incoming-"
 """How the folder of a session begins that is still being built; who builds it holds its lock."""
 
 
-@contextmanager
-def arriving(target: Path, disk: Disk) -> Iterator[Path]:
-    """A folder to build a session in; it becomes `target` when the block ends well and is removed otherwise.
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A session that is written but not in its place yet. Its lock tells other processes that somebody works on it."""
 
-    Raises StoreError when the disk refuses.
+    info: Info
+    folder: Path
+    lock: Lock
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        self.lock.release()
+        _remove(self.folder)
+
+
+def build(target: Path, fill: Callable[[Path], Info], disk: Disk) -> Draft:
+    """Write a session that will lie in `target` into a locked folder beside it, without waiting for the disk.
+
+    `fill` writes its files into the folder it is given. Raises StoreError when the disk refuses; whatever goes wrong, nothing
+    is left behind then.
     """
-    import shutil  # some milliseconds that only forks and imports need
-
     aside = target.with_name(f"{INCOMING}{target.name}")
     lock: Lock | None = None
     try:
-        make_folder(disk, aside)
+        make_folder(disk, target.parent)
+        make_folder(disk, aside, durable=False)
         lock = Lock(aside / "lock")
-        make_folder(disk, aside / "records")
-        yield aside
-        for here, _, _ in os.walk(aside):
-            sync_folder(disk, Path(here))
-        disk.rename(aside, target)
-        sync_folder(disk, target.parent)
-    except OSError as error:
-        raise StoreError(f"Session {target.name} cannot be written: {reason(error)}.") from error
-    finally:
+        make_folder(disk, aside / "records", durable=False)
+        return Draft(fill(aside), aside, lock)
+    except BaseException as error:
         if lock is not None:
             lock.release()
-        shutil.rmtree(aside, ignore_errors=True)
-    remove_abandoned(target.parent, ABANDONED)
+        _remove(aside)
+        if isinstance(error, OSError):
+            raise StoreError(f"Session {target.name} cannot be written in {target.parent}: {reason(error)}.") from error
+        raise
+
+
+def settle_drafts(drafts: Sequence[Draft], sync: Callable[[], None] = os.sync, *, disk: Disk = DISK) -> Sequence[Info]:
+    """Make drafts durable, all at once, and give them their names.
+
+    `sync` waits until what was written lies on the medium. Raises StoreError when the disk refuses; those that have no name
+    then are gone.
+    """
+    waiting = list(drafts)
+    try:
+        if drafts:
+            sync()
+        while waiting:
+            disk.rename(waiting[0].folder, waiting[0].folder.with_name(waiting[0].info.id))
+            waiting.pop(0).lock.release()
+        for project in {each.folder.parent for each in drafts}:
+            sync_folder(disk, project)
+            remove_abandoned(project, ABANDONED)
+    except OSError as error:
+        raise StoreError(f"The new session cannot be saved: {reason(error)}.") from error
+    finally:
+        for each in waiting:
+            each.discard()
+    return [each.info for each in drafts]
 
 
 ABANDONED = 86_400.0
@@ -64,12 +93,16 @@ def abandoned(project: Path, older_than: float = 0.0) -> Sequence[Path]:
 
 def remove_abandoned(project: Path, older_than: float) -> Sequence[Path]:
     """Remove it; which folders."""
-    import shutil
-
     gone = abandoned(project, older_than)
     for folder in gone:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
     return [folder for folder in gone if not folder.exists()]
+
+
+def _remove(folder: Path) -> None:
+    import shutil  # some milliseconds that only forks and imports need
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _age(folder: Path) -> float:
@@ -79,40 +112,10 @@ def _age(folder: Path) -> float:
         return -1.0
 
 
-def chain(said: Iterable[tuple[str, Body]]) -> Iterator[tuple[Record, bytes]]:
-    """Records numbered from 1, with the given times, and their bytes."""
-    head = ""
-    for seq, (when, body) in enumerate(said, 1):
-        record = Record(seq, new_id(), when, head, body)
-        data = encode(record)
-        head = digest(data)
-        yield record, data
-
-
-def as_they_are(files: Iterable[bytes]) -> Iterator[tuple[Record, bytes]]:
-    """Records from the very bytes of their files. Raises codec.Damaged where they are none."""
-    for data in files:
-        yield decode(data), data
-
-
-def place(
-    target: Path, info: Info, records: Iterable[tuple[Record, bytes]], outputs: Mapping[str, str], disk: Disk
-) -> Info:
-    """A new session with these records and kept outputs (by file name). Raises StoreError when the disk refuses."""
-    with arriving(target, disk) as folder:
-        for record, data in records:
-            write_file(disk, folder / "records" / file_name(record.seq, record.kind), data, durable=False)
-            info = note(info, record, digest(data))
-        for name, text in outputs.items():
-            make_folder(disk, folder / "outputs")
-            write_file(disk, folder / "outputs" / Path(name).name, text.encode("utf-8", "backslashreplace"))
-        _sync_files(folder / "records", disk)
-        return _finish(folder, info, disk)
-
-
 def fork(source: Path, target: Path, info: Info, seq: int, disk: Disk) -> Info:
     """A session that shares the records of `source` up to `seq`: the same files by another name, since none ever changes."""
-    with arriving(target, disk) as folder:
+
+    def fill(folder: Path) -> Info:
         shelf = Shelf(source / "records")
         for number in shelf.numbers():
             path = shelf.path(number) if number <= seq else None
@@ -122,7 +125,12 @@ def fork(source: Path, target: Path, info: Info, seq: int, disk: Disk) -> Info:
             _share_all(source / name, folder / name, disk)
         counted = _counted(folder, info, seq)
         counted = replace(counted, title=title_of_fork(counted.title))
-        return _finish(folder, replace(counted, inherited=counted.usage, inherited_cost=counted.cost), disk)
+        counted = replace(counted, inherited=counted.usage, inherited_cost=counted.cost)
+        return _finish(folder, counted, disk)
+
+    begun = build(target, fill, disk)
+    [made] = settle_drafts([begun], lambda: _sync_folders(begun.folder, disk), disk=disk)
+    return made
 
 
 def _counted(folder: Path, info: Info, seq: int) -> Info:
@@ -148,14 +156,10 @@ def _finish(folder: Path, info: Info, disk: Disk) -> Info:
     return info
 
 
-def _sync_files(folder: Path, disk: Disk) -> None:
-    # All are written before the first is waited for: the system then writes them together.
-    for name in os.listdir(folder):
-        file = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            disk.fsync(file)
-        finally:
-            disk.close(file)
+def _sync_folders(folder: Path, disk: Disk) -> None:
+    # The files are on the medium already: those of the source by another name, the others since they were written.
+    for here, _, _ in os.walk(folder):
+        sync_folder(disk, Path(here))
 
 
 def _share_all(source: Path, target: Path, disk: Disk) -> None:

@@ -65,11 +65,6 @@ class Session:
         return self._info
 
     @property
-    def read_only(self) -> bool:
-        """Whether nothing can be appended."""
-        return self._writer is None
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What was found and mended when it was opened, in words for people."""
         return tuple(self._notes)

@@ -6,23 +6,22 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
-from agentcli.core.record import Body, Settings, Title
+from agentcli.core.record import Settings, Title
 from agentcli.sessions.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import Info, Parent, Times, name_of
 from agentcli.sessions.lock import Lock, is_locked
 from agentcli.sessions.opening import encode_origin, open_session, read_info, retrace, save_info
 from agentcli.sessions.partial import INTERVAL
-from agentcli.sessions.place import as_they_are, chain, fork, place
+from agentcli.sessions.place import fork
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
 from agentcli.sessions.session import Session
 from agentcli.sessions.trash import Trash
@@ -30,9 +29,7 @@ from agentcli.sessions.writer import Writer
 
 Projects = Project | str | None
 """The sessions that are meant: of a repository with all its places, of one place by its id, or all there are."""
-NONE: Mapping[str, str] = MappingProxyType({})
 if TYPE_CHECKING:  # for what few commands need, imported where they do
-    from agentcli.sessions.check import Report
     from agentcli.sessions.checkpoints import Checkpoints
     from agentcli.sessions.survey import CheckpointLimits, Listing
 
@@ -124,27 +121,6 @@ class Store:
         made = fork(source, self.folder(copy), copy, until, self._disk)
         return self.rename(made, self.unused_name(made.name, made.project_id)) if made.name else made
 
-    def place(
-        self,
-        directory: Path,
-        said: Iterable[tuple[str, Body]] = (),
-        *,
-        raw: Iterable[bytes] = (),
-        outputs: Mapping[str, str] = NONE,
-        title: str = "",
-        model: str = "",
-        parent: Parent | None = None,
-    ) -> Info:
-        """A whole session from outside, complete or not at all: bodies with their times, or `raw` record files as they were.
-
-        `outputs` are kept outputs by file name. Raises StoreError when the disk refuses, codec.Damaged for raw bytes that
-        are no record.
-        """
-        here = Path(os.path.realpath(directory))
-        info = Info(new_id(), project_id(here), str(here), parent, title=title, version=__version__, model=model)
-        records = as_they_are(raw) if raw else chain(said)
-        return place(self.folder(info), info, records, outputs, self._disk)
-
     def checkpoints(
         self,
         session: Session,
@@ -188,15 +164,6 @@ class Store:
     def is_open(self, info: Info) -> bool:
         """Whether a living process writes to a session."""
         return is_locked(self.folder(info) / "lock")
-
-    def check(self, info: Info, *, mend: bool = False) -> Report:
-        """What is wrong with a session's files; with `mend`, put in order without throwing anything away.
-
-        Raises SessionBusy for mending what is open, StoreError when the disk refuses.
-        """
-        from agentcli.sessions.check import check, repair
-
-        return repair(self.folder(info), self._disk) if mend else check(self.folder(info))
 
     def find(self, selector: str, project: Projects = None) -> Info:
         """The session with this id, name or unique beginning of an id; in all projects where none is given.

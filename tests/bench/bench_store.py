@@ -16,22 +16,15 @@ from pathlib import Path
 
 from agentcli.core.history import History
 from agentcli.core.record import Body, Compaction
-from agentcli.sessions.disk import Disk
 from agentcli.sessions.ids import new_id, stamp
+from agentcli.sessions.importing.imported import Imported
+from agentcli.sessions.importing.planting import plant
 from agentcli.sessions.info import Info, Times, encode_info
-from agentcli.sessions.place import chain, place
 from agentcli.sessions.store import Store
 from tests.sessions.said import reply, result, user
 
 VIEW = 300
 """Records that stand after the newest compaction."""
-
-
-class Hasty(Disk):
-    """Waits for no medium while a bench is being prepared."""
-
-    def fsync(self, file: int) -> None:
-        pass
 
 
 def main(records: int = 100_000, sessions: int = 10_000) -> None:
@@ -111,9 +104,9 @@ def listed(home: Path) -> None:
 
 
 def session_of(store: Store, home: Path, records: int) -> Info:
-    info = Info(new_id(), store.project_id(home), str(home), time=Times(stamp(), stamp()))
     began = time.perf_counter()
-    made = place(store.folder(info), info, chain((stamp(), body) for body in life(records)), {}, Hasty())
+    said = tuple((stamp(), body) for body in life(records))
+    made = plant(store.root, Imported("agentcli", "", str(home), "", stamp(), said), home)
     print(f"made a session of {records:,} records in {time.perf_counter() - began:.1f} s")
     return made
 

@@ -2,17 +2,21 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentcli.core.codec import Damaged
 from agentcli.core.errors import InputError
-from agentcli.core.record import Title
+from agentcli.core.record import Body, Title
 from agentcli.sessions.check import unfinished
 from agentcli.sessions.disk import DISK
+from agentcli.sessions.importing.imported import Imported
+from agentcli.sessions.importing.planting import plant
 from agentcli.sessions.info import Info, Parent
-from agentcli.sessions.place import INCOMING, arriving
+from agentcli.sessions.place import INCOMING, build, settle_drafts
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.sessions.tree import branches
@@ -126,9 +130,14 @@ def test_branches_are_a_tree(store: Store) -> None:
     assert drawn == [(0, "lost"), (0, "a"), (1, "c"), (2, "d"), (1, "b"), (0, "me")]
 
 
-def test_a_session_from_outside_is_placed_with_its_own_times(store: Store, tmp_path: Path) -> None:
+def from_outside(tmp_path: Path, *said: tuple[str, Body], **more: Any) -> Imported:
+    return Imported("agentcli", "", str(tmp_path), "", said[0][0] if said else "", said, **more)
+
+
+def test_a_session_from_outside_is_stored_with_its_own_times(store: Store, tmp_path: Path) -> None:
     said = [("2020-01-01T00:00:00.000Z", user("old")), ("2020-01-01T00:00:01.000Z", reply("older", "a"))]
-    info = store.place(tmp_path, [*said, ("2020-01-01T00:00:02.000Z", result("a"))], outputs={"a.txt": "whole"})
+    answer = ("2020-01-01T00:00:02.000Z", result("a"))
+    info = plant(store.root, from_outside(tmp_path, *said, answer, outputs={"a.txt": "whole"}), tmp_path)
     assert (info.time.created, info.title, info.records) == ("2020-01-01T00:00:00.000Z", "old", 3)
     session = store.open(info.project_id, info.id)
     assert [record.time[:4] for record in session.records()] == ["2020"] * 3
@@ -139,16 +148,16 @@ def test_a_session_from_outside_is_placed_with_its_own_times(store: Store, tmp_p
 
 def test_records_exported_as_they_were_come_back_byte_for_byte(store: Store, session: Session, tmp_path: Path) -> None:
     raw = [(session.folder / "records" / name).read_bytes() for name in files(session.folder)]
-    info = store.place(tmp_path, raw=raw)
+    info = plant(store.root, from_outside(tmp_path, raw=tuple(raw)), tmp_path)
     assert [(store.folder(info) / "records" / name).read_bytes() for name in files(store.folder(info))] == raw
     assert info.usage == session.info.usage
 
 
 def test_a_session_from_outside_that_is_damaged_leaves_nothing(store: Store, tmp_path: Path) -> None:
     with pytest.raises(Damaged):
-        store.place(tmp_path, raw=[b"no record"])
+        plant(store.root, from_outside(tmp_path, raw=(b"no record",)), tmp_path)
     assert store.list() == []
-    assert list(store.root.rglob("*.json")) == []
+    assert [path for path in store.root.rglob("*") if path.name.startswith(INCOMING)] == []
 
 
 def test_what_is_left_of_a_fork_whose_process_died_goes_with_the_next_one(store: Store, session: Session) -> None:
@@ -167,8 +176,8 @@ def test_a_fork_that_is_killed_leaves_what_check_names_and_nobody_takes_for_a_se
 ) -> None:
     child = os.fork()
     if not child:
-        with arriving(store.folder(session.info).with_name("20260101-000000-0000000"), DISK):
-            os.kill(os.getpid(), signal.SIGKILL)
+        target = store.folder(session.info).with_name("20260101-000000-0000000")
+        build(target, lambda folder: os.kill(os.getpid(), signal.SIGKILL), DISK)
     os.waitpid(child, 0)
     project = store.folder(session.info).parent
     [report] = unfinished(project, 3_600)
@@ -181,7 +190,8 @@ def test_a_fork_that_is_killed_leaves_what_check_names_and_nobody_takes_for_a_se
 
 def test_a_fork_that_is_being_built_is_none_of_the_others_business(store: Store, session: Session) -> None:
     target = store.folder(session.info).with_name("20260101-000000-0000000")
-    with arriving(target, DISK) as folder:
-        assert folder.is_dir()
-        assert unfinished(target.parent, 0, mend=True) == []
+    begun = build(target, lambda folder: replace(session.info, id=target.name), DISK)
+    assert unfinished(target.parent, 0, mend=True) == []
+    assert begun.folder.is_dir()
+    settle_drafts([begun])
     assert target.is_dir()

@@ -13,8 +13,9 @@ from agentcli.core.message import Message
 from agentcli.sessions.importing import read_all
 from agentcli.sessions.importing.discover import Candidate
 from agentcli.sessions.importing.imported import Imported
-from agentcli.sessions.importing.planting import Draft, draft, settle_drafts
+from agentcli.sessions.importing.planting import draft
 from agentcli.sessions.info import Info
+from agentcli.sessions.place import Draft, settle_drafts
 from agentcli.sessions.store import Store
 
 AT_ONCE = 50
