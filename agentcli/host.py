@@ -66,7 +66,7 @@ class TerminalHost:
 
                 return lines(collect(self._program.store.list(self._program.project)))
             case "budget":
-                return desk.budget_report()
+                return desk.report.budget()
 
     def export(self, desk: OpenDesk, form: Literal["md", "json", "html"]) -> str:
         """The whole session as a text, secrets redacted."""

@@ -5,63 +5,73 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import cast
 
 from agentcli.agent import loop, rewound
-from agentcli.agent.account import Account
 from agentcli.agent.cover import Cover
 from agentcli.agent.hands import Hands
 from agentcli.agent.hooks import Hooks, configured
-from agentcli.agent.notices import MODE_WORDS, assumed, lost
-from agentcli.agent.outfit import Outfit
+from agentcli.agent.outfit import Outfit, recorded_beginning
 from agentcli.agent.pages import PageReader
 from agentcli.agent.permissions import Rules
 from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
+from agentcli.agent.report import SessionReport, assumed, lost
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.standby import Standby
 from agentcli.agent.subagents import Subagents
 from agentcli.agent.talk import Talk
-from agentcli.context.oversize import is_oversize, reference, size_of
+from agentcli.agent.titling import TitleWriter
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens import Counts
-from agentcli.core.errors import AgentError, InputError
+from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Noticed, Warned
+from agentcli.core.history import History
 from agentcli.core.journal import Journal
-from agentcli.core.message import File, Message, Part, Text, ToolResult
-from agentcli.core.model import Model, ToolSchema
+from agentcli.core.message import Message, ToolResult
+from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Outcome, PageAnswer, Tool
 from agentcli.sessions.info import name_of
 
 
-class OpenDesk(Account):
+class OpenDesk:
     """A session that is open for work. A turn and a compaction can be interrupted."""
 
     def __init__(self, journal: Journal, outfit: Outfit, model: Model, mode: Mode) -> None:
         self.journal = journal
-        self.opened_at = journal.history.last_seq
+        self.cwd = outfit.place.cwd
+        self.tools: Sequence[Tool] = outfit.tools
         self.sandbox = outfit.sandbox
+        self.instructions = outfit.instructions
+        """The instruction files in force with their size in tokens."""
+        self.notes: Sequence[str] = [*lost(journal), *outfit.notes]
+        """What the person should know before the first prompt: records that were lost, settings that are ignored."""
         self._outfit = outfit
+        opened_at = journal.history.last_seq
         self._hands = Hands(journal, outfit, mode, self._leave_plan, self._delegate, self._answer)
-        tell = self._hands.work.printed.put_nowait
-        self._subagents = Subagents(self, outfit, tell)
+        self._subagents = Subagents(outfit, self._hands, lambda: self.talk, OpenDesk)
         self._pages = PageReader(
             lambda: outfit.summariser(self.model),
             lambda spec, tokens: self.talk.objection(spec, tokens),
-            tell,
+            self._hands.work.printed.put_nowait,
             outfit.limits.fetch_answer_seconds,
         )
         self.jobs = self._hands.jobs
-        policy = outfit.policy or journal.history.policy or outfit.context.policy
-        self._policy = cast(PolicyName, policy)
-        self._counts = Counts(outfit.estimator(policy))
-        self.talk = self._begin(model)
-        self._titled = False
-        self._told_mode: Mode = "ask"
+        self.talk = self._conversation(model, mode)
+        self.report = SessionReport(self.talk, self.jobs, outfit.sandbox, opened_at)
+        self._titles = TitleWriter(outfit.summariser, outfit.agent.titles)
         self._strangers: set[str] = set()
-        self._inputs = 0
+
+    @property
+    def history(self) -> History:
+        """What is in force now."""
+        return self.journal.history
+
+    @property
+    def model(self) -> ModelSpec:
+        """The model in use."""
+        return self.talk.model.spec
 
     @property
     def mode(self) -> Mode:
@@ -69,43 +79,23 @@ class OpenDesk(Account):
         return self._hands.gate.mode
 
     @property
-    def cwd(self) -> Path:
-        """The folder that the session works in."""
-        return self._outfit.place.cwd
-
-    @property
-    def tools(self) -> Sequence[Tool]:
-        """What the model can call."""
-        return self._outfit.tools
-
-    @property
     def rules(self) -> Rules:
         """The permission rules in force, those of the session included."""
         return self._hands.gate.rules
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """What the person should know before anything is said: what was lost of the session, which settings are ignored."""
-        return [*lost(self.journal), *self._outfit.notes]
-
-    @property
-    def instructions(self) -> Sequence[tuple[Path, int]]:
-        """The instruction files in force with their size in tokens."""
-        return self._outfit.instructions
-
     async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
         self.talk.allowance = self._outfit.allowance()
-        self._announce()
+        self.talk.announce(self.mode, self._outfit.today())
         if not self.model.known and self.model.name not in self._strangers:
             self._strangers.add(self.model.name)
             yield Warned(assumed(self.model))
-        async for event in loop.turn(self.talk, self._small_enough(prompt), interrupt):
+        async for event in loop.turn(self.talk, self.talk.builder.fitting(prompt), interrupt):
             yield event
 
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point."""
-        self.talk.steer(self._small_enough(prompt))
+        self.talk.steer(self.talk.builder.fitting(prompt))
 
     async def compress(self, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Compact now. Ends with a CompactionEnded."""
@@ -169,15 +159,10 @@ class OpenDesk(Account):
         """Put files back as they were before the prompt with this seq. Raises InputError when none was changed since."""
         return self._covered().rewind(seq)
 
-    @property
-    def cover(self) -> Cover | None:
-        """What takes the states of files, if anything does."""
-        return self._hands.cover
-
     def _covered(self) -> Cover:
-        if self.cover is None:
+        if self._hands.cover is None:
             raise InputError("This session keeps no states of files to go back to.")
-        return self.cover
+        return self._hands.cover
 
     async def _leave_plan(self, plan: str) -> None:
         """The person approved the plan: go on in the mode that was chosen with it."""
@@ -209,25 +194,13 @@ class OpenDesk(Account):
 
         Nothing where that is switched off, done, or not to be paid for.
         """
-        from agentcli.agent import titling
-
-        if self._titled or not self._outfit.agent.titles or not titling.wanted(self.history):
+        if any(budget.used(spent) >= 1 for budget, spent in self.report.budgets()):
             return []
-        self._titled = True
-        model, size = self._cheap_model(), self.talk.builder.window().tokens
-        if model is None or any(budget.used(spent) >= 1 for budget, spent in self.budgets()):
+        written = await self._titles.write(self.history, self.model, self.talk.builder.window().tokens)
+        if written is None:
             return []
-        title, spent = await titling.improved(self.history, model, size)
+        title, spent = written
         return [self._hands.record(title), *spent] if title.title or spent else []
-
-    def _cheap_model(self) -> Model | None:
-        from agentcli.agent import titling
-
-        try:
-            model = self._outfit.summariser(self.model)
-        except AgentError:
-            return None  # no key for it, say: the first words of the prompt are a title, too
-        return model if titling.is_cheap(model.spec, self.model) else None
 
     def background(self) -> bool:
         """Send the running command to the background; false when none runs."""
@@ -238,13 +211,21 @@ class OpenDesk(Account):
         self.jobs.abandon()
         self.journal.close()
 
-    def _begin(self, model: Model) -> Talk:
+    def _conversation(self, model: Model, mode: Mode) -> Talk:
         outfit = self._outfit
-        tools = self._recorded_tools(model)
-        context = replace(outfit.context, policy=self._policy)
-        system = self.journal.history.system
+        policy = outfit.policy or self.history.policy or outfit.context.policy
+        settings, tools = recorded_beginning(outfit, self.journal, model.spec, mode)
+        for body in settings:
+            self._hands.record(body)
         builder = RequestBuilder(
-            self.journal, model, system, tools, self._counts, context, outfit.agent, strict=outfit.strict
+            self.journal,
+            model,
+            self.history.system,
+            tools,
+            Counts(outfit.estimator(policy)),
+            replace(outfit.context, policy=cast(PolicyName, policy)),
+            outfit.agent,
+            strict=outfit.strict,
         )
         return Talk(
             builder,
@@ -257,50 +238,3 @@ class OpenDesk(Account):
             Standby(outfit.agent.fallback_model, outfit.connect),
             self._hands.news,
         )
-
-    def _recorded_tools(self, model: Model) -> tuple[ToolSchema, ...]:
-        """What the session begins with: taken from its records where it has a beginning, recorded where it is new."""
-        outfit, history = self._outfit, self.journal.history
-        if not history.system:
-            tools = tuple(tool.schema for tool in outfit.tools)
-            raw = tuple(tool.raw for tool in tools)
-            mode, policy = self._hands.gate.mode, outfit.context.policy
-            self._hands.record(Settings(model.spec.name, mode, policy, outfit.system, raw))
-            return tools
-        asked = outfit.policy if outfit.policy != history.policy else ""
-        system = self._restated(history.system)
-        if asked or system:
-            self._hands.record(Settings(policy=asked, system=system))
-        return tuple(map(ToolSchema.recorded, history.tools))
-
-    def _restated(self, recorded: tuple[str, ...]) -> tuple[str, ...]:
-        """The system prompt in place of the recorded one: where this run asks for it, or works in another folder."""
-        outfit = self._outfit
-        here = any(block.startswith("# Where") and f"\nFolder: {self.cwd}\n" in block for block in recorded)
-        return outfit.system if (outfit.restated or not here) and outfit.system != recorded else ()
-
-    def _small_enough(self, prompt: Prompt) -> Prompt:
-        """The prompt; what is too large for the window is kept in a file, and a reference to it stands in its place."""
-        window = self.talk.builder.window()
-
-        def shown(part: Part) -> Part:
-            if not (isinstance(part, Text | File) and is_oversize(part.text, window)):
-                return part
-            self._inputs += 1
-            path = self.journal.keep_output(f"input-{self.history.last_seq + 1}-{self._inputs}", part.text)
-            words = reference(part.text, path, size_of(part.text, self._counts), window.settings)
-            return replace(part, text=words)
-
-        return replace(prompt, parts=tuple(map(shown, prompt.parts or (Text(prompt.text),))))
-
-    def _announce(self) -> None:
-        """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes."""
-        if self.history.turn == 0:
-            self.talk.pending.append(_reminder(f"Today is {self._outfit.today().isoformat()}."))
-        if self.mode != self._told_mode:
-            self.talk.pending.append(_reminder(MODE_WORDS[self.mode]))
-            self._told_mode = self.mode
-
-
-def _reminder(words: str) -> Text:
-    return Text(words, synthetic=True, source="reminder")

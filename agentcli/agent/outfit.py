@@ -19,8 +19,8 @@ from agentcli.context.budget import Spent
 from agentcli.context.estimators import Estimator
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.core.journal import Journal
-from agentcli.core.model import Model, ModelSpec
-from agentcli.core.record import Mode
+from agentcli.core.model import Model, ModelSpec, ToolSchema
+from agentcli.core.record import Mode, Settings
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolLimits, Workplace, Wrap
 from agentcli.integrations.instructions import Instructions
 from agentcli.sessions.memory import MemorySession
@@ -78,6 +78,27 @@ class Outfit:
     today: Callable[[], date] = date.today
     notes: Sequence[str] = ()
     """What the person should know of the settings."""
+
+
+def recorded_beginning(
+    outfit: Outfit, journal: Journal, model: ModelSpec, mode: Mode
+) -> tuple[list[Settings], tuple[ToolSchema, ...]]:
+    """Settings to record when a session is opened, and its tools: the recorded ones of a session that has a beginning."""
+    history = journal.history
+    if not history.system:
+        tools = tuple(tool.schema for tool in outfit.tools)
+        raw = tuple(tool.raw for tool in tools)
+        return [Settings(model.name, mode, outfit.context.policy, outfit.system, raw)], tools
+    asked = outfit.policy if outfit.policy != history.policy else ""
+    system = _restated(outfit, history.system)
+    changed = [Settings(policy=asked, system=system)] if asked or system else []
+    return changed, tuple(map(ToolSchema.recorded, history.tools))
+
+
+def _restated(outfit: Outfit, recorded: tuple[str, ...]) -> tuple[str, ...]:
+    """The system prompt in place of the recorded one: where this run asks for it, or works in another folder."""
+    here = any(block.startswith("# Where") and f"\nFolder: {outfit.place.cwd}\n" in block for block in recorded)
+    return outfit.system if (outfit.restated or not here) and outfit.system != recorded else ()
 
 
 def system_blocks(

@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agentcli.agent.cachewatch import CacheWatch
+from agentcli.agent.ports import Prompt
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.unless import unless
 from agentcli.context.assemble import assemble
 from agentcli.context.check import check, ensure, mended
+from agentcli.context.oversize import is_oversize, reference, size_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import view
 from agentcli.context.window import Window, window_of
 from agentcli.core.journal import Journal
+from agentcli.core.message import File, Part, Text
 from agentcli.core.model import Model, Request, ToolSchema
 
 _log = logging.getLogger(__name__)
@@ -50,6 +54,7 @@ class RequestBuilder:
         self.cache = CacheWatch(journal, model.spec, settings.cache.thrash)
         self._agent = agent
         self._strict = strict
+        self._inputs = 0
         self._seen = journal.history, view(journal.history)
         self.recount()
 
@@ -73,6 +78,20 @@ class RequestBuilder:
         if tokens is not None:
             self.counter.know(self.window().view, tokens)
         return tokens is not None
+
+    def fitting(self, prompt: Prompt) -> Prompt:
+        """The prompt; what is too large for the window is kept in a file, and a reference to it stands in its place."""
+        window = self.window()
+
+        def replaced(part: Part) -> Part:
+            if not (isinstance(part, Text | File) and is_oversize(part.text, window)):
+                return part
+            self._inputs += 1
+            path = self.journal.keep_output(f"input-{self.journal.history.last_seq + 1}-{self._inputs}", part.text)
+            words = reference(part.text, path, size_of(part.text, self.counter), window.settings)
+            return replace(part, text=words)
+
+        return replace(prompt, parts=tuple(map(replaced, prompt.parts or (Text(prompt.text),))))
 
     def recount(self) -> None:
         """Count for the model in use, with what its replies have taught."""

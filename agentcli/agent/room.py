@@ -81,7 +81,7 @@ class Compactor:
     async def compact(self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "") -> AsyncIterator[Event]:
         """Summarise what the policy chooses. Ends with a CompactionEnded."""
         # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
-        from agentcli.agent.compact import compact
+        from agentcli.agent.compact import CompactionRun
         from agentcli.agent.summaries.brief import Brief
         from agentcli.agent.summaries.secretary import Secretary
 
@@ -100,7 +100,7 @@ class Compactor:
             form.margin,
             standby=self._fallback,
         )
-        async for event in compact(
+        run = CompactionRun(
             builder.journal,
             brief,
             secretary,
@@ -108,7 +108,8 @@ class Compactor:
             hooks=self._hooks,
             may_call=lambda: self._objection(summariser.spec),
             cwd=self._cwd,
-        ):
+        )
+        async for event in run.events():
             if isinstance(event, CompactionEnded):
                 self._calls_left = secretary.calls
                 self._learn(event)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from agentcli.agent.allowance import Allowance
+from agentcli.agent.hands import Hands
+from agentcli.agent.outfit import Outfit
 from agentcli.agent.ports import Answer, Approve, Ask, Prompt
+from agentcli.agent.report import changes
+from agentcli.agent.talk import Talk
 from agentcli.context.budget import Spent
 from agentcli.core.delegated import FILES, spending
 from agentcli.core.errors import ToolError
@@ -24,17 +28,32 @@ from agentcli.core.event import (
     Waiting,
     Warned,
 )
-from agentcli.core.history import answered
+from agentcli.core.history import History, answered
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
+from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import Outcome
 from agentcli.resources import prompt
 
-if TYPE_CHECKING:
-    from agentcli.agent.desk import OpenDesk
-    from agentcli.agent.outfit import Outfit
 
+class Child(Protocol):
+    """The session of a subagent, as far as its parent needs it."""
+
+    journal: Journal
+
+    @property
+    def history(self) -> History: ...
+
+    @property
+    def model(self) -> ModelSpec: ...
+
+    def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]: ...
+
+    def close(self) -> None: ...
+
+
+OpenChild = Callable[[Journal, Outfit, Model, Mode], Child]
 APART = frozenset({"task", "ask_user", "exit_plan"})
 """Tools that need the person, or would send subagents of a subagent."""
 EXPLORE = frozenset({"read", "glob", "grep", "list", "web_fetch", "recall"})
@@ -45,9 +64,15 @@ KINDS: Mapping[str, frozenset[str] | None] = {"general": None, "explore": EXPLOR
 class Subagents:
     """The subagents of one open session. They run together, `at_once` of them; each asks before it acts, as their parent does."""
 
-    def __init__(self, desk: OpenDesk, outfit: Outfit, tell: Callable[[Event], object]) -> None:
-        """`tell` hears what the person should see while a subagent works."""
-        self._desk, self._outfit, self._tell = desk, outfit, tell
+    def __init__(
+        self,
+        outfit: Outfit,
+        hands: Hands,
+        talk: Callable[[], Talk],
+        open_child: OpenChild,
+    ) -> None:
+        """`hands` and `talk` are the parent's; `open_child` opens a session."""
+        self._outfit, self._hands, self._parent, self._open_child = outfit, hands, talk, open_child
         self._places = asyncio.Semaphore(max(1, outfit.agent.subagents_at_once))
         self._asking = asyncio.Lock()
         self._sent: dict[str, Journal] = {}
@@ -72,34 +97,34 @@ class Subagents:
                 child.close()
         return _outcome(child, ended)
 
-    def _open(self, call_id: str, description: str, kind: str) -> OpenDesk:
-        """A desk for the subagent. In plan mode nothing is changed, so it can only explore."""
-        desk, outfit = self._desk, self._outfit
-        journal = outfit.child(desk.journal)
+    def _open(self, call_id: str, description: str, kind: str) -> Child:
+        """The subagent's session. In plan mode nothing is changed, so it can only explore."""
+        outfit, gate, talk = self._outfit, self._hands.gate, self._parent()
+        journal = outfit.child(talk.journal)
         self._sent[call_id] = journal
-        kind = "explore" if desk.mode == "plan" else kind
-        mode: Mode = "ask" if desk.mode == "plan" else desk.mode
+        kind = "explore" if gate.mode == "plan" else kind
+        mode: Mode = "ask" if gate.mode == "plan" else gate.mode
         names = KINDS[kind] or frozenset(tool.name for tool in outfit.tools)
         own = replace(
             outfit,
             tools=[tool for tool in outfit.tools if tool.name in names - APART],
             system=(*outfit.system, prompt("subagent.md")),
             agent=replace(outfit.agent, titles=False),
-            rules=desk.rules,
+            rules=gate.rules,
             approve=self._approve(description, outfit.approve),
             allowance=self._allowance,
             changes=lambda _: None,
-            cover=desk.cover,
+            cover=self._hands.cover,
             above=lambda: self._besides(journal),
         )
         wanted = outfit.agent.subagent_model
-        return type(desk)(journal, own, outfit.connect(wanted) if wanted else desk.talk.model, mode)
+        return self._open_child(journal, own, outfit.connect(wanted) if wanted else talk.model, mode)
 
-    async def _work(self, child: OpenDesk, call_id: str, words: str, interrupt: asyncio.Event) -> TurnEnded:
+    async def _work(self, child: Child, call_id: str, words: str, interrupt: asyncio.Event) -> TurnEnded:
         ended = TurnEnded("failed")
         async for event in child.turn(Prompt(words), interrupt):
             for told in _told(event, call_id):
-                self._tell(told)
+                self._hands.work.printed.put_nowait(told)
             if isinstance(event, TurnEnded):
                 ended = event
         return ended
@@ -113,7 +138,7 @@ class Subagents:
         return asked
 
     def _allowance(self) -> Allowance:
-        talk = self._desk.talk
+        talk = self._parent()
         usage, cost = talk.spent()
         others = [journal.history for journal in self._working()]
         usage = sum((other.usage for other in others), usage)
@@ -121,7 +146,7 @@ class Subagents:
 
     def _besides(self, own: Journal) -> tuple[Spent, Spent]:
         """What session and task have spent besides the subagent with this journal."""
-        session, task = self._desk.talk.purses()
+        session, task = self._parent().purses()
         for journal in self._working():
             if journal is not own:
                 session, task = (each.add(journal.history.usage, journal.history.cost) for each in (session, task))
@@ -129,7 +154,7 @@ class Subagents:
 
     def _working(self) -> Sequence[Journal]:
         """The journals of subagents whose results do not stand in the session yet, and with them what they spent."""
-        done = answered(self._desk.history.entries)
+        done = answered(self._parent().journal.history.entries)
         self._sent = {call_id: journal for call_id, journal in self._sent.items() if call_id not in done}
         return [*self._sent.values()]
 
@@ -147,7 +172,7 @@ def _told(event: Event, call_id: str) -> Iterator[Event]:
             pass
 
 
-def _outcome(child: OpenDesk, ended: TurnEnded) -> Outcome:
+def _outcome(child: Child, ended: TurnEnded) -> Outcome:
     """The subagent's report as the result of the call, with what it changed and spent."""
     history = child.history
     metadata = {
@@ -171,7 +196,7 @@ def _stopped(why: str, text: str) -> str:
     return f"The subagent {why}. What it did before has taken effect.{last}"
 
 
-def _changes(child: OpenDesk) -> Mapping[str, Any]:
+def _changes(child: Child) -> Mapping[str, Any]:
     """The files that the subagent changed, each with its lines, and the diffs."""
     found: dict[str, dict[str, Any]] = {}
     for record in child.journal.records():
@@ -183,4 +208,4 @@ def _changes(child: OpenDesk) -> Mapping[str, Any]:
             one["created"] = one["created"] or bool(body.metadata.get("created"))
             for name in ("additions", "deletions"):
                 one[name] += body.metadata.get(name) or 0
-    return {FILES: [*found.values()], "diff": child.diff()} if found else {}
+    return {FILES: [*found.values()], "diff": changes(child.journal.records())} if found else {}

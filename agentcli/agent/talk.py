@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from datetime import date
 
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.draft import Draft
@@ -20,7 +21,19 @@ from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
 from agentcli.core.message import Message, Part, Text, Usage
 from agentcli.core.model import Model, ModelSpec
-from agentcli.core.record import Body, Failure, Prune, Retry, Settings
+from agentcli.core.record import Body, Failure, Mode, Prune, Retry, Settings
+
+MODE_WORDS: Mapping[Mode, str] = {
+    "ask": "Edits and commands are put to the user from now on before they run.",
+    "auto-edit": "Edits inside the workspace run without asking from now on; commands are still put to the user.",
+    "plan": (
+        "Plan mode is on: read and search only, change nothing. Work out a plan and present it with the exit_plan tool; "
+        "the user decides whether to carry it out."
+    ),
+    "yolo": "Calls run without asking from now on, unless a rule of the user forbids them.",
+    "auto": "Commands run without asking inside the sandbox from now on.",
+}
+"""What the model is told when the mode changes."""
 
 
 class Talk:
@@ -50,6 +63,7 @@ class Talk:
         self.compactor = Compactor(builder, self.record, self.objection, summariser, hooks, standby, cwd)
         self.steps = 0
         self.pending: list[Part] = []
+        self._announced: Mode = "ask"
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
         self._trouble = ""
@@ -79,6 +93,14 @@ class Talk:
         yield self._said(prompt, history.turn + 1)
         yield from self.news()
 
+    def announce(self, mode: Mode, today: date) -> None:
+        """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes."""
+        if self.journal.history.turn == 0:
+            self.pending.append(_reminder(f"Today is {today.isoformat()}."))
+        if mode != self._announced:
+            self.pending.append(_reminder(MODE_WORDS[mode]))
+            self._announced = mode
+
     def steer(self, prompt: Prompt) -> None:
         """Say something before the next request of the running turn."""
         self._steering.append(prompt)
@@ -92,8 +114,7 @@ class Talk:
 
     def remind(self, words: str) -> Event:
         """Tell the model something on agentcli's behalf."""
-        reminder = Text(words, synthetic=True, source="reminder")
-        return self.record(Message("user", (reminder,), self.journal.history.turn))
+        return self.record(Message("user", (_reminder(words),), self.journal.history.turn))
 
     def allow_step(self) -> None:
         """Count one more request of this turn. Raises LimitReached before a request that a limit forbids."""
@@ -206,3 +227,7 @@ class Talk:
         parts = prompt.parts or (Text(prompt.text),)
         injected, self.pending = tuple(self.pending), []
         return self.record(Message("user", (*injected, *parts), turn))
+
+
+def _reminder(words: str) -> Text:
+    return Text(words, synthetic=True, source="reminder")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from agentcli.agent.summaries.secretary import Secretary
@@ -22,6 +22,26 @@ REPLY = 400
 """Tokens that it may answer with: a title is short, but some models think first."""
 
 _log = logging.getLogger(__name__)
+
+
+class TitleWriter:
+    """Gives a session a better title, once, where titles are wanted and a cheap model is to be had."""
+
+    def __init__(self, summariser: Callable[[ModelSpec], Model], enabled: bool) -> None:
+        self._summariser, self._enabled = summariser, enabled
+
+    async def write(
+        self, history: History, main: ModelSpec, context: int
+    ) -> tuple[Title, Sequence[UsageReported]] | None:
+        """The title with what it cost; None where none is wanted, or no cheap model is to be had. `context`: tokens in the window."""
+        if not self._enabled or not wanted(history):
+            return None
+        self._enabled = False
+        try:
+            model = self._summariser(main)
+        except AgentError:
+            return None  # no key for it, say: the first words of the prompt are a title, too
+        return await improved(history, model, context) if is_cheap(model.spec, main) else None
 
 
 def wanted(history: History) -> bool:

@@ -33,7 +33,7 @@ class Telling:
 
     def __call__(self) -> Status:
         """The status now."""
-        window, now, glance = self.desk.window(), self.desk.history, self.desk.glance()
+        window, now, glance = self.desk.report.window(), self.desk.history, self.desk.report.status()
         status = Status(
             model=self.desk.model.name,
             mode=self.desk.mode,

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
-from agentcli.agent.compact import compact
+from agentcli.agent.compact import CompactionRun
 from agentcli.agent.standby import Standby
 from agentcli.agent.summaries.brief import Brief
 from agentcli.agent.summaries.secretary import Secretary
@@ -90,7 +90,8 @@ def compaction(
     window, form = window_of(shown(journal), main, counts or Counts(), settings), settings.snapshot
     left = settings.max_summary_calls if calls is None else calls
     secretary = Secretary(model, left, window.tokens, interrupt, form.reply_tokens, form.margin, standby=standby)
-    return compact(journal, Brief(window, main, focus, tuple(system)), secretary, trigger=trigger, **more)
+    run = CompactionRun(journal, Brief(window, main, focus, tuple(system)), secretary, trigger=trigger, **more)
+    return run.events()
 
 
 def compress(journal: Journal, model: Model, *, main: ModelSpec = MAIN, **more: Any) -> list[Event]:

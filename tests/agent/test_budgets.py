@@ -100,10 +100,10 @@ def test_a_rewind_fills_no_budget_again(tmp_path: Path) -> None:
     desk = open_desk(tmp_path, [costly("one", 2_900), say("two"), say("three")], budget=budget)
     say_to(desk, "go")
     [prompt] = [entry.seq for entry in desk.history.entries if entry.body.text == "go"]  # type: ignore[union-attr]
-    before = desk.budgets()
+    before = desk.report.budgets()
     for take_back in (lambda: desk.rewind(prompt), desk.redo, lambda: desk.rewind(prompt)):
         take_back()
-        assert desk.budgets()[0][1] == before[0][1]
+        assert desk.report.budgets()[0][1] == before[0][1]
     assert isinstance(ended(say_to(desk, "once more")).error, LimitReached)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.agent import reports
+from agentcli.agent import report
 from agentcli.agent.standby import Standby
 from agentcli.core.errors import CredentialsError, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, ReplyRestarted, Retrying, Warned
@@ -173,7 +173,7 @@ def test_a_summary_is_written_by_the_other_model_where_the_summariser_has_failed
     assert (OTHER in told, "Overloaded." in told) == (True, True)
     settings = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Settings)]
     assert [(body.model, body.why) for body in settings] == [("", told)]
-    assert any(OTHER in line for line in reports.acts(list(journal.records())))
+    assert any(OTHER in line for line in report.automatic_actions(list(journal.records())))
     assert journal.history.compaction is not None
     assert newest(journal).model == OTHER
     assert len(other.requests) == 1

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from agentcli.agent.ports import Prompt
-from agentcli.agent.reports import acts, cache_lines, cost_lines, job_lines
+from agentcli.agent.report import automatic_actions, cache_lines, cost_lines, job_lines
 from agentcli.context.cache import Health
 from agentcli.context.policies import prunes_from
 from agentcli.core.message import Message, Text, Usage
@@ -34,7 +34,7 @@ def test_acts_tells_what_was_done_unasked_and_nothing_that_was_asked_for() -> No
         Settings("a/b", why="Overloaded. The session goes on with a/b."),
         Settings("a/c"),
     ]
-    assert list(acts(map(record, bodies))) == [
+    assert list(automatic_actions(map(record, bodies))) == [
         "2026-11-20 10:20 Compaction: 9,000 → 2,000 tokens (auto, auto)",
         "2026-11-20 10:20 Trying again in 0 s (attempt 1): the server is overloaded",
         "2026-11-20 10:20 Compaction: failed summary (overflow)",
@@ -56,10 +56,10 @@ def test_the_cache_report_has_tokens_and_money_by_kind_and_what_rewrote_it() -> 
 
 def test_a_desk_tells_at_a_glance_and_has_no_jobs_at_first(tmp_path: Path) -> None:
     desk = open_desk(tmp_path, [])
-    glance = desk.glance()
+    glance = desk.report.status()
     assert (glance.hit_rate, glance.budget, glance.jobs) == (None, None, 0)
     assert glance.prunes == prunes_from(desk.talk.builder.window()) > 0
-    assert desk.tasks_report() == job_lines([], 0.0)
+    assert desk.report.tasks() == job_lines([], 0.0)
     assert not desk.background()
 
 
@@ -108,6 +108,6 @@ def test_after_a_resume_the_cache_report_tells_of_the_whole_session(tmp_path: Pa
     journal.append(Prune(("call_1",), 900, "asked for"))
     journal.append(Compaction("manual", "compressed", "auto", (1, 8), 9, "<state_snapshot/>"))
     journal.append(Prune(("call_4",), 900, "asked for"))
-    lines = open_desk(tmp_path, [], journal=journal).cache_report()
+    lines = open_desk(tmp_path, [], journal=journal).report.cache()
     assert "in 4 requests; 0 missed it." in lines[0]
     assert "1 compactions, 2 prunes, 0 outputs recalled." in lines

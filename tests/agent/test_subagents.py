@@ -121,7 +121,7 @@ def test_what_a_subagent_spends_is_its_parents_to_pay(tmp_path: Path) -> None:
     events = say_to(desk, "go")
     assert desk.history.usage == Usage(1_300, 70)
     assert desk.history.cost == pytest.approx(1_370 / 1e6)
-    assert any("(subagents)" in line for line in desk.cost_report())
+    assert any("(subagents)" in line for line in desk.report.costs())
     reported = [event for event in events if isinstance(event, UsageReported)]
     assert [(event.kind, event.usage.input) for event in reported] == [
         ("reply", 100),
@@ -153,7 +153,7 @@ def test_its_edits_are_asked_about_counted_and_taken_back_with_its_parent(tmp_pa
     say_to(desk, "go")
     assert (work / "a.txt").read_text() == "one\ntwo\n"
     assert person.asked[0].why.startswith("A subagent asks (find it).")
-    assert "+one" in desk.diff()
+    assert "+one" in desk.report.diff()
     summary = store.find(desk.journal.id).summary
     assert (summary.additions, summary.files) == (2, 1)
     fact = fold_ledger(Ledger(cwd=str(work)), desk.journal.records()).file("a.txt")

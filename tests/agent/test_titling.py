@@ -51,7 +51,7 @@ def test_a_finished_turn_gets_a_title_once_and_what_it_cost_is_counted(tmp_path:
     assert "It was the clock." in seen[0]
     assert titled(desk) == []
     assert desk.history.usage == before + USED
-    assert f"  {CHEAP.name} (titles): 1 request, $0.0015" in desk.cost_report()
+    assert f"  {CHEAP.name} (titles): 1 request, $0.0015" in desk.report.costs()
     desk.close()
     (info,) = store.list()
     assert info.title == "Fixing the login test"

@@ -307,13 +307,17 @@ class ScriptedDesk:
     def rename(self, name: str) -> Sequence[Event]:
         return [self._keep(Title(name=name))]
 
+    @property
+    def report(self) -> ScriptedDesk:
+        return self
+
     def window(self) -> Window:
         return Window(self.used, 168_000)
 
-    def context_report(self, width: int = 79) -> Sequence[str]:
+    def context(self, width: int = 79) -> Sequence[str]:
         return ["window 200,000, usable 168,000", "[####......] 12,000 tokens"]
 
-    def cost_report(self) -> Sequence[str]:
+    def costs(self) -> Sequence[str]:
         return ["$0.01 in 1 request"]
 
     def diff(self) -> str:
@@ -335,16 +339,16 @@ class ScriptedDesk:
         self.sent_away = True
         return True
 
-    def glance(self) -> Glance:
+    def status(self) -> Glance:
         return Glance("bubblewrap", 30_000, 0.87, 0.25, 2, 42_000, 109_200)
 
-    def cache_report(self) -> Sequence[str]:
+    def cache(self) -> Sequence[str]:
         return ["87.0% of all input came from the cache"]
 
-    def tasks_report(self) -> Sequence[str]:
+    def tasks(self) -> Sequence[str]:
         return ["job-1  running, 3 s  $ make"]
 
-    def acts_report(self) -> Sequence[str]:
+    def automatic_actions(self) -> Sequence[str]:
         return ["2026-01-01 10:00 Pruned 3 old outputs."]
 
     def close(self) -> None: ...

@@ -49,7 +49,7 @@ async def compress(stage: Stage, focus: str) -> None:
 async def uncompress(stage: Stage, _: str) -> None:
     """Take back the newest compaction: /uncompress"""
     stage.tell(stage.desk.uncompress())
-    stage.say(f"The conversation is in the window again as it was, {stage.desk.window().used:,} tokens in all.")
+    stage.say(f"The conversation is in the window again as it was, {stage.desk.report.window().used:,} tokens in all.")
 
 
 @command(arguments=lambda stage: [Item("undo", "take back the newest prune")])
@@ -62,13 +62,13 @@ async def prune(stage: Stage, argument: str) -> None:
         raise UsageError("Use /prune, or /prune undo.")
     stage.tell(stage.desk.prune(undo=argument == "undo"))
     if argument:
-        stage.say(f"The outputs are in the window again, {stage.desk.window().used:,} tokens in all.")
+        stage.say(f"The outputs are in the window again, {stage.desk.report.window().used:,} tokens in all.")
 
 
 @command(at_once=True)
 async def context(stage: Stage, _: str) -> None:
     """Show what fills the context window: /context"""
-    stage.say(*stage.desk.context_report(min(stage.columns - 1, WIDEST)))
+    stage.say(*stage.desk.report.context(min(stage.columns - 1, WIDEST)))
 
 
 @command(arguments=prompt_numbers)

@@ -25,13 +25,13 @@ async def todo(stage: Stage, _: str) -> None:
 @command(at_once=True)
 async def cost(stage: Stage, _: str) -> None:
     """Show what this session has cost: /cost"""
-    stage.say(*stage.desk.cost_report())
+    stage.say(*stage.desk.report.costs())
 
 
 @command(at_once=True)
 async def diff_(stage: Stage, _: str) -> None:
     """Show this session's changes to files: /diff"""
-    changes = stage.desk.diff()
+    changes = stage.desk.report.diff()
     if not changes.strip():
         stage.say("No file has been changed in this session.")
         return
@@ -58,19 +58,21 @@ async def tools(stage: Stage, _: str) -> None:
 @command(at_once=True)
 async def why(stage: Stage, _: str) -> None:
     """List what was done automatically in this session, and why: /why"""
-    stage.say(*((*stage.desk.acts_report(), *stage.state.acts) or ("Nothing was done automatically so far.",)))
+    stage.say(
+        *((*stage.desk.report.automatic_actions(), *stage.state.acts) or ("Nothing was done automatically so far.",))
+    )
 
 
 @command(at_once=True)
 async def cache(stage: Stage, _: str) -> None:
     """Show how much the provider's cache saves, and what rewrote it: /cache"""
-    stage.say(*stage.desk.cache_report())
+    stage.say(*stage.desk.report.cache())
 
 
 @command(at_once=True)
 async def tasks(stage: Stage, _: str) -> None:
     """List the background jobs and what they printed last: /tasks"""
-    stage.say(*stage.desk.tasks_report())
+    stage.say(*stage.desk.report.tasks())
 
 
 @command(at_once=True)

@@ -1,17 +1,126 @@
-"""What a session has cost and changed, as plain lines."""
+"""Reports about a session: window, cost, cache, budgets, jobs, changes."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
-from agentcli.context.cache import Health
+from agentcli.agent.ports import Glance, Window
+from agentcli.agent.talk import Talk
+from agentcli.context.ahead import foresee
+from agentcli.context.budget import Budget, Spent
+from agentcli.context.cache import Health, health_of
+from agentcli.context.culprit import explained
+from agentcli.context.lab.shown import show
+from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
 from agentcli.core.chart import bars
 from agentcli.core.delegated import purpose, spent
+from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult, Usage
-from agentcli.core.model import Prices
+from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
-from agentcli.tools.jobs import Job
+from agentcli.tools.jobs import Job, Jobs
+
+LOSSES_TOLD = 5
+"""Lost records that are named when a session is opened."""
+
+
+class SessionReport:
+    """Reports about one open session. `opened_at`: seq of the last record before this process opened it."""
+
+    def __init__(self, talk: Talk, jobs: Jobs, sandbox: str, opened_at: int) -> None:
+        self._talk, self._jobs, self._sandbox, self._opened_at = talk, jobs, sandbox, opened_at
+        self._journal = talk.journal
+
+    def budgets(self) -> Sequence[tuple[Budget, Spent]]:
+        """Each budget that is set, with what has been spent of it."""
+        return self._talk.purse.state(*self._talk.purses())
+
+    def window(self) -> Window:
+        """How full the context window is now."""
+        window = self._talk.builder.window()
+        return Window(window.tokens, window.usable)
+
+    def context(self, width: int = 79) -> Sequence[str]:
+        """The window drawn and the messages listed, as plain lines of about `width` characters."""
+        builder, window = self._talk.builder, self._talk.builder.window()
+        cache = builder.cache.health
+        made = foresee(self._journal.history, window, datetime.now(UTC))
+        tools = window.counter.overhead((), builder.tools)
+        marks = {
+            "prunes from": prunes_from(window),
+            "compacts where it pays from": compacts_early_from(window),
+            "compacts at": compacts_from(window),
+        }
+        lines = show(window, made, tools=tools, marks=marks).lines(width)
+        health = f"Cache: {cache.hit_rate:.1%} of all input read from it. {cache.words()}".rstrip()
+        return [*lines, "", window.counter.words(), health]
+
+    def costs(self) -> Sequence[str]:
+        """Tokens and USD per model."""
+        return cost_lines(self._journal.records())
+
+    def budget(self) -> Sequence[str]:
+        """Lines about what is left of each budget."""
+        state = self.budgets()
+        lines = [f"{budget.scope} ({budget.mode}): {budget.left(spent)} left" for budget, spent in state]
+        return lines or [
+            "No budget is set. For example: budget.session.cost = 5.0 in config, or --set budget.task.tokens=200000."
+        ]
+
+    def cache(self) -> Sequence[str]:
+        """Lines about the provider's cache in this session."""
+        now, records = self._talk.builder.cache.health, list(self._journal.records())
+        whole = health_of(records, self._talk.model.spec, now.thrash)
+        known = replace(whole, in_a_row=now.in_a_row, changed=now.changed) if now.last else whole
+        return cache_lines(explained(known, records, self._talk.model.spec), self._talk.model.spec.prices)
+
+    def tasks(self) -> Sequence[str]:
+        """The background jobs."""
+        return job_lines(self._jobs.all(), time.time())
+
+    def automatic_actions(self) -> Sequence[str]:
+        """Retries, compactions and the like of earlier processes, oldest first."""
+        return list(automatic_actions(record for record in self._journal.records() if record.seq <= self._opened_at))
+
+    def status(self) -> Glance:
+        """Facts for the status line, the window aside."""
+        builder, state = self._talk.builder, self.budgets()
+        window, health = builder.window(), builder.cache.health
+        return Glance(
+            sandbox=self._sandbox,
+            prunes=prunes_from(window),
+            early=compacts_early_from(window),
+            compacts=compacts_from(window),
+            hit_rate=health.hit_rate if health.requests else None,
+            budget=max((budget.used(spent) for budget, spent in state), default=None),
+            jobs=len(self._jobs.running()),
+        )
+
+    def diff(self) -> str:
+        """This session's changes to files as a unified diff."""
+        return changes(self._journal.records())
+
+
+def lost(journal: Journal) -> Sequence[str]:
+    """What could not be read of a session, in a line; none where it is whole."""
+    told, more = journal.notes[:LOSSES_TOLD], len(journal.notes) - LOSSES_TOLD
+    if not told:
+        return ()
+    listed = "; ".join([*told, *([f"and {more:,} more"] if more > 0 else [])])
+    return (
+        f"Not all of this session could be read: {listed}. It goes on without; `agentcli sessions check` says more.",
+    )
+
+
+def assumed(model: ModelSpec) -> str:
+    """What is taken for granted of a model that is in no table."""
+    return (
+        f"{model.name} is in no table: a window of {model.window:,} tokens and replies of up to {model.max_output:,} are assumed, at an "
+        f'unknown price. Say what it has in config: [models."{model.name}"] window, max_output, prices.'
+    )
 
 
 def cost_lines(records: Iterable[Record]) -> Sequence[str]:
@@ -68,8 +177,8 @@ def job_lines(jobs: Sequence[Job], now: float) -> Sequence[str]:
     return [_job(job, now) for job in jobs]
 
 
-def acts(records: Iterable[Record]) -> Iterator[str]:
-    """What was done to a session unasked, as its records tell it: retries, waits, compactions, prunes and fallbacks, oldest first."""
+def automatic_actions(records: Iterable[Record]) -> Iterator[str]:
+    """Lines about what a session did unasked: retries, waits, compactions, prunes and fallbacks, oldest first."""
     for record in records:
         match record.body:
             case Compaction(trigger=trigger, status="compressed") as body if trigger != "manual":
