@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import tomllib
 import types
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from agentcli.core.errors import ConfigError
+from agentcli.core.near import did_you_mean, near_names
 from agentcli.core.ranges import NOT_NEGATIVE, Range
 
 
@@ -121,5 +121,4 @@ def _words(hint: Any) -> str:
 
 def near(key: str, known: Iterable[str]) -> str:
     """A question that names the nearest known keys; empty where none is near."""
-    close = difflib.get_close_matches(key, list(known), n=3, cutoff=0.5)
-    return f" Did you mean {' or '.join(close)}?" if close else ""
+    return did_you_mean(near_names(key, known))

@@ -92,9 +92,7 @@ class TerminalHost:
         return program.desk(journal)
 
     def _rules(self, desk: OpenDesk) -> Sequence[str]:
-        rules = desk.rules
-        kinds = {"deny": rules.deny, "ask": rules.ask, "allow": rules.allow}
-        lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, each in kinds.items() for rule in each]
+        lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in desk.rules.listed()]
         return [
             f"mode {desk.mode}; {self._program.bounds.sandbox.report}",
             *(lines or ["No rules: the mode alone decides."]),

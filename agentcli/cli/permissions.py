@@ -26,7 +26,7 @@ def show(json: Annotated[bool, typer.Option("--json")] = False) -> None:
     """The mode and the rules in force, with where each came from."""
     program = Program(Options())
     rules = program.bounds.rules()
-    rows = [[kind, str(rule), rule.origin] for kind in ("deny", "ask", "allow") for rule in getattr(rules, kind)]
+    rows = [[kind, str(rule), rule.origin] for kind, rule in rules.listed()]
     if json:
         listed = [{"decision": kind, "rule": rule, "origin": origin} for kind, rule, origin in rows]
         say_json({"mode": program.config.general.mode, "rules": listed})

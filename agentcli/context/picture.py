@@ -6,6 +6,7 @@ import base64
 import binascii
 import struct
 
+from agentcli.core.images import mime_of
 from agentcli.core.message import Image
 
 PATCH = 28
@@ -35,17 +36,19 @@ def dimensions(image: Image) -> tuple[int, int] | None:
 
 
 def _read(head: bytes) -> tuple[int, int] | None:
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        width, height = struct.unpack(">II", head[16:24])
-        return int(width), int(height)
-    if head[:6] in (b"GIF87a", b"GIF89a"):
-        width, height = struct.unpack("<HH", head[6:10])
-        return int(width), int(height)
-    if head[:4] == b"RIFF" and head[12:16] == b"VP8X":
-        return 1 + int.from_bytes(head[24:27], "little"), 1 + int.from_bytes(head[27:30], "little")
-    if head.startswith(b"\xff\xd8"):
-        return _jpeg(head)
-    return None
+    match mime_of(head):
+        case "image/png":
+            width, height = struct.unpack(">II", head[16:24])
+            return int(width), int(height)
+        case "image/gif":
+            width, height = struct.unpack("<HH", head[6:10])
+            return int(width), int(height)
+        case "image/webp" if head[12:16] == b"VP8X":
+            return 1 + int.from_bytes(head[24:27], "little"), 1 + int.from_bytes(head[27:30], "little")
+        case "image/jpeg":
+            return _jpeg(head)
+        case _:
+            return None
 
 
 def _jpeg(head: bytes) -> tuple[int, int] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from agentcli.core.boxed import Boxed
 from agentcli.core.message import Image, Status, ToolResult
@@ -46,9 +46,9 @@ class Question:
     """What `ask_user` asks; free text is always allowed as well."""
 
     question: str
-    header: str = ""
-    choices: tuple[Choice, ...] = ()
-    multiple: bool = False
+    header: Annotated[str, "A word or two"] = ""
+    choices: Annotated[tuple[Choice, ...], "", "options"] = ()
+    multiple: Annotated[bool, "", "multiSelect"] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
@@ -10,6 +9,7 @@ from typing import Any
 
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.model import ModelSpec, Prices
+from agentcli.core.near import near_names
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 
@@ -127,5 +127,5 @@ def _check_kind(found: ModelSpec, key: str, value: Any) -> None:
 
 
 def _near(name: str, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(names), n=3, cutoff=0.5)
+    close = near_names(name, names)
     return f"; near names: {', '.join(close)}" if close else ""

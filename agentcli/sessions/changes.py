@@ -58,13 +58,13 @@ class Changes:
         if checkpoint:
             self._append(checkpoint)
 
-    def undo(self, *, force: bool = False) -> Restored:
+    def undo(self) -> Restored:
         """Put files back as they were before the newest batch. Raises InputError when there is nothing to undo."""
-        return self._take_back(to_undo(self.batches()), "There is no change to files left to undo.", force)
+        return self._take_back(to_undo(self.batches()), "There is no change to files left to undo.")
 
-    def redo(self, *, force: bool = False) -> Restored:
+    def redo(self) -> Restored:
         """Take the newest undo or rewind back. Raises InputError when there is none, or files were changed since."""
-        return self._take_back(to_redo(self.batches()), "There is nothing to redo.", force)
+        return self._take_back(to_redo(self.batches()), "There is nothing to redo.")
 
     def redoes(self) -> int:
         """The number of the record that `redo` would take back, 0 for none."""
@@ -72,9 +72,9 @@ class Changes:
         taking = to_redo(made)
         return max((batch.seq for batch in made if batch.id in taking.batches), default=0)
 
-    def rewind(self, seq: int, *, force: bool = False) -> Restored:
+    def rewind(self, seq: int) -> Restored:
         """Put files back as they were at record `seq`. Raises InputError when nothing was changed since."""
-        return self._take_back(to_rewind(self.batches(), seq), "No file was changed since then.", force)
+        return self._take_back(to_rewind(self.batches(), seq), "No file was changed since then.")
 
     def batches(self) -> list[Batch]:
         """Everything that was changed, undone and redone, oldest first."""
@@ -94,10 +94,10 @@ class Changes:
         entries = reversed(self._session.history.entries)
         return next((entry.seq for entry in entries if isinstance(entry.body, Message)), 0)
 
-    def _take_back(self, taking: Taking, nothing: str, force: bool) -> Restored:
+    def _take_back(self, taking: Taking, nothing: str) -> Restored:
         if not taking.targets:
             raise InputError(nothing + (f" Not put back: {listed(taking.uncovered)}." if taking.uncovered else ""))
-        restored = self._checkpoints.restore(taking.targets, taking.batches, force=force)
+        restored = self._checkpoints.restore(taking.targets, taking.batches)
         if restored.changed:
             self._append(restored.record)
         return replace(restored, uncovered=taking.uncovered)

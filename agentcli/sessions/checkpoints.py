@@ -129,8 +129,8 @@ class Checkpoints:
         pending = _read_pending(self._folder / "pending.json")
         return None if pending is None or pending.id in recorded else self.after(pending)
 
-    def restore(self, targets: Sequence[Target], undoes: Sequence[str], *, force: bool = False) -> Restored:
-        """Put files back. What somebody else changed since is left alone unless `force`; it is kept for `/redo` either way.
+    def restore(self, targets: Sequence[Target], undoes: Sequence[str]) -> Restored:
+        """Put files back. What somebody else changed since is left alone.
 
         A file is removed only when the agent made it. Nothing is written outside of the roots.
         """
@@ -145,7 +145,7 @@ class Checkpoints:
             try:
                 through = any(map(os.path.islink, links.intersection(target.path.parents)))
                 why = "lies behind a link that was left alone" if through and target.wanted else ""
-                why = why or self._objection(target, now, force) or self._put_back(target, now.states[target.path])
+                why = why or self._objection(target, now) or self._put_back(target, now.states[target.path])
             except OSError as error:
                 why = reason(error)
             if why:
@@ -193,7 +193,7 @@ class Checkpoints:
                 marks[path] = ()
         return Survey(states, uncovered, marks, now.skipped)
 
-    def _objection(self, target: Target, now: Survey, force: bool) -> str:
+    def _objection(self, target: Target, now: Survey) -> str:
         """Why a file is left alone, or an empty text."""
         if target.path in now.uncovered:
             return now.uncovered[target.path]
@@ -204,7 +204,7 @@ class Checkpoints:
             return "lies outside of the workspace"
         if target.wanted is None and not target.created:
             return "was not made by the agent"
-        if current != target.left and not force:
+        if current != target.left:
             return "was changed since by somebody else"
         return ""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.core.errors import ToolError
+from agentcli.core.near import did_you_mean, near_names
 from agentcli.core.resolve import follow, spelled
 from agentcli.core.tool import Workplace
 
@@ -136,14 +137,11 @@ def open_folder(work: Workplace, path: str) -> tuple[Place, int]:
 
 def nearby(spot: Spot) -> str:
     """` Did you mean …?` with the names in the same folder that look alike, or nothing."""
-    import difflib
-
     try:
         names = os.listdir(spot.path.parent)[:5_000]
     except OSError:
         return ""
-    close = difflib.get_close_matches(spot.name, names, 3, 0.6)
-    return f" Did you mean {' or '.join(close)}?" if close else ""
+    return did_you_mean(near_names(spot.name, names, 0.6))
 
 
 def _descend(place: Place, make: bool) -> int:

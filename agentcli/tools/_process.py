@@ -269,11 +269,6 @@ def _request(command: Command) -> Mapping[str, Any]:
     return {**given, "files": files, "leaves": command.leaves, "grace": GRACE}
 
 
-def warm() -> None:
-    """Start the process that starts commands, so that the first command need not wait for it."""
-    _warden()
-
-
 def _warden() -> _Warden:
     if not _only_warden().alive:
         _only_warden().close()

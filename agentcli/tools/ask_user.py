@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Choice, Outcome, Question, Workplace
 from agentcli.tools._text import plural
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An answer to choose."""
-
-    label: str
-    description: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question as the model writes it."""
-
-    question: str
-    header: Annotated[str, "A word or two"] = ""
-    options: list[Option] = field(default_factory=list)
-    multiple: Annotated[bool, "", "multiSelect"] = False
-
-
-async def ask_user(work: Workplace, call_id: str, questions: list[Asked]) -> Outcome:
+async def ask_user(work: Workplace, call_id: str, questions: list[Question]) -> Outcome:
     if not questions:
         raise ToolError("questions is empty: ask at least one.")
     asked = [_question(item) for item in questions]
@@ -51,9 +32,8 @@ def title(given: Mapping[str, Any]) -> str:
             return "Ask the user"
 
 
-def _question(item: Asked | Mapping[str, Any]) -> Question:
-    if isinstance(item, Asked):
-        choices = tuple(Choice(option.label, option.description) for option in item.options)
-        return Question(item.question, item.header, choices, item.multiple)
-    options = tuple(Choice(option["label"], option.get("description", "")) for option in item.get("options", ()))
-    return Question(item["question"], item.get("header", ""), options, item.get("multiSelect", False))
+def _question(asked: Question | Mapping[str, Any]) -> Question:
+    if isinstance(asked, Question):
+        return asked
+    options = tuple(Choice(option["label"], option.get("description", "")) for option in asked.get("options", ()))
+    return Question(asked["question"], asked.get("header", ""), options, asked.get("multiSelect", False))

@@ -11,18 +11,13 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 from agentcli.core.errors import ToolError
+from agentcli.core.images import mime_of
 from agentcli.core.message import Image
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
 from agentcli.tools._files import remember
 from agentcli.tools._paths import Spot, held, open_regular
 from agentcli.tools._text import clip, decode, head_of, is_binary, plural, shown
 
-_IMAGES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF87a": "image/gif",
-    b"GIF89a": "image/gif",
-}
 _IMAGE_BYTES = 5_000_000
 """The largest picture that both providers take (Anthropic: 5 MB an image)."""
 
@@ -73,7 +68,7 @@ def _read(work: Workplace, path: str, offset: int, limit: int) -> Outcome:
         size = os.fstat(file.fileno()).st_size
         head = file.read(16)
         file.seek(0)
-        mime = _picture(head)
+        mime = mime_of(head)
         if mime:
             return _image(spot, file, size, mime)
         if size > work.limits.file_bytes:
@@ -82,12 +77,6 @@ def _read(work: Workplace, path: str, offset: int, limit: int) -> Outcome:
         page = _page(spot, data, offset, count, work.limits)
         remember(work, spot.path, data)
         return _outcome(spot, page, size)
-
-
-def _picture(head: bytes) -> str:
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return "image/webp"
-    return next((mime for magic, mime in _IMAGES.items() if head.startswith(magic)), "")
 
 
 def _image(spot: Spot, file: BinaryIO, size: int, mime: str) -> Outcome:

@@ -42,7 +42,7 @@ class Asking:
                 answers.append(answer)
         return answers
 
-    async def pick(self, title: str, choices: Sequence[Choice], label: str = "search: ") -> int | None:
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
         """Let the person choose one by typing a part of it; its number, or None."""
         async with self.turn:
             shown = list(range(len(choices)))
@@ -50,7 +50,7 @@ class Asking:
             def refine(query: str) -> Dialog:
                 shown[:] = matching(choices, query)
                 return Dialog(
-                    title, choices=tuple(choices[n] for n in shown), entry=label, numbered=False,
+                    title, choices=tuple(choices[n] for n in shown), entry="search: ", numbered=False,
                     hint="Enter chooses · Up and Down move · Esc leaves",
                 )  # fmt: skip
 
@@ -60,10 +60,10 @@ class Asking:
                 case _:
                     return None
 
-    async def confirm(self, title: str, body: Sequence[str] = (), yes: str = "Yes", no: str = "No") -> bool:
+    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
         """A question with two answers; the default is no."""
         async with self.turn:
-            choices = (Choice(yes, keys="y"), Choice(no, keys="n"))
+            choices = (Choice("Yes", keys="y"), Choice("No", keys="n"))
             return await self.show(Dialog(title, tuple(body), choices, chosen=1), drop=True) == Picked(0)
 
     def close(self) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from agentcli.agent.ports import Prompt
 from agentcli.core.errors import InputError
+from agentcli.core.images import mime_of
 from agentcli.core.message import File, Image, Part, Text
-from agentcli.ui.pictures import mime_of
 
 FILE_BYTES = 100_000
 """A longer file is attached up to here; the model can read the rest."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agentcli.core.errors import InputError
+from agentcli.core.images import ENDINGS, mime_of
 from agentcli.core.programs import find_program
-from agentcli.ui.pictures import ENDINGS, mime_of
 
 SECONDS = 3.0
 """A program that takes longer to hand a picture over is ended."""

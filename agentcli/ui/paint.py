@@ -60,11 +60,6 @@ class Painter:
         """These lines stand on the screen already, and the cursor there."""
         self._live, self._cursor = list(live), cursor
 
-    @property
-    def live(self) -> Sequence[str]:
-        """The lines that can still change."""
-        return self._live
-
     def paint(self, commit: Sequence[str], live: Sequence[str], cursor: Place, height: int = 0) -> None:
         """Print `commit` for good above `live`, and put the cursor at `cursor`, counted from the first live line.
 

@@ -48,13 +48,13 @@ class Work:
         if checkpoint:
             self.records.append(Record(len(self.records) + 1, "", "", "", checkpoint))
 
-    def take_back(self, taking: Taking, force: bool = False) -> Restored:
-        restored = self.checkpoints.restore(taking.targets, taking.batches, force=force)
+    def take_back(self, taking: Taking) -> Restored:
+        restored = self.checkpoints.restore(taking.targets, taking.batches)
         self.note(restored.record)
         return restored
 
-    def undo(self, force: bool = False) -> Restored:
-        return self.take_back(to_undo(batches(self.records)), force)
+    def undo(self) -> Restored:
+        return self.take_back(to_undo(batches(self.records)))
 
     def redo(self) -> Restored:
         return self.take_back(to_redo(batches(self.records)))
@@ -144,17 +144,12 @@ def test_a_command_that_changes_nothing_leaves_no_record(work: Work) -> None:
     assert work.checkpoints.recover(()) is None
 
 
-def test_a_file_that_the_user_changed_since_is_left_alone_unless_forced(work: Work) -> None:
+def test_a_file_that_the_user_changed_since_is_left_alone(work: Work) -> None:
     work.edit(a_py="a = 2\n", b_py="b = 2\n")
     work.path("a.py").write_text("mine\n")
     restored = work.undo()
     assert restored.skipped == {work.path("a.py"): "was changed since by somebody else"}
     assert work.files() == {"a.py": "mine\n", "b.py": "b = 1\n"}
-    work.redo()
-    work.undo(force=True)
-    assert work.files() == {"a.py": "a = 1\n", "b.py": "b = 1\n"}
-    work.redo()
-    assert work.path("a.py").read_text() == "mine\n"
 
 
 def test_a_file_that_the_agent_did_not_make_is_never_deleted(work: Work) -> None:
@@ -222,7 +217,7 @@ def test_a_link_out_of_the_workspace_is_not_followed(work: Work, tmp_path: Path)
     work.path("deep/a.py").unlink()
     work.path("deep").rmdir()
     work.path("deep").symlink_to(outside)
-    restored = work.undo(force=True)
+    restored = work.undo()
     assert restored.skipped == {work.path("deep/a.py"): "lies outside of the workspace"}
     assert (outside / "a.py").read_text() == "not yours\n"
 

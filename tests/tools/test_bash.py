@@ -16,7 +16,6 @@ import pytest
 
 from agentcli.core.boxed import Boxed
 from agentcli.core.tool import CommandSandbox, Outcome, ToolLimits
-from agentcli.tools import _process
 from agentcli.tools.bash import environment
 from agentcli.tools.table import run, tools
 from tests.processes import fresh_mark, living
@@ -218,7 +217,7 @@ def test_whoever_is_just_being_born_when_a_command_is_interrupted_ends_too(work:
         task.cancel()
         await task
 
-    _process.warm()
+    asyncio.run(run(BASH, work, "c0", {"command": "true"}))  # what starts commands is there from now on
     for number in range(tries):
         # A command needs about this long to have forked all of them.
         asyncio.run(interrupt(number % 20 / 1000))

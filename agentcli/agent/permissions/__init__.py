@@ -1,7 +1,7 @@
 """Whether a call may run: rules, modes, paths and commands, decided without running anything."""
 
-from agentcli.agent.permissions.decide import Decision, decide, standing_check
-from agentcli.agent.permissions.explain import EFFECTS, explain, explain_lines, show
+from agentcli.agent.permissions.decide import Decision, decide
+from agentcli.agent.permissions.explain import EFFECTS, explain, explain_lines
 from agentcli.agent.permissions.git import GitFacts, git_facts
 from agentcli.agent.permissions.nature import SUBJECTS
 from agentcli.agent.permissions.paths import PathVerdict, judge_path
@@ -25,6 +25,4 @@ __all__ = [
     "judge_path",
     "parse_rule",
     "parse_rules",
-    "show",
-    "standing_check",
 ]

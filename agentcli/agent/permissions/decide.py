@@ -9,8 +9,7 @@ from typing import Literal
 from agentcli.agent.permissions.machine import Looks
 from agentcli.agent.permissions.nature import Nature, nature_of
 from agentcli.agent.permissions.place import Place
-from agentcli.agent.permissions.rules import Rules, parse_rule
-from agentcli.core.errors import AgentError
+from agentcli.agent.permissions.rules import Rules
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.core.tool import Effect
@@ -62,16 +61,6 @@ def _decided(nature: Nature, mode: Mode, place: Place) -> Decision:
     if nature.harmless:
         return Decision("allow", "read-only", nature.harmless)
     return _by_mode(nature, mode, place)
-
-
-def standing_check(rule: str, call: ToolCall, tool_effect: Effect, rules: Rules, mode: Mode, place: Place) -> str:
-    """Which check would still stand in the way of this very call if `rule` were saved; empty when the rule lets it run."""
-    try:
-        saved = Rules(allow=(parse_rule(rule, "session"),))
-    except AgentError as error:
-        return str(error)
-    decision = decide(call, tool_effect, rules + saved, mode, place)
-    return "" if decision.decision == "allow" else f"{decision.rule}: {decision.why}"
 
 
 def _by_mode(nature: Nature, mode: Mode, place: Place) -> Decision:

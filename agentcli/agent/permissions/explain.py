@@ -51,12 +51,6 @@ def explain_lines(
         yield dumps(_answer(line, number, rules, mode, place, effects))
 
 
-def show(rules: Rules) -> list[str]:
-    """The rules in force, one a line, strongest first, each with where it came from."""
-    kinds = (("deny", rules.deny), ("ask", rules.ask), ("allow", rules.allow))
-    return [f"{kind:5} {rule}  ({rule.origin})" for kind, group in kinds for rule in group]
-
-
 def _answer(
     line: str, number: int, rules: Rules, mode: Mode, place: Place, effects: Mapping[str, Effect]
 ) -> dict[str, object]:

@@ -47,6 +47,11 @@ class Rules:
     def __add__(self, other: Rules) -> Rules:
         return Rules(self.allow + other.allow, self.ask + other.ask, self.deny + other.deny)
 
+    def listed(self) -> list[tuple[str, Rule]]:
+        """Each rule with the decision that it makes, the strongest first."""
+        kinds = {"deny": self.deny, "ask": self.ask, "allow": self.allow}
+        return [(kind, rule) for kind, rules in kinds.items() for rule in rules]
+
 
 def parse_rule(text: str, origin: Origin = "config") -> Rule:
     """A rule from its text. Raises UsageError for nonsense in a flag, ConfigError for nonsense anywhere else."""

@@ -60,13 +60,13 @@ class Box:
     home: Path | None = None
 
 
-def box_for(place: Place, network: bool = False, writable: tuple[Path, ...] = (), limit: int = 2_000) -> Box:
+def box_for(place: Place, network: bool = False, limit: int = 2_000) -> Box:
     """The box for a place: the workspace is writable, what is protected in it is not, what is private is not there.
 
     `limit` is how many entries of the workspace are looked through for protected files, and for sockets, behind which
     programs outside listen.
     """
-    roots = tuple(dict.fromkeys((*place.workspace, *map(resolved, writable))))
+    roots = tuple(dict.fromkeys(place.workspace))
     readonly, sockets = [], []
     for root in roots:
         for entry in _entries_below(root, limit):

@@ -6,7 +6,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from agentcli.agent.permissions import Place
@@ -46,12 +45,12 @@ class Sandbox:
         held = unasked if self.working else "Commands run without a sandbox."
         return f"{held} {self.why}.".replace("..", ".") if self.why else held
 
-    def wrap(self, argv: Sequence[str], place: Place, network: bool = False, writable: Sequence[Path] = ()) -> Boxed:
-        """What runs `argv` inside: no network unless asked for, writing in the workspace and in `writable` only.
+    def wrap(self, argv: Sequence[str], place: Place, network: bool = False) -> Boxed:
+        """What runs `argv` inside: no network unless asked for, writing in the workspace only.
 
         Without a working sandbox the argv comes back as it is; whoever calls must have shown `state` to the user.
         """
-        return self._boxed(argv, box_for(place, network, tuple(writable))) if self.working else Boxed(argv)
+        return self._boxed(argv, box_for(place, network)) if self.working else Boxed(argv)
 
     def wrap_reader(self, argv: Sequence[str], place: Place, path: str) -> Boxed:
         """The same for a command that only reads: no writing, no network, and only the system, the workspace and `path` to see."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from agentcli.core.errors import UsageError
+from agentcli.core.near import NEAREST, did_you_mean, near_names
 from agentcli.ui.commands import context, files, model, program, reports, sessions
 from agentcli.ui.commands.definition import Command, command
 from agentcli.ui.commands.stage import Stage
@@ -103,10 +103,8 @@ def find(name: str) -> Command:
     """The command of that name. Raises UsageError with the nearest names."""
     if known_as(name) in COMMANDS:
         return COMMANDS[known_as(name)]
-    near = difflib.get_close_matches(name.lower(), COMMANDS, n=3, cutoff=0.5) or [
-        one for one in COMMANDS if name and one.startswith(name[:2].lower())
-    ]
-    hint = f" Did you mean {' or '.join('/' + one for one in near[:3])}?" if near else " /help lists them."
+    near = near_names(name.lower(), COMMANDS) or [one for one in COMMANDS if name and one.startswith(name[:2].lower())]
+    hint = did_you_mean([f"/{one}" for one in near[:NEAREST]]) or " /help lists them."
     raise UsageError(f"There is no command /{name}.{hint}")
 
 

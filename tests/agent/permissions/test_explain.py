@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions import Place, Rules, explain_lines, parse_rules, show
+from agentcli.agent.permissions import Place, Rules, explain_lines, parse_rules
 from tests.agent.permissions.corpus import commands, workspace
 
 
@@ -66,8 +66,8 @@ def test_rules_are_shown_strongest_first_with_their_origin() -> None:
     rules = parse_rules(allow=["bash(npm test)"], ask=["bash(git *)"]) + parse_rules(
         deny=["edit(*.lock)"], origin="flag"
     )
-    assert show(rules) == [
-        "deny  edit(*.lock)  (flag)",
-        "ask   bash(git *)  (config)",
-        "allow bash(npm test)  (config)",
+    assert [(kind, str(rule), rule.origin) for kind, rule in rules.listed()] == [
+        ("deny", "edit(*.lock)", "flag"),
+        ("ask", "bash(git *)", "config"),
+        ("allow", "bash(npm test)", "config"),
     ]

@@ -1,0 +1,19 @@
+"""The kind of a picture, told from its first bytes: a wrong name must not reach a provider, which would refuse the session from then on."""
+
+from __future__ import annotations
+
+ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+"""The kinds of pictures that models read, and how their files end."""
+_BEGINNINGS = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+
+def mime_of(data: bytes) -> str:
+    """The MIME type of a picture that models read, by its first 12 bytes; empty for anything else."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((mime for begins, mime in _BEGINNINGS.items() if data.startswith(begins)), "")
