@@ -16,11 +16,11 @@ from pathlib import Path
 
 from agentcli.agent.desk import OpenDesk
 from agentcli.app import Program
-from agentcli.core.errors import AgentError, InputError, LimitReached
+from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, LimitReached
 from agentcli.core.event import CompactionEnded, TurnEnded
 from agentcli.options import Options
 from agentcli.ui.attach import prompt as with_attachments
-from agentcli.ui.headless import INTERRUPTED, TERMINATED, Headless
+from agentcli.ui.headless import Headless
 
 STDIN_WAIT = 3.0
 """Seconds to wait for the first byte of piped input when a prompt was given as well."""
@@ -182,7 +182,7 @@ def _signals(interrupt: asyncio.Event) -> Iterator[list[int]]:
         caught.append(code)
         interrupt.set()
 
-    wanted = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: 129}
+    wanted = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: HANGUP}
     # What nohup, or a shell for its background jobs, has switched off stays off.
     codes = {number: code for number, code in wanted.items() if signal.getsignal(number) != signal.SIG_IGN}
     for number, code in codes.items():

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from agentcli.core.model import REPLY_TOKENS
 from agentcli.core.ranges import Positive
 
 
@@ -14,7 +15,7 @@ class AgentSettings:
     """`[agent]`: limits of one turn. Tokens, unless said otherwise; 0 in `repeat_limit` switches that check off."""
 
     max_steps: Positive = 200
-    max_output: Positive = 32_000
+    max_output: Positive = REPLY_TOKENS
     max_pauses: int = 10
     """Replies in a row that may end with a pause, as with tools that the provider runs itself, before the turn ends."""
     repeat_limit: int = 3

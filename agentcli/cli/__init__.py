@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentcli.core.errors import AgentError
+from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.options import LAST, Options
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
 
 def stopped(stop: KeyboardInterrupt, arguments: list[str]) -> int:
     """Ctrl-C, or another signal, before anything ran that ends in good order: a script gets its result all the same."""
-    from agentcli.ui.headless import INTERRUPTED, Headless
+    from agentcli.ui.headless import Headless
 
     code = 128 + stop.args[0] if stop.args else INTERRUPTED
     subtype = "interrupted" if code == INTERRUPTED else "terminated"

@@ -12,10 +12,7 @@ from agentcli.context.repair import repair
 from agentcli.context.tokens import Counts
 from agentcli.context.view import View, ViewMessage
 from agentcli.core.message import Part, ToolResult
-from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
-
-REPLY_RESERVE = 32_000
-"""Tokens asked for a reply, where the model allows as many."""
+from agentcli.core.model import REPLY_TOKENS, ModelSpec, Request, ToolSchema, Turn
 
 
 def assemble(
@@ -25,7 +22,7 @@ def assemble(
     model: ModelSpec,
     *,
     options: Mapping[str, Any] | None = None,
-    max_output: int = REPLY_RESERVE,
+    max_output: int = REPLY_TOKENS,
     counts: Counts | None = None,
     milestone: int = MILESTONE,
 ) -> Request:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from agentcli.core.model import REPLY_TOKENS
 from agentcli.core.ranges import Positive, Share
 
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding"]
@@ -259,7 +260,7 @@ class ContextSettings:
     compact_floor: Share = 0.20
     compact_least: int = 20_000
     compact_price: float = 0.0
-    output_reserve: int = 32_000
+    output_reserve: int = REPLY_TOKENS
     compression_model: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     estimator: EstimatorName = "calibrated"
     large_input_tokens: int = 25_000

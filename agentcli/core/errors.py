@@ -26,6 +26,9 @@ RETRYABLE: frozenset[Cause] = frozenset({"rate_limit", "overloaded", "network", 
 MENDABLE: frozenset[Cause] = frozenset({"too_long", "too_large", "pairing", "signature"})
 """What another request may cure, never the same one."""
 
+HANGUP, INTERRUPTED, TERMINATED = 129, 130, 143
+"""Exit codes of a run that a signal ended: 128 and the number of SIGHUP, SIGINT and SIGTERM."""
+
 
 class AgentError(Exception):
     """A failure the user can understand and act on. Its text says what happened, then what to do."""

@@ -10,6 +10,8 @@ from agentcli.core.event import CallDelta, ReplyRestarted, Retrying, TextDelta, 
 from agentcli.core.message import Image, Part, Role, Stop, ToolResult, Usage
 
 ThinkingStyle = Literal["none", "budget", "adaptive", "level"]
+REPLY_TOKENS = 32_000
+"""The longest reply that is asked for, or taken for possible, where nothing else is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class ModelSpec:
     id: str
     kind: str = ""
     window: int = 200_000
-    max_output: int = 32_000
+    max_output: int = REPLY_TOKENS
     prices: Prices | None = None
     cache_minimum: int = 1024
     cache_lifetime: float = 300.0
@@ -123,7 +125,7 @@ class Request:
     tools: tuple[ToolSchema, ...]
     turns: tuple[Turn, ...]
     breakpoints: tuple[Breakpoint, ...] = ()
-    max_output: int = 32_000
+    max_output: int = REPLY_TOKENS
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -60,9 +60,7 @@ class Provider:
 
 
 _CLAUDE_LIKE = ModelSpec("", "", anthropic_models.KIND, cache_minimum=4096, known=False)
-_DEMO = ModelSpec(
-    "demo", "demo", "demo", window=200_000, max_output=32_000, prices=Prices(), cache_minimum=512, thinking="adaptive"
-)
+_DEMO = ModelSpec("demo", "demo", "demo", prices=Prices(), cache_minimum=512, thinking="adaptive")
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
         "anthropic": Provider(

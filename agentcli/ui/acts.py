@@ -6,8 +6,8 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agentcli.core.errors import AgentError
-from agentcli.ui.breaking import INTERRUPTED, Breaking
+from agentcli.core.errors import INTERRUPTED, AgentError
+from agentcli.ui.breaking import Breaking
 from agentcli.ui.console import Console
 from agentcli.ui.drafting import Drafting
 from agentcli.ui.handler import Act

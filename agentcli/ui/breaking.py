@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
+from agentcli.core.errors import INTERRUPTED
 from agentcli.ui.console import Console
 from agentcli.ui.memory import Memory
 from agentcli.ui.repl import Repl
 
 TWICE = 1.5
 """Seconds within which a second Ctrl-C leaves, and a second Esc goes back."""
-INTERRUPTED = 130
 
 
 class Breaking:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, assert_never
 
 from agentcli.core.codec import usage_to_json
-from agentcli.core.errors import AgentError, IncompleteReply
+from agentcli.core.errors import INTERRUPTED, TERMINATED, AgentError, IncompleteReply
 from agentcli.core.event import (
     CallDelta,
     CompactionEnded,
@@ -39,7 +39,6 @@ from agentcli.core.sanitise import safe
 
 Format = Literal["text", "json", "stream-json"]
 SCHEMA_VERSION = 1
-INTERRUPTED, TERMINATED = 130, 143
 
 Json = dict[str, Any]
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from agentcli.core.errors import HANGUP, INTERRUPTED
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui import theme
 from agentcli.ui.cells import clip
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from agentcli.ui.settings import Settings
     from agentcli.ui.terminal import Terminal
 
-HANGUP = 129
 
 Opened = tuple["Host", "OpenDesk", "Settings"]
 Open = Callable[["Approve", "AskUser"], Opened]
@@ -122,7 +122,7 @@ class Lobby:
     def act(self, act: Act) -> None:
         """Only leaving makes sense by now."""
         if act in ("leave", "break", "signal"):
-            self.editor.leave(0 if act == "leave" else 130)
+            self.editor.leave(0 if act == "leave" else INTERRUPTED)
 
     def press(self, key: str) -> None:
         """No dialog can be open."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentcli.agent.ports import Answer, Ask
-from agentcli.core.errors import AgentError
+from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
@@ -37,7 +37,6 @@ TWICE = 1.5
 """Seconds within which a second Ctrl-C leaves."""
 PATIENCE = 0.75
 """Seconds that what goes on has to end when a signal ends the program, and once more when it is cancelled."""
-INTERRUPTED, HANGUP = 130, 129
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _ALL = (signal.SIGINT, *_SIGNALS)
 _HELP = (
