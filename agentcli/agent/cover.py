@@ -9,11 +9,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from agentcli.agent.execute import RunTool
 from agentcli.core.event import Event, Noticed, Recorded, Warned
 from agentcli.core.record import Body, Checkpoint
 from agentcli.core.resolve import spelled
-from agentcli.core.tool import Outcome, Tool, Workplace
+from agentcli.core.tool import Outcome, RunTool, Tool, Workplace
 from agentcli.sessions.changes import Changes, listed
 from agentcli.sessions.checkpoints import Restored
 

@@ -229,7 +229,7 @@ class OpenDesk:
         )
         return Talk(
             builder,
-            self._hands.kit,
+            self._hands,
             outfit.agent,
             Purse(outfit.budget, outfit.approve, outfit.above),
             outfit.allowance(),

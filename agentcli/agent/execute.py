@@ -6,18 +6,14 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
 
-from agentcli.agent.permissions.machine import Looks
+from agentcli.agent.hands import Hands
 from agentcli.agent.unless import unless
 from agentcli.core.errors import AgentError
-from agentcli.core.event import Event, PermissionDecided, Recorded, ToolStarted
+from agentcli.core.event import Event, Recorded, ToolStarted
 from agentcli.core.message import Status, ToolCall, ToolResult
-from agentcli.core.record import Body
-from agentcli.core.tool import Outcome, Tool, Workplace
+from agentcli.core.tool import Outcome, Tool
 
 INTERRUPTED = "Interrupted by the user: this call may or may not have taken effect."
 NOT_RUN = "Not run: the user interrupted before it began."
@@ -25,75 +21,39 @@ NOT_RUN = "Not run: the user interrupted before it began."
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
-    """What was decided about one call. `call` is what may run: the user may have edited it.
-
-    `event` is None where nothing had to be decided, since the call cannot work.
-    """
-
-    call: ToolCall
-    event: PermissionDecided | None
-    refused: str = ""
-    """Why it does not run, for the model; empty when it may."""
-    status: Status = "denied"
-    """What the refusal is: `error` for a call that could not have worked anyway."""
-    path: Path | None = None
-    """The resolved path that was decided about: the tool may use this one and no other, wherever links lead by then."""
-    machine: Looks = ""
-    """Whether a command that only reads looks at the machine, which no sandbox shows."""
-
-
-Permitting = Callable[[ToolCall, Tool], Awaitable[Permit]]
-Record = Callable[[Body], Recorded]
-RunTool = Callable[[Tool, Workplace, str, Mapping[str, Any]], Awaitable[Outcome]]
-
-
-@dataclass(frozen=True, slots=True)
-class Kit:
-    """All that running a reply's calls needs. `printed` receives what running tools print, and what else must be told meanwhile."""
-
-    tools: Mapping[str, Tool]
-    work: Workplace
-    run: RunTool
-    permit: Permitting
-    record: Record
-    printed: asyncio.Queue[Event]
-
-
-async def execute(calls: Sequence[ToolCall], kit: Kit, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+async def execute(calls: Sequence[ToolCall], runner: Hands, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     """Run the calls and record one result for each. An interrupt ends it early; it still ends normally."""
     answered: set[str] = set()
     allowed: list[tuple[ToolCall, Tool]] = []
     for call in calls:
         if interrupt.is_set():
             break
-        tool = kit.tools.get(call.name)
+        tool = runner.tools.get(call.name)
         if tool is None:
-            names = ", ".join(sorted(kit.tools))
+            names = ", ".join(sorted(runner.tools))
             answered.add(call.call_id)
-            yield kit.record(refusal(call, f"There is no tool {call.name!r}. There are: {names}.", "error"))
+            yield runner.record(refusal(call, f"There is no tool {call.name!r}. There are: {names}.", "error"))
             continue
-        permit = await unless(interrupt, kit.permit(call, tool))
+        permit = await unless(interrupt, runner.permit(call, tool))
         if permit is None:
             break
         if permit.event is not None:
             yield permit.event
         if permit.refused:
             answered.add(call.call_id)
-            yield kit.record(refusal(call, permit.refused, permit.status))
+            yield runner.record(refusal(call, permit.refused, permit.status))
         else:
             allowed.append((permit.call, tool))
     for group in _groups(allowed):
         if interrupt.is_set():
             break
-        async for event in _together(group, kit, interrupt):
+        async for event in _together(group, runner, interrupt):
             if isinstance(event, Recorded) and isinstance(event.record.body, ToolResult):
                 answered.add(event.record.body.call_id)
             yield event
     for call in calls:
         if call.call_id not in answered:
-            yield kit.record(refusal(call, NOT_RUN, "interrupted"))
+            yield runner.record(refusal(call, NOT_RUN, "interrupted"))
 
 
 def refusal(call: ToolCall, why: str, status: Status) -> ToolResult:
@@ -113,14 +73,16 @@ def _groups(calls: Sequence[tuple[ToolCall, Tool]]) -> list[list[tuple[ToolCall,
     return groups
 
 
-async def _together(group: Sequence[tuple[ToolCall, Tool]], kit: Kit, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    waiting = [asyncio.create_task(_run(call, tool, kit)) for call, tool in group]
+async def _together(
+    group: Sequence[tuple[ToolCall, Tool]], runner: Hands, interrupt: asyncio.Event
+) -> AsyncIterator[Event]:
+    waiting = [asyncio.create_task(_run(call, tool, runner)) for call, tool in group]
     stop = asyncio.create_task(interrupt.wait())
     for call, tool in group:
         yield ToolStarted(call, _title(tool, call))
     try:
         while waiting and not stop.done():
-            printed = asyncio.create_task(kit.printed.get())
+            printed = asyncio.create_task(runner.printed.get())
             running = [task for task in waiting if not task.done()]
             await asyncio.wait([*running, stop, printed], return_when=asyncio.FIRST_COMPLETED)
             if printed.done():
@@ -129,27 +91,27 @@ async def _together(group: Sequence[tuple[ToolCall, Tool]], kit: Kit, interrupt:
                 printed.cancel()
             # In the order of the calls: what only reads loses nothing by waiting for its neighbour.
             while waiting and waiting[0].done():
-                for line in _drain(kit.printed):
+                for line in _drain(runner.printed):
                     yield line
-                yield kit.record(waiting.pop(0).result())
+                yield runner.record(waiting.pop(0).result())
         for task in waiting:
             task.cancel()
         for result in await asyncio.gather(*waiting, return_exceptions=True):
             if isinstance(
                 result, ToolResult
             ):  # a task cancelled before its first step has none: answered by the caller
-                yield kit.record(result)
+                yield runner.record(result)
     finally:
         for left in (*waiting, stop):
             left.cancel()
         await asyncio.gather(*waiting, stop, return_exceptions=True)
 
 
-async def _run(call: ToolCall, tool: Tool, kit: Kit) -> ToolResult:
+async def _run(call: ToolCall, tool: Tool, runner: Hands) -> ToolResult:
     """One call, its failures turned into an answer. A cancelled tool may still hand back what it had."""
     started = time.time()
     try:
-        outcome = await kit.run(tool, kit.work, call.call_id, call.input)
+        outcome = await runner.run(tool, call.call_id, call.input)
     except asyncio.CancelledError:
         outcome = Outcome(INTERRUPTED, status="interrupted")
     except (AgentError, OSError) as error:

@@ -1,21 +1,21 @@
-"""The tools of one open session: what may run, in which surroundings, and the way back from it."""
+"""Running a session's tool calls: approval, checkpoint, execution, recording."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agentcli.agent.cover import Cover
-from agentcli.agent.execute import Kit, Permit
 from agentcli.agent.outfit import Outfit
-from agentcli.agent.permit import Gate, Repeats
+from agentcli.agent.permit import Gate, Permit, Repeats
 from agentcli.agent.workplace import SessionWorkplace
-from agentcli.core.event import Recorded
+from agentcli.core.event import Event, Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Body, Mode
-from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Outcome, Spawn, Tool, Workplace
+from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Outcome, Spawn, Tool
 
 _BLIND = (
     "[it ran in a read-only sandbox, which shows no processes, mounts and network but its own: "
@@ -24,8 +24,9 @@ _BLIND = (
 
 
 class Hands:
-    """What the loop's calls go through. `leave_plan` is told when the person has approved a plan, `spawn` runs a subagent,
-    `answer_page` asks about a page.
+    """Runs a session's tool calls: approval, checkpoint, execution, recording.
+
+    `leave_plan` is called when the person has approved a plan, `spawn` runs a subagent, `answer_page` asks about a page.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Hands:
         self._outfit = outfit
         self._calls: dict[str, ToolCall] = {}
         self._permits: dict[str, Permit] = {}
+        self.tools = {tool.name: tool for tool in outfit.tools}
         self.jobs = outfit.jobs()
         self.gate = Gate(
             rules=outfit.rules,
@@ -68,10 +70,9 @@ class Hands:
         self.cover = Cover(makes, self.record, self.work.printed.put_nowait, self.work.cwd) if makes else outfit.cover
 
     @property
-    def kit(self) -> Kit:
-        """The same, as the loop wants it."""
-        tools = {tool.name: tool for tool in self._outfit.tools}
-        return Kit(tools, self.work, self.run, self.permit, self.record, self.work.printed)
+    def printed(self) -> asyncio.Queue[Event]:
+        """What running tools print, and what else the person should see meanwhile."""
+        return self.work.printed
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
         """The gate's decision; what it allows holds for this one call."""
@@ -79,7 +80,7 @@ class Hands:
         self._permits[permit.call.call_id] = permit
         return permit
 
-    async def run(self, tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]) -> Outcome:
+    async def run(self, tool: Tool, call_id: str, given: Mapping[str, Any]) -> Outcome:
         """Run a tool at the path that it was allowed for, the states of the files that it may change taken before."""
         permit = self._permits[call_id]
         harmless = permit.event is not None and permit.event.rule == "read-only"
@@ -91,7 +92,7 @@ class Hands:
 
     def _later(self, call: ToolCall) -> Sequence[tuple[ToolCall, Tool]]:
         """The calls of the same reply that come after this one."""
-        calls, tools = list(self._calls), {tool.name: tool for tool in self._outfit.tools}
+        calls, tools = list(self._calls), self.tools
         after = calls[calls.index(call.call_id) + 1 :] if call.call_id in calls else []
         return [(self._calls[each], tools[self._calls[each].name]) for each in after if self._calls[each].name in tools]
 

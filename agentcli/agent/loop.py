@@ -50,7 +50,7 @@ async def _work(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIt
         async for event in _ask(talk, reply, interrupt):
             yield event
         draft = reply.draft
-        async for event in execute(draft.calls, talk.kit, interrupt):
+        async for event in execute(draft.calls, talk.hands, interrupt):
             yield event
         for event in talk.answer_open_calls(NOT_RUN if interrupt.is_set() else not_run(draft)):
             yield event

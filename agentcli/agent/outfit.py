@@ -11,7 +11,6 @@ from typing import Any
 
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.cover import Cover, Makes
-from agentcli.agent.execute import RunTool
 from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings
@@ -21,7 +20,7 @@ from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Mode, Settings
-from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolLimits, Workplace, Wrap
+from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Workplace, Wrap
 from agentcli.integrations.instructions import Instructions
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.jobs import Jobs

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from agentcli.agent.execute import Permit
 from agentcli.agent.permissions import Decision, Place, Rules, decide
+from agentcli.agent.permissions.machine import Looks
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Answer, Approve, Ask
 from agentcli.core.codec import dumps
 from agentcli.core.errors import ToolError
 from agentcli.core.event import PermissionDecided
-from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.message import Status, ToolCall, ToolResult
 from agentcli.core.record import Mode
 from agentcli.core.schema import check
 from agentcli.core.tool import Effect, Tool
@@ -25,6 +25,25 @@ Preview = Callable[[Tool, Mapping[str, Any], Path | None], str]
 
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
 NOBODY = "Nobody is there to allow it, so it is denied"
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What was decided about one call. `call` is what may run: the user may have edited it.
+
+    `event` is None where nothing had to be decided, since the call cannot work.
+    """
+
+    call: ToolCall
+    event: PermissionDecided | None
+    refused: str = ""
+    """Why it does not run, for the model; empty when it may."""
+    status: Status = "denied"
+    """What the refusal is: `error` for a call that could not have worked anyway."""
+    path: Path | None = None
+    """The resolved path that was decided about: the tool may use this one and no other, wherever links lead by then."""
+    machine: Looks = ""
+    """Whether a command that only reads looks at the machine, which no sandbox shows."""
 
 
 @dataclass(slots=True)

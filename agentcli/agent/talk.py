@@ -8,7 +8,8 @@ from datetime import date
 
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.draft import Draft
-from agentcli.agent.execute import NOT_RUN, Kit, refusal
+from agentcli.agent.execute import NOT_RUN, refusal
+from agentcli.agent.hands import Hands
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
@@ -42,7 +43,7 @@ class Talk:
     def __init__(
         self,
         builder: RequestBuilder,
-        kit: Kit,
+        hands: Hands,
         settings: AgentSettings,
         purse: Purse,
         allowance: Allowance,
@@ -53,13 +54,13 @@ class Talk:
     ) -> None:
         self.journal = builder.journal
         self.builder = builder
-        self.kit = kit
+        self.hands = hands
         self.settings = settings
         self.purse = purse
         self.allowance = allowance
         self._outside = outside
         self.standby = standby
-        cwd = str(kit.work.cwd)
+        cwd = str(hands.work.cwd)
         self.compactor = Compactor(builder, self.record, self.objection, summariser, hooks, standby, cwd)
         self.steps = 0
         self.pending: list[Part] = []
@@ -80,7 +81,7 @@ class Talk:
 
     def record(self, body: Body) -> Recorded:
         """Save a record. It is durable when this returns; if the disk fails, `news` will say so."""
-        return self.kit.record(body)
+        return self.hands.record(body)
 
     def begin(self, prompt: Prompt) -> Iterator[Event]:
         """The user's words go on disk before they go anywhere else."""

@@ -187,3 +187,7 @@ class Tool:
     def parallel(self) -> bool:
         """Whether calls may run at the same time as others."""
         return self.effect in ("none", "read")
+
+
+RunTool = Callable[[Tool, Workplace, str, Mapping[str, Any]], Awaitable[Outcome]]
+"""Runs a tool: the tool, where it works, the id of the call, its input."""

@@ -83,7 +83,7 @@ def test_each_of_several_large_inputs_has_a_file_of_its_own(tmp_path: Path) -> N
     paths = re.findall(r"saved to (.+?): [\d,]+ lines", said)
     assert [desk.journal.output(path) for path in paths] == texts
     ids = re.findall(r'or with recall\(id="(.+?)"\)', said)
-    found = [desk.talk.kit.work.find_result(each) for each in ids]  # also in a fork whose origin is gone
+    found = [desk.talk.hands.work.find_result(each) for each in ids]  # also in a fork whose origin is gone
     assert [each and each[1] for each in found] == texts
 
 
