@@ -20,7 +20,10 @@ from agentcli.core.record import Compaction, Failure, Record, Settings
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted import say
 from agentcli.sessions.importing import Imported, read
+from agentcli.sessions.importing.discover import candidates
 from agentcli.sessions.importing.settle import UNANSWERED
+from agentcli.sessions.importing.takeover import Takeover
+from agentcli.sessions.store import Store
 from tests.loopback import Loopback
 from tests.providers.hearing import BOTH, READ, connected, hear
 
@@ -302,3 +305,22 @@ def test_what_hooks_added_to_a_prompt_is_not_the_users(tmp_path: Path):
     session = session_of(tmp_path, user("a", "Hello", "<hook_context>Rain.</hook_context>"))
     assert prompts(session) == ["Hello"]
     assert "Rain." in str(of(session, Message)[0].parts)
+
+
+def test_a_file_in_which_nothing_was_said_is_told_as_such(tmp_path: Path):
+    file = tmp_path / "session.json"
+    file.write_text(
+        json.dumps({"sessionId": "a", "projectHash": "b", "startTime": "2026-01-01T00:00:00Z", "messages": []})
+    )
+    (outcome,) = Takeover(Store(tmp_path / "store"), tmp_path).run(candidates(file, named=True))
+    assert (outcome.status, outcome.why) == ("failed", f"{file}: it holds no prompt and no reply")
+
+
+def test_a_history_that_was_cleared_takes_nothing_away(tmp_path: Path):
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(sample("fresh").read_bytes())
+    with file.open("a") as lines:
+        lines.write(json.dumps({"$set": {"messages": []}}) + "\n")
+    session = read(file)
+    assert prompts(session) == prompts(read(sample("fresh")))
+    assert not any("unexpected shape" in note for note in session.notes)

@@ -70,7 +70,7 @@ class Log:
         former = set(self.entries)
         self._standing = set()
         summary, following = "", [*(raw for _, raw in messages[1:]), {}]
-        for (place, raw), after in zip(messages, following, strict=True):
+        for (place, raw), after in zip(messages, following, strict=False):  # an empty history has no following either
             name = str(raw["id"])
             held = self._same.get(name, matched.get(name, name))
             if held in self.entries:
