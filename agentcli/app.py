@@ -34,8 +34,7 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.sessions.survey import SKIPPED, Kind
 from agentcli.tools._ignore import everything
-from agentcli.tools.previews import preview
-from agentcli.tools.table import run, tools
+from agentcli.tools.table import TRAITS, run, tools
 
 
 async def nobody(_: Ask) -> Answer | None:
@@ -208,7 +207,8 @@ class Program(Ground):
             connect=self.models.connect,
             summariser=self.models.summariser,
             estimator=self._estimator,
-            tools=[tool for tool in tools() if tool.name != "task" or config.agent.subagents],
+            tools=[tool for tool in tools() if config.agent.subagents or not tool.traits.delegates],
+            traits=TRAITS,
             run=run,
             system=self._system(files),
             context=config.context,
@@ -226,7 +226,6 @@ class Program(Ground):
             sandbox=bounds.sandbox.state,
             approve=self.approve,
             ask=self.ask,
-            preview=preview,
             save_rule=bounds.save_rule,
             instructions=[(file.path, counts.text(file.text)) for file in files],
             allowance=self._allowance,

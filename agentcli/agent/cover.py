@@ -82,9 +82,9 @@ class Cover:
     def _around(
         self, tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]
     ) -> AbstractContextManager[None] | None:
-        match tool.effect:
+        match tool.traits.effect:
             case "write":
-                path = work.allowed_path or spelled(work.cwd, str(given.get(tool.subject, "")))
+                path = work.allowed_path or spelled(work.cwd, str(given.get(tool.traits.subject, "")))
                 return self._changes.edits([Path(path)], [call_id])
             case "run":
                 return self._changes.command([call_id])

@@ -66,7 +66,7 @@ def _groups(calls: Sequence[tuple[ToolCall, Tool]]) -> list[list[tuple[ToolCall,
     """Neighbours that only read go together; anything that changes the world goes alone, in its place."""
     groups: list[list[tuple[ToolCall, Tool]]] = []
     for call, tool in calls:
-        if groups and tool.parallel and groups[-1][-1][1].parallel:
+        if groups and tool.traits.parallel and groups[-1][-1][1].traits.parallel:
             groups[-1].append((call, tool))
         else:
             groups.append([(call, tool)])

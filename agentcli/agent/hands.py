@@ -45,11 +45,12 @@ class Hands:
         self.tools = {tool.name: tool for tool in outfit.tools}
         self.jobs = outfit.jobs()
         self.gate = Gate(
+            traits={**outfit.traits, **{tool.name: tool.traits for tool in outfit.tools}},
             rules=outfit.rules,
             mode=mode,
             place=outfit.place,
             approve=outfit.approve,
-            preview=lambda tool, given, path: outfit.preview(self.work.for_call(path), tool, given),
+            preview=lambda tool, given, path: tool.preview(self.work.for_call(path), given),
             save=outfit.save_rule,
             repeats=Repeats(outfit.agent.repeat_limit),
             later=self._later,
@@ -84,7 +85,7 @@ class Hands:
         """Run a tool at the path that it was allowed for, the states of the files that it may change taken before."""
         permit = self._permits[call_id]
         harmless = permit.event is not None and permit.event.rule == "read-only"
-        sandbox = self._sandbox(permit, harmless) if tool.effect == "run" else NO_SANDBOX
+        sandbox = self._sandbox(permit, harmless) if tool.traits.effect == "run" else NO_SANDBOX
         work = self.work.for_call(permit.path, sandbox)
         if self.cover is None:
             return await self._outfit.run(tool, work, call_id, given)

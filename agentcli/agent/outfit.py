@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.cover import Cover, Makes
@@ -20,7 +19,7 @@ from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Mode, Settings
-from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Workplace, Wrap
+from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
 from agentcli.integrations.instructions import Instructions
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.jobs import Jobs
@@ -43,6 +42,8 @@ class Outfit:
     estimator: Callable[[str], Estimator]
     """What counts tokens under the policy of that name."""
     tools: Sequence[Tool]
+    traits: Mapping[str, Traits]
+    """The traits of all tools that there are, of those as well that the sessions do not have."""
     run: RunTool
     system: tuple[str, ...]
     context: ContextSettings
@@ -54,7 +55,6 @@ class Outfit:
     place: Place
     approve: Approve
     ask: AskUser
-    preview: Callable[[Workplace, Tool, Mapping[str, Any]], str]
     save_rule: Callable[[str], None]
     instructions: Sequence[tuple[Path, int]] = ()
     sandboxes: Callable[[Mode], Sandboxes] = lambda _: Sandboxes()

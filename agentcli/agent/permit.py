@@ -18,7 +18,7 @@ from agentcli.core.event import PermissionDecided
 from agentcli.core.message import Status, ToolCall, ToolResult
 from agentcli.core.record import Mode
 from agentcli.core.schema import check
-from agentcli.core.tool import Effect, Tool
+from agentcli.core.tool import Effect, Tool, Traits
 
 Preview = Callable[[Tool, Mapping[str, Any], Path | None], str]
 """What the person is shown of a call before allowing it: for an edit, the diff it would make at the path that was judged."""
@@ -53,6 +53,7 @@ class Gate:
     `later` tells which calls of the same reply come after one.
     """
 
+    traits: Mapping[str, Traits]
     rules: Rules
     mode: Mode
     place: Place
@@ -89,8 +90,8 @@ class Gate:
         return self._answered(call, tool, decision, answer)
 
     def _decide(self, call: ToolCall, tool: Tool) -> Decision:
-        decision = decide(call, tool.effect, self.rules, self.mode, self.place)
-        if tool.name == "exit_plan" and self.mode == "plan" and decision.decision == "allow":
+        decision = decide(call, self.traits, self.rules, self.mode, self.place)
+        if tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
             return Decision("ask", "plan", "")
         if decision.decision == "allow" and self.repeats.reached(call):
             why = f"The same call gave the same result {self.repeats.limit} times in a row"
@@ -104,7 +105,7 @@ class Gate:
             title=tool.title(given) or tool.name,
             why=decision.why,
             preview=self._preview(tool, given, decision.path),
-            kind="plan" if tool.name == "exit_plan" else _KINDS.get(tool.effect, "input"),
+            kind="plan" if tool.traits.presents_plan else _KINDS.get(tool.traits.effect, "input"),
             always=decision.always,
             unsaved=decision.unsaved,
         )
@@ -140,7 +141,7 @@ class Gate:
             decision = self._decide(call, tool)
             if decision.decision == "deny":
                 return _permit(call, decision)
-        if tool.name == "exit_plan":
+        if tool.traits.presents_plan:
             self.after_plan = "ask" if answer.choice == "once" else "auto-edit"
         elif answer.choice in ("session", "always") and decision.always:
             self.rules += parse_rules(allow=[decision.always], origin="session")

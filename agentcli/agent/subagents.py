@@ -33,7 +33,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
-from agentcli.core.tool import Outcome
+from agentcli.core.tool import Outcome, Traits
 from agentcli.resources import prompt
 
 
@@ -54,11 +54,11 @@ class Child(Protocol):
 
 
 OpenChild = Callable[[Journal, Outfit, Model, Mode], Child]
-APART = frozenset({"task", "ask_user", "exit_plan"})
-"""Tools that need the person, or would send subagents of a subagent."""
-EXPLORE = frozenset({"read", "glob", "grep", "list", "web_fetch", "recall"})
-KINDS: Mapping[str, frozenset[str] | None] = {"general": None, "explore": EXPLORE}
-"""The tools of each kind of subagent; None for all that its parent has, less those `APART`."""
+KINDS: Mapping[str, Callable[[Traits], bool]] = {
+    "general": lambda _: True,
+    "explore": lambda traits: traits.effect in ("read", "network") or traits.recalls,
+}
+"""The tools of its parent that each kind of subagent gets, less those that need the person or would send subagents of a subagent."""
 
 
 class Subagents:
@@ -104,10 +104,11 @@ class Subagents:
         self._sent[call_id] = journal
         kind = "explore" if gate.mode == "plan" else kind
         mode: Mode = "ask" if gate.mode == "plan" else gate.mode
-        names = KINDS[kind] or frozenset(tool.name for tool in outfit.tools)
+        has = KINDS[kind]
+        meant = [tool for tool in outfit.tools if not (tool.traits.needs_person or tool.traits.delegates)]
         own = replace(
             outfit,
-            tools=[tool for tool in outfit.tools if tool.name in names - APART],
+            tools=[tool for tool in meant if has(tool.traits)],
             system=(*outfit.system, prompt("subagent.md")),
             agent=replace(outfit.agent, titles=False),
             rules=gate.rules,

@@ -13,6 +13,7 @@ from agentcli.cli.tables import say, say_json, table
 from agentcli.core.errors import UsageError
 from agentcli.core.message import ToolCall
 from agentcli.options import Options
+from agentcli.tools.table import TRAITS
 
 app = typer.Typer(help="What may run without asking.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -51,12 +52,12 @@ def explain(
     rules, chosen, place = program.bounds.rules(), program.mode(), program.bounds.place()
     if json:
         lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer) if command == "-" else [command]
-        for line in explain_lines(lines, rules, chosen, place):
+        for line in explain_lines(lines, TRAITS, rules, chosen, place):
             print(line, flush=True)
         return
     if command == "-":
         raise UsageError("Reading calls from stdin needs --json.")
-    decision = decide(ToolCall("explain", "bash", {"command": command}), "run", rules, chosen, place)
+    decision = decide(ToolCall("explain", "bash", {"command": command}), TRAITS, rules, chosen, place)
     say(f"{decision.decision}: {decision.rule}")
     say(decision.why)
     if decision.always:

@@ -75,7 +75,7 @@ def list_tools(json: Json = False) -> None:
             ]
         )
         return
-    rows = [[t.name, t.effect, t.schema.description.splitlines()[0]] for t in known]
+    rows = [[t.name, t.traits.effect, t.schema.description.splitlines()[0]] for t in known]
     say(table(["tool", "effect", "what it does"], rows))
 
 

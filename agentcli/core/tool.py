@@ -8,12 +8,67 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 from agentcli.core.boxed import Boxed
+from agentcli.core.codec import dumps
 from agentcli.core.message import Image, Status, ToolResult
 from agentcli.core.model import ToolSchema
 from agentcli.core.record import TodoItem
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
-"""What a call may do to the world: nothing (todo, recall), read files, write files, run programs, use the network, ask the user."""
+"""What a call may do to the world: nothing (a list, former results), read files, write files, run programs, use the network, ask the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a tool is to permissions, planners and front ends, so that none of them needs to know its name."""
+
+    effect: Effect = "run"
+    subject: str = ""
+    """The input field that permission rules match: a shell command where the effect is `run`, a URL where it is `network`, else a path."""
+    reads_files: bool = False
+    """It shows the file that its subject names."""
+    edits_files: bool = False
+    """It changes the file that its subject names."""
+    content: str = ""
+    """The input field with the whole new content, where it writes a file anew."""
+    searches: bool = False
+    """It looks for files beneath the folder that its subject names, or the current one."""
+    pattern: str = ""
+    """The input field with the path pattern that a search follows, out of its folder where the pattern leads elsewhere."""
+    name_filter: str = ""
+    """The input field with the pattern that names must match to be searched, at any depth."""
+    allowed_as: str = ""
+    """Another tool, whose allow rules hold for this one as well."""
+    recalls: bool = False
+    """It shows results of former calls again."""
+    needs_person: bool = False
+    """It waits for somebody to answer."""
+    presents_plan: bool = False
+    """Its call is a plan: who allows it approves the plan and ends plan mode."""
+    delegates: bool = False
+    """It runs a subagent."""
+    for_people: bool = False
+    """Its result is of interest to the person, who reads it again."""
+    prunable: bool = True
+    """Its old outputs may be cleared."""
+
+    @property
+    def runs_commands(self) -> bool:
+        """Whether its subject is a shell command."""
+        return self.effect == "run" and bool(self.subject)
+
+    @property
+    def fetches(self) -> bool:
+        """Whether its subject is a URL."""
+        return self.effect == "network" and bool(self.subject)
+
+    @property
+    def parallel(self) -> bool:
+        """Whether calls may run at the same time as others."""
+        return self.effect in ("none", "read")
+
+
+UNKNOWN = Traits()
+"""The traits of a tool that nobody knows: it is taken to run programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,27 +221,33 @@ class Workplace(Protocol):
 
 
 Run = Callable[..., Awaitable[Outcome]]
+Title = Callable[[Mapping[str, Any]], str]
+Preview = Callable[[Workplace, Mapping[str, Any]], str]
+
+
+def as_json(_: Workplace, given: Mapping[str, Any]) -> str:
+    """The input of a call as JSON."""
+    return dumps(dict(given))
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the model can call: `run(work, call_id, **input)`.
+    """A tool that the model can call: `run(work, call_id, **input)`; everything else about it is derived from this.
 
-    `subject` names the input field that permission rules match (`bash(git *)`, `edit(src/**)`); `title` makes one line
-    that says what a call does. Calls with effect `none` or `read` run together, all others one after the other.
+    `title` makes one line that says what a call does; `preview` is what a person is shown of it before allowing it, for an edit
+    the unified diff, and raises ToolError for one that cannot be made.
     """
 
-    name: str
-    effect: Effect
-    run: Run
     schema: ToolSchema
-    subject: str = ""
-    title: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    run: Run
+    traits: Traits
+    title: Title = lambda _: ""
+    preview: Preview = as_json
 
     @property
-    def parallel(self) -> bool:
-        """Whether calls may run at the same time as others."""
-        return self.effect in ("none", "read")
+    def name(self) -> str:
+        """The name by which models call it."""
+        return self.schema.name
 
 
 RunTool = Callable[[Tool, Workplace, str, Mapping[str, Any]], Awaitable[Outcome]]

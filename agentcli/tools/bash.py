@@ -103,6 +103,11 @@ def title(given: Mapping[str, Any]) -> str:
     return f"$ {first}{' …' if rest else ''}{' &' if given.get('run_in_background') else ''}"
 
 
+def preview(_: Workplace, given: Mapping[str, Any]) -> str:
+    """The whole command."""
+    return str(given["command"])
+
+
 def environment(base: Mapping[str, str], kept: Collection[str] = ()) -> dict[str, str]:
     """What a command gets to know of the environment: no secrets but the `kept` ones, and settings under which nothing asks
     or pages."""

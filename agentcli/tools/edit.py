@@ -64,8 +64,18 @@ def multi_title(given: Mapping[str, Any]) -> str:
     return f"{title(given)} ({plural(len(edits), 'change')})" if isinstance(edits, list) else title(given)
 
 
-def preview(work: Workplace, path: str, changes: Sequence[Replacement]) -> str:
-    """The unified diff that these changes would make, for whoever must allow them. Raises ToolError where they cannot be made."""
+def preview(work: Workplace, given: Mapping[str, Any]) -> str:
+    """The unified diff that an edit would make, for whoever must allow it. Raises ToolError where it cannot be made."""
+    change = Replacement(given["old_string"], given["new_string"], bool(given.get("replace_all")))
+    return _preview(work, given["file_path"], [change])
+
+
+def multi_preview(work: Workplace, given: Mapping[str, Any]) -> str:
+    """The same for all changes of a `multi_edit` together."""
+    return _preview(work, given["file_path"], [Replacement(**item) for item in given["edits"]])
+
+
+def _preview(work: Workplace, path: str, changes: Sequence[Replacement]) -> str:
     place = locate(work, path)
     if not place.path.exists() and changes and changes[0].old_string == "":
         return unified("", _in_order("", changes, place.shown)[0], place.shown, created=True).text

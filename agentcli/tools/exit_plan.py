@@ -22,3 +22,8 @@ def title(given: Mapping[str, Any]) -> str:
     """`Plan ready: Move the parser`, the plan's first line."""
     first = str(given.get("plan", "")).strip().partition("\n")[0].lstrip("# ")
     return f"Plan ready: {first}"
+
+
+def preview(_: Workplace, given: Mapping[str, Any]) -> str:
+    """The whole plan."""
+    return str(given["plan"])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentcli.core.errors import ToolError
 from agentcli.core.model import ToolSchema
 from agentcli.core.schema import check, parameters, wire_names
-from agentcli.core.tool import Effect, Outcome, Run, Tool, Workplace
+from agentcli.core.tool import Outcome, Preview, Run, Title, Tool, Traits, Workplace, as_json
 from agentcli.resources import prompt
 from agentcli.tools import (
     ask_user,
@@ -30,30 +30,53 @@ from agentcli.tools import (
 )
 from agentcli.tools._text import shown
 
-Title = Callable[[Mapping[str, Any]], str]
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """All that is said of one tool; description and schema follow from its name and its function."""
+
+    name: str
+    run: Run
+    title: Title
+    traits: Traits
+    preview: Preview = as_json
+
+    def tool(self) -> Tool:
+        schema = ToolSchema(self.name, prompt(f"tools/{self.name}.md"), parameters(self.run))
+        return Tool(schema, self.run, self.traits, self._one_line, self.preview)
+
+    def _one_line(self, given: Mapping[str, Any]) -> str:
+        return shown(" ".join(self.title(given).split()))
+
+
+_EDITS = Traits("write", "file_path", edits_files=True)
+_SEARCHES = Traits("read", "path", searches=True)
+_ASKS = Traits("ask", needs_person=True, for_people=True)
+_TABLE = (
+    _Entry("read", read.read, read.title, Traits("read", "file_path", reads_files=True)),
+    _Entry("write", write.write, write.title, replace(_EDITS, content="content"), write.preview),
+    _Entry("edit", edit.edit, edit.title, _EDITS, edit.preview),
+    _Entry("multi_edit", edit.multi_edit, edit.multi_title, replace(_EDITS, allowed_as="edit"), edit.multi_preview),
+    _Entry("glob", glob.glob, glob.title, replace(_SEARCHES, pattern="pattern")),
+    _Entry("grep", grep.grep, grep.title, replace(_SEARCHES, name_filter="glob")),
+    _Entry("list", listing.listing, listing.title, _SEARCHES),
+    _Entry("bash", bash.bash, bash.title, Traits("run", "command"), bash.preview),
+    _Entry("bash_output", jobs.bash_output, jobs.output_title, Traits("none")),
+    _Entry("bash_stop", jobs.bash_stop, jobs.stop_title, Traits("none")),
+    _Entry("todo", todo.todo, todo.title, Traits("none", for_people=True, prunable=False)),
+    _Entry("recall", recall.recall, recall.title, Traits("none", recalls=True)),
+    _Entry("ask_user", ask_user.ask_user, ask_user.title, _ASKS),
+    _Entry("exit_plan", exit_plan.exit_plan, exit_plan.title, replace(_ASKS, presents_plan=True), exit_plan.preview),
+    _Entry("web_fetch", web_fetch.web_fetch, web_fetch.title, Traits("network", "url")),
+    _Entry("task", task.task, task.title, Traits("none", delegates=True)),
+)
+TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
+"""The traits of all built-in tools, whichever of them a session has: former sessions may have used the others."""
 
 
 def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
     """The built-in tools in the order that models see them, or those of them that are named."""
-    table = (
-        _tool("read", "read", read.read, read.title, "file_path"),
-        _tool("write", "write", write.write, write.title, "file_path"),
-        _tool("edit", "write", edit.edit, edit.title, "file_path"),
-        _tool("multi_edit", "write", edit.multi_edit, edit.multi_title, "file_path"),
-        _tool("glob", "read", glob.glob, glob.title, "path"),
-        _tool("grep", "read", grep.grep, grep.title, "path"),
-        _tool("list", "read", listing.listing, listing.title, "path"),
-        _tool("bash", "run", bash.bash, bash.title, "command"),
-        _tool("bash_output", "none", jobs.bash_output, jobs.output_title),
-        _tool("bash_stop", "none", jobs.bash_stop, jobs.stop_title),
-        _tool("todo", "none", todo.todo, todo.title),
-        _tool("recall", "none", recall.recall, recall.title),
-        _tool("ask_user", "ask", ask_user.ask_user, ask_user.title),
-        _tool("exit_plan", "ask", exit_plan.exit_plan, exit_plan.title),
-        _tool("web_fetch", "network", web_fetch.web_fetch, web_fetch.title, "url"),
-        _tool("task", "none", task.task, task.title),
-    )
-    return tuple(tool for tool in table if names is None or tool.name in names)
+    return tuple(entry.tool() for entry in _TABLE if names is None or entry.name in names)
 
 
 async def run(tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any]) -> Outcome:
@@ -73,15 +96,6 @@ async def run(tool: Tool, work: Workplace, call_id: str, given: Mapping[str, Any
         title=shown(outcome.title or title),
         metadata={key: shown(value) if isinstance(value, str) else value for key, value in outcome.metadata.items()},
     )
-
-
-def _tool(name: str, effect: Effect, run: Run, title: Title, subject: str = "") -> Tool:
-    schema = ToolSchema(name, prompt(f"tools/{name}.md"), parameters(run))
-
-    def one_line(given: Mapping[str, Any]) -> str:
-        return shown(" ".join(title(given).split()))
-
-    return Tool(name, effect, run, schema, subject, one_line)
 
 
 def _python_names(run: Run, given: Mapping[str, Any]) -> dict[str, Any]:

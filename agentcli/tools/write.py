@@ -23,8 +23,9 @@ def title(given: Mapping[str, Any]) -> str:
     return f"Write {given.get('file_path', '')}"
 
 
-def preview(work: Workplace, path: str, content: str) -> str:
+def preview(work: Workplace, given: Mapping[str, Any]) -> str:
     """The unified diff that writing would make, for whoever must allow it; folders that are missing are not made."""
+    path, content = given["file_path"], given["content"]
     place = locate(work, path)
     if not place.path.exists():
         return unified("", content, place.shown, created=True).text

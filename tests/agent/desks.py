@@ -26,8 +26,7 @@ from agentcli.core.tool import ToolLimits
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted import Script, Scripted
 from agentcli.sessions.memory import MemorySession
-from agentcli.tools.previews import preview
-from agentcli.tools.table import run, tools
+from agentcli.tools.table import TRAITS, run, tools
 
 DEMO = spec("demo")
 
@@ -72,6 +71,7 @@ def open_desk(
         summariser=lambda _: summariser or made,
         estimator=lambda _: Calibrated(),
         tools=tools(),
+        traits=TRAITS,
         run=run,
         system=("You are a test.",),
         context=context or ContextSettings(),
@@ -83,7 +83,6 @@ def open_desk(
         place=Place(folder, (folder,), home=folder / "home"),
         approve=person or nobody,
         ask=nobody,
-        preview=preview,
         save_rule=(saved if saved is not None else []).append,
         allowance=lambda: allowance or Allowance(),
         today=lambda: date(2026, 11, 20),

@@ -60,7 +60,7 @@ def ways_out(work: Bench, outside: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", PATHS)
 def test_no_way_leads_out_of_the_workspace(call: Call, work: Bench, outside: Path, name: str) -> None:
-    field = TOOLS[name].subject
+    field = TOOLS[name].traits.subject
     for path in ways_out(work, outside):
         outcome = call(name, **{field: path}, **PATHS[name])
         assert outcome.status == "error", (path, outcome.output)
@@ -72,7 +72,7 @@ def test_no_way_leads_out_of_the_workspace(call: Call, work: Bench, outside: Pat
 @pytest.mark.parametrize("path", ["", "  ", "a\0b", "\ud800", "x" * 5_000])
 def test_what_is_no_path_is_refused(call: Call, path: str) -> None:
     for name, given in PATHS.items():
-        assert call(name, **{TOOLS[name].subject: path}, **given).status == "error"
+        assert call(name, **{TOOLS[name].traits.subject: path}, **given).status == "error"
 
 
 def test_links_within_the_workspace_work(call: Call, work: Bench) -> None:
@@ -109,7 +109,7 @@ def test_a_link_that_leads_elsewhere_after_it_was_judged_is_refused(call: Call, 
         (work.cwd / "link").unlink()
         (work.cwd / "link").symlink_to(link_to)
         for name, given in PATHS.items():
-            assert call(name, **{TOOLS[name].subject: "link"}, **given).status == "error", name
+            assert call(name, **{TOOLS[name].traits.subject: "link"}, **given).status == "error", name
         (work.cwd / "link").unlink()
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from agentcli.core.errors import ToolError
-from agentcli.tools.previews import preview
 from agentcli.tools.table import tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -30,16 +29,16 @@ def test_the_preview_is_the_diff_that_follows(call: Call, work: Bench, name: str
     (work.cwd / "a.txt").write_text("one\r\ntwo\r\n")
     call("read", file_path="a.txt")
     before = sorted(work.cwd.rglob("*"))
-    promised = preview(work, TOOLS[name], given)
+    promised = TOOLS[name].preview(work, given)
     assert sorted(work.cwd.rglob("*")) == before
     assert promised == call(name, **given).metadata["diff"]
 
 
 def test_a_command_is_shown_whole(work: Bench) -> None:
-    assert preview(work, TOOLS["bash"], {"command": "a\nb  c"}) == "a\nb  c"
+    assert TOOLS["bash"].preview(work, {"command": "a\nb  c"}) == "a\nb  c"
 
 
 def test_an_edit_that_cannot_be_made_is_known_before_anybody_is_asked(work: Bench) -> None:
     (work.cwd / "a.txt").write_text("one\n")
     with pytest.raises(ToolError, match="has not been read yet"):
-        preview(work, TOOLS["edit"], {"file_path": "a.txt", "old_string": "one", "new_string": "2"})
+        TOOLS["edit"].preview(work, {"file_path": "a.txt", "old_string": "one", "new_string": "2"})

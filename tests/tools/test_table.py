@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from agentcli.core.model import ToolSchema
-from agentcli.core.tool import Outcome, Tool
+from agentcli.core.tool import Outcome, Tool, Traits
 from agentcli.tools.table import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -53,13 +53,13 @@ def test_tools_can_be_chosen_by_name() -> None:
 
 
 def test_only_what_changes_nothing_runs_together() -> None:
-    assert {tool.name for tool in tools() if tool.effect in ("write", "run")} == {
+    assert {tool.name for tool in tools() if tool.traits.effect in ("write", "run")} == {
         "write",
         "edit",
         "multi_edit",
         "bash",
     }
-    assert all(tool.parallel for tool in tools({"read", "glob", "grep", "list", "recall", "todo"}))
+    assert all(tool.traits.parallel for tool in tools({"read", "glob", "grep", "list", "recall", "todo"}))
 
 
 def test_wrong_input_is_answered_with_what_is_wrong(call: Call) -> None:
@@ -80,5 +80,5 @@ def test_a_tool_that_takes_any_input_gets_it_as_it_is(work: Bench) -> None:
     async def foreign(work: Any, call_id: str, **given: Any) -> Outcome:
         return Outcome(json.dumps(given))
 
-    tool = Tool("foreign", "run", foreign, ToolSchema("foreign", "", {"type": "object", "properties": {"-x": {}}}))
+    tool = Tool(ToolSchema("foreign", "", {"type": "object", "properties": {"-x": {}}}), foreign, Traits())
     assert asyncio.run(run(tool, work, "c1", {"-x": 1})).output == '{"-x": 1}'

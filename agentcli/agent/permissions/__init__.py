@@ -1,16 +1,13 @@
 """Whether a call may run: rules, modes, paths and commands, decided without running anything."""
 
 from agentcli.agent.permissions.decide import Decision, decide
-from agentcli.agent.permissions.explain import EFFECTS, explain, explain_lines
+from agentcli.agent.permissions.explain import explain_lines
 from agentcli.agent.permissions.git import GitFacts, git_facts
-from agentcli.agent.permissions.nature import SUBJECTS
 from agentcli.agent.permissions.paths import PathVerdict, judge_path
 from agentcli.agent.permissions.place import CommandLimits, Place
 from agentcli.agent.permissions.rules import Rule, Rules, parse_rule, parse_rules
 
 __all__ = [
-    "EFFECTS",
-    "SUBJECTS",
     "CommandLimits",
     "Decision",
     "GitFacts",
@@ -19,7 +16,6 @@ __all__ = [
     "Rule",
     "Rules",
     "decide",
-    "explain",
     "explain_lines",
     "git_facts",
     "judge_path",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agentcli.agent.permissions.commands import Reading, read_only
@@ -84,25 +84,24 @@ def look_at(text: str, place: Place) -> Line:
     return Line(text, "", inside, plain, readings, obstacle, protected)
 
 
-def forbidding(line: Line, rules: Iterable[Rule]) -> Rule | None:
-    """The first `bash` rule that speaks of any command of the line, however it is wrapped."""
-    patterns = [rule for rule in rules if rule.is_for("bash")]
-    if not patterns:
+def forbidding(line: Line, rules: Sequence[Rule]) -> Rule | None:
+    """The first rule about commands that speaks of any command of the line, however it is wrapped."""
+    if not rules:
         return None
     texts = [line.text.strip(), *(text for part in line.contents.parts for text in spellings(part))]
-    for rule in patterns:
+    for rule in rules:
         if not rule.pattern or any(command_pattern(rule.pattern).fullmatch(text) for text in texts):
             return rule
     return None
 
 
 def hides(line: Line, rules: Iterable[Rule]) -> bool:
-    """Whether a command that a `bash` rule speaks of may run where it cannot be seen.
+    """Whether a command that a rule about commands speaks of may run where it cannot be seen.
 
     Something of the line is unknown, or a program that is not known by trade gets the command's name among its arguments:
     in the text of a script, behind an option, as the value of a variable.
     """
-    patterns = [rule.pattern for rule in rules if rule.is_for("bash")]
+    patterns = [rule.pattern for rule in rules]
     if not patterns or line.harmless:
         return False
     if not line.contents.whole or any(_half_known(part, patterns) for part in line.contents.parts):
@@ -132,15 +131,14 @@ def _unseen(line: Line) -> Iterator[str]:
     yield from (match.group() for match in _ASSIGNED.finditer(line.text))
 
 
-def allowing(line: Line, rules: Iterable[Rule]) -> Rule | None:
-    """The rule that allows the line: its exact text, or all commands that do not merely read match some rule."""
-    patterns = [rule for rule in rules if rule.is_for("bash")]
-    for rule in patterns:
+def allowing(line: Line, rules: Sequence[Rule]) -> Rule | None:
+    """The rule about commands that allows the line: its exact text, or all commands that do not merely read match some rule."""
+    for rule in rules:
         if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
             return rule
     used: Rule | None = None
     for command, reading in zip(line.plain, line.readings, strict=True):
-        match = next((rule for rule in patterns if command_pattern(rule.pattern).fullmatch(rule_text(command))), None)
+        match = next((rule for rule in rules if command_pattern(rule.pattern).fullmatch(rule_text(command))), None)
         if match is None and reading.why:
             return None
         used = match or used
@@ -153,9 +151,9 @@ def rule_text(command: Command) -> str:
     return shlex.join(command.words) if spaced else command.text
 
 
-def always_rule(line: Line) -> str:
-    """The exact rule that would allow this very line again, or the empty string where none may be saved."""
-    return "" if unsaved(line) else f"bash({exact(line.text.strip())})"
+def always_pattern(line: Line) -> str:
+    """The pattern of the rule that would allow this very line again, or the empty string where none may be saved."""
+    return "" if unsaved(line) else exact(line.text.strip())
 
 
 def unsaved(line: Line) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -12,7 +13,7 @@ from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.rules import Rules
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
-from agentcli.core.tool import Effect
+from agentcli.core.tool import Traits
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,12 @@ class Decision:
     """Whether a command that only reads looks at the machine, which no sandbox shows."""
 
 
-def decide(call: ToolCall, tool_effect: Effect, rules: Rules, mode: Mode, place: Place) -> Decision:
-    """Deny before ask, ask before allow, and all of them before what the mode would do. Reads links and git config, runs nothing."""
-    nature = nature_of(call, tool_effect, rules, place)
+def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode, place: Place) -> Decision:
+    """Deny before ask, ask before allow, and all of them before what the mode would do. Reads links and git config, runs nothing.
+
+    `tools` are the traits of all tools, since a rule about one of them may cover another.
+    """
+    nature = nature_of(call, tools, rules, place)
     return replace(_decided(nature, mode, place), path=nature.path, machine=nature.machine)
 
 

@@ -5,54 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from agentcli.agent.permissions.decide import Decision, decide
+from agentcli.agent.permissions.decide import decide
 from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.rules import Rules
 from agentcli.core.codec import dumps
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
-from agentcli.core.tool import Effect
-
-EFFECTS: Mapping[str, Effect] = {
-    "read": "read",
-    "list": "read",
-    "glob": "read",
-    "grep": "read",
-    "write": "write",
-    "edit": "write",
-    "multi_edit": "write",
-    "bash": "run",
-    "bash_output": "none",
-    "bash_stop": "none",
-    "web_fetch": "network",
-    "todo": "none",
-    "ask_user": "ask",
-    "task": "none",
-    "exit_plan": "ask",
-    "recall": "none",
-}
-"""What each built-in tool may do to the world; a tool that is not named here is taken to run programs."""
-
-
-def explain(
-    call: ToolCall, rules: Rules, mode: Mode, place: Place, effects: Mapping[str, Effect] = EFFECTS
-) -> Decision:
-    """What would be decided about a call."""
-    return decide(call, effects.get(call.name, "run"), rules, mode, place)
+from agentcli.core.tool import Traits
 
 
 def explain_lines(
-    lines: Iterable[str], rules: Rules, mode: Mode, place: Place, effects: Mapping[str, Effect] = EFFECTS
+    lines: Iterable[str], tools: Mapping[str, Traits], rules: Rules, mode: Mode, place: Place
 ) -> Iterator[str]:
     """One JSON answer for each line that holds a JSON question; a line that holds none is answered with a denial."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        yield dumps(_answer(line, number, rules, mode, place, effects))
+        yield dumps(_answer(line, number, tools, rules, mode, place))
 
 
 def _answer(
-    line: str, number: int, rules: Rules, mode: Mode, place: Place, effects: Mapping[str, Effect]
+    line: str, number: int, tools: Mapping[str, Traits], rules: Rules, mode: Mode, place: Place
 ) -> dict[str, object]:
     question: dict[str, object] = {}
     try:
@@ -66,5 +39,5 @@ def _answer(
     except (ValueError, TypeError, RecursionError) as error:
         why = f'line {number} is no {{"id", "tool", "input"}} object: {error}'
         return {"id": question.get("id"), "decision": "deny", "rule": "unreadable", "why": why}
-    decision = explain(ToolCall(str(question.get("id") or number), name, values), rules, mode, place, effects)
+    decision = decide(ToolCall(str(question.get("id") or number), name, values), tools, rules, mode, place)
     return {"id": question.get("id"), "decision": decision.decision, "rule": decision.rule, "why": decision.why}

@@ -16,23 +16,8 @@ from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.rules import Rule, Rules, url_matches, wildcard
 from agentcli.core.message import ToolCall
 from agentcli.core.resolve import searched
-from agentcli.core.tool import Effect
+from agentcli.core.tool import UNKNOWN, Effect, Traits
 
-SUBJECTS: Mapping[str, str] = {
-    "read": "file_path",
-    "write": "file_path",
-    "edit": "file_path",
-    "multi_edit": "file_path",
-    "list": "path",
-    "glob": "path",
-    "grep": "path",
-    "bash": "command",
-    "web_fetch": "url",
-}
-"""The input field of each tool that rules match."""
-
-_WRITERS = frozenset({"write", "edit", "multi_edit"})
-_SEARCHERS = frozenset({"list", "glob", "grep"})
 _OBSCURE = "a deny rule may apply and the command hides what it runs"
 
 
@@ -59,77 +44,91 @@ class Nature:
     """Whether a harmless command looks at the machine."""
 
 
-def nature_of(call: ToolCall, effect: Effect, rules: Rules, place: Place) -> Nature:
-    """Everything that can be said of a call without knowing the mode."""
-    subject = call.input.get(SUBJECTS.get(call.name, ""), None)
-    if call.name == "bash":
-        return (
-            _bash_nature(subject, rules, place) if isinstance(subject, str) else Nature(refused="no command is given")
-        )
-    if call.name in _WRITERS or call.name == "read":
+def nature_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, place: Place) -> Nature:
+    """Everything that can be said of a call without knowing the mode. `tools` are the traits of all tools."""
+    traits = tools.get(call.name, UNKNOWN)
+    subject = call.input.get(traits.subject, None)
+    if traits.runs_commands:
+        if not isinstance(subject, str):
+            return Nature(refused="no command is given")
+        return _command_nature(call.name, subject, tools, rules, place)
+    if traits.edits_files or traits.reads_files:
         if not isinstance(subject, str) or not subject:
             return Nature(refused="no file is named")
-        return _file_nature(call, subject, rules, place)
-    if call.name in _SEARCHERS:
-        folder, pattern = _search(call, subject if isinstance(subject, str) and subject else ".")
-        return _file_nature(call, folder, rules, place, pattern)
-    if call.name == "web_fetch":
-        return _fetch_nature(str(subject or ""), rules)
-    return _other_nature(call, effect, rules)
+        return _file_nature(call, subject, tools, rules, place)
+    if traits.searches:
+        folder, pattern = _search(call, traits, subject if isinstance(subject, str) and subject else ".")
+        return _file_nature(call, folder, tools, rules, place, pattern)
+    if traits.fetches:
+        return _fetch_nature(call.name, str(subject or ""), rules)
+    return _other_nature(call, traits.effect, rules)
 
 
-def _bash_nature(command: str, rules: Rules, place: Place) -> Nature:
+def _command_nature(tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, place: Place) -> Nature:
     line = bash.look_at(command, place)
     if line.refused:
         return Nature(refused=line.refused)
-    paths = [rule for rule in rules.deny if rule.tool in (_WRITERS | {"read"}) and rule.pattern]
-    denied = bash.forbidding(line, rules.deny) or _path_rule_in(line, paths, place)
+    about = _readers(tools) if line.harmless else _readers(tools) | _writers(tools)
+    paths = [rule for rule in rules.deny if rule.tool in about and rule.pattern]
+    deny, ask, allow = ([rule for rule in kind if rule.is_for(tool)] for kind in (rules.deny, rules.ask, rules.allow))
+    always = bash.always_pattern(line)
+    denied = bash.forbidding(line, deny) or _path_rule_in(line, paths, place)
     return Nature(
         denied=denied,
         protected=line.protected,
-        asked=bash.forbidding(line, rules.ask),
-        allowed=bash.allowing(line, rules.allow),
+        asked=bash.forbidding(line, ask),
+        allowed=bash.allowing(line, allow),
         harmless="every command only reads inside the workspace" if line.harmless else "",
         ordinary=bash.ordinary(line),
         machine=looks_at_machine(line.plain) if line.harmless else "",
-        obscure=_OBSCURE if bash.hides(line, rules.deny) else "",
+        obscure=_OBSCURE if bash.hides(line, deny) else "",
         why=line.why,
-        always=bash.always_rule(line),
+        always=always and f"{tool}({always})",
         unsaved=bash.unsaved(line),
     )
 
 
+def _readers(tools: Mapping[str, Traits]) -> frozenset[str]:
+    return frozenset(name for name, traits in tools.items() if traits.reads_files)
+
+
+def _writers(tools: Mapping[str, Traits]) -> frozenset[str]:
+    return frozenset(name for name, traits in tools.items() if traits.edits_files)
+
+
 def _path_rule_in(line: bash.Line, rules: list[Rule], place: Place) -> Rule | None:
-    """The path rule that a word of the line runs into; rules about writing do not speak of a line that only reads."""
-    rules = [rule for rule in rules if rule.tool == "read" or not line.harmless]
+    """The path rule that a word of the line runs into."""
     if not rules:
         return None
     return next((rule for word in bash.words_of(line) if (rule := path_rule(rules, word, place, strict=False))), None)
 
 
-def _search(call: ToolCall, folder: str) -> tuple[str, str]:
+def _search(call: ToolCall, traits: Traits, folder: str) -> tuple[str, str]:
     """The folder that is searched, and the pattern that picks files in it."""
-    pattern = call.input.get("pattern") if call.name == "glob" else call.input.get("glob")
+    pattern = call.input.get(traits.pattern or traits.name_filter)
     if not isinstance(pattern, str):
         return folder, ""
-    if call.name == "glob":
+    if traits.pattern:
         folder, pattern = searched(folder, pattern)
     return folder, pattern.lstrip("/")
 
 
-def _file_nature(call: ToolCall, path: str, rules: Rules, place: Place, pattern: str = "") -> Nature:
-    write = call.name in _WRITERS
+def _file_nature(
+    call: ToolCall, path: str, tools: Mapping[str, Traits], rules: Rules, place: Place, pattern: str = ""
+) -> Nature:
+    traits = tools[call.name]
+    write = traits.edits_files
     verdict = judge_path(path, place, write=write)
     target = verdict.path
     if verdict.verdict == "refused" or target is None:
         return Nature(refused=verdict.why)
     if verdict.verdict == "free" and pattern and not pattern.startswith("!"):
-        verdict = _search_verdict(call, path, pattern, place)
+        verdict = _search_verdict(traits, path, pattern, place)
     if verdict.verdict == "free" and write and (folder := installed_in(path, target, place)):
         verdict = PathVerdict("protected", f"{folder} holds installed programs", target)
-    covering = _WRITERS if write else frozenset({"read", call.name})
+    covering = _writers(tools) if write else _readers(tools) | {call.name}
     deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
-    names = {call.name, "edit"} if call.name == "multi_edit" else {call.name}
+    names = {call.name, traits.allowed_as} - {""}
     allow = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
     return Nature(
         denied=path_rule(deny, path, place, strict=False, target=target),
@@ -149,16 +148,16 @@ def _covers(rule: Rule, tool: str, covering: Iterable[str]) -> bool:
     return rule.is_for(tool) or (bool(rule.pattern) and rule.tool in covering)
 
 
-def _search_verdict(call: ToolCall, path: str, pattern: str, place: Place) -> PathVerdict:
+def _search_verdict(traits: Traits, path: str, pattern: str, place: Place) -> PathVerdict:
     """What the policy says of what a search would pick out: `.env*` names what is protected."""
-    if call.name == "grep" and could_name_protected(pattern):
+    if traits.name_filter and could_name_protected(pattern):
         return PathVerdict("protected", f"{pattern} is protected")
     return judge_path(os.path.join(path, pattern), place, write=False)
 
 
-def _fetch_nature(url: str, rules: Rules) -> Nature:
+def _fetch_nature(tool: str, url: str, rules: Rules) -> Nature:
     def speaking(kind: Iterable[Rule]) -> Rule | None:
-        ours = (rule for rule in kind if rule.is_for("web_fetch"))
+        ours = (rule for rule in kind if rule.is_for(tool))
         return next((rule for rule in ours if not rule.pattern or url_matches(rule.pattern, url)), None)
 
     denied, asked, allowed = map(speaking, (rules.deny, rules.ask, rules.allow))

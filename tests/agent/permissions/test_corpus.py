@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.agent.permissions import Place, Rules, explain
+from agentcli.agent.permissions import Place, Rules
 from agentcli.agent.permissions.place import CommandLimits
 from agentcli.agent.permissions.shell import dissect
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from tests.agent.permissions.corpus import commands, workspace
+from tests.agent.permissions.deciding import explain
 
 SAFE = commands("safe.txt") + commands("everyday.txt")
 HOSTILE = commands("hostile.txt") + commands("traps.txt")

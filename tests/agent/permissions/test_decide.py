@@ -3,10 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions import Decision, Place, Rules, decide, explain, parse_rule, parse_rules
+from agentcli.agent.permissions import Decision, Place, Rules, parse_rule, parse_rules
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES, Mode
+from tests.agent.permissions.deciding import explain, with_rule
 
 NONE = Rules()
 
@@ -333,9 +334,9 @@ def test_always_saves_an_exact_rule_that_passes_its_own_test(place: Place) -> No
         fields = {"bash": "command", "edit": "file_path"}
         call = ToolCall("c", tool, {fields[tool]: value})
         if decision.always:
-            assert decide(call, "run", parse_rules(allow=[decision.always]), "ask", place).decision == "allow"
+            assert with_rule(decision.always, call, place).decision == "allow"
             other = ToolCall("c", tool, {fields[tool]: value + "x"})
-            assert decide(other, "run", parse_rules(allow=[decision.always]), "ask", place).decision == "ask"
+            assert with_rule(decision.always, other, place).decision == "ask"
     assert ask("bash", "npm test", place).always == "bash(npm test)"
 
 
@@ -383,7 +384,7 @@ def test_where_always_saves_nothing_the_check_that_stands_is_named(place: Place,
 
 def test_the_check_that_still_stands_is_named(place: Place) -> None:
     call = ToolCall("c", "bash", {"command": "echo x > .envrc"})
-    assert "protected" in decide(call, "run", parse_rules(allow=["bash(echo *)"]), "ask", place).rule
+    assert with_rule("bash(echo *)", call, place).rule == "protected path"
 
 
 def test_nonsense_in_a_rule_is_refused_with_the_exit_code_of_its_source() -> None:

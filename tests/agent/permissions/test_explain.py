@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.permissions import Place, Rules, explain_lines, parse_rules
+from agentcli.tools.table import TRAITS
 from tests.agent.permissions.corpus import commands, workspace
 
 
@@ -22,7 +23,8 @@ def test_each_line_gets_one_answer_with_its_id(place: Place) -> None:
     ]
     lines = [json.dumps(question) + "\n" for question in questions]
     answers = [
-        json.loads(line) for line in explain_lines([*lines, "\n", "nonsense", '{"id":1}', "[]"], Rules(), "ask", place)
+        json.loads(line)
+        for line in explain_lines([*lines, "\n", "nonsense", '{"id":1}', "[]"], TRAITS, Rules(), "ask", place)
     ]
     assert [answer["id"] for answer in answers] == ["a", 7, "c", "d", None, 1, None]
     assert [answer["decision"] for answer in answers] == ["allow", "ask", "ask", "ask", "deny", "deny", "deny"]
@@ -35,24 +37,28 @@ def test_whatever_a_line_holds_the_answer_is_json(place: Place) -> None:
         '{"id": NaN, "tool": 3}',
         "[" * 90_000,
     ]
-    answers = [json.loads(line, parse_constant=pytest.fail) for line in explain_lines(lines, Rules(), "ask", place)]
+    answers = [
+        json.loads(line, parse_constant=pytest.fail) for line in explain_lines(lines, TRAITS, Rules(), "ask", place)
+    ]
     assert [(answer["id"], answer["decision"]) for answer in answers] == [(1, "allow"), ("NaN", "deny"), (None, "deny")]
 
 
 def test_input_of_the_wrong_kind_is_never_allowed(place: Place) -> None:
     for given in ({"command": 5}, {"command": None}, {}, {"command": ["ls"]}, {"command": {"a": 1}}):
-        (line,) = explain_lines([json.dumps({"id": 1, "tool": "bash", "input": given})], Rules(), "yolo", place)
+        (line,) = explain_lines([json.dumps({"id": 1, "tool": "bash", "input": given})], TRAITS, Rules(), "yolo", place)
         assert json.loads(line)["decision"] == "deny"
     for given in ({"file_path": 5}, {}, {"path": "x"}):
-        (line,) = explain_lines([json.dumps({"id": 1, "tool": "write", "input": given})], Rules(), "yolo", place)
+        (line,) = explain_lines(
+            [json.dumps({"id": 1, "tool": "write", "input": given})], TRAITS, Rules(), "yolo", place
+        )
         assert json.loads(line)["decision"] == "deny"
 
 
 def test_a_decision_takes_well_under_a_screen_frame(place: Place) -> None:
     lines = [json.dumps({"id": 1, "tool": "bash", "input": {"command": command}}) for command in commands("safe.txt")]
-    list(explain_lines(lines[:1], Rules(), "ask", place))
+    list(explain_lines(lines[:1], TRAITS, Rules(), "ask", place))
     start = time.perf_counter()
-    count = sum(1 for _ in explain_lines(lines, Rules(), "ask", place))
+    count = sum(1 for _ in explain_lines(lines, TRAITS, Rules(), "ask", place))
     taken = time.perf_counter() - start
     start = time.perf_counter()
     for line in lines:

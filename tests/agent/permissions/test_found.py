@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions import Decision, Place, Rules, explain
+from agentcli.agent.permissions import Decision, Place, Rules
 from agentcli.core.message import ToolCall
 from tests.agent.permissions.corpus import workspace
+from tests.agent.permissions.deciding import explain
 from tests.core.test_programs import program
 
 SYSTEM = "/usr/local/bin:/usr/bin:/bin"

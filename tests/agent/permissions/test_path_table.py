@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions import Place, Rules, explain
+from agentcli.agent.permissions import Place, Rules
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from tests.agent.permissions.corpus import workspace
+from tests.agent.permissions.deciding import explain
 
 # {w} is the workspace and {n} its name, {h} the home folder, {top} what holds both.
 FREE = """

@@ -3,10 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions import Place, Rules, explain, judge_path
+from agentcli.agent.permissions import Place, Rules, judge_path
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES
 from tests.agent.permissions.corpus import workspace
+from tests.agent.permissions.deciding import explain
 
 PROTECTED = [
     ".git/config",
