@@ -23,6 +23,7 @@ from agentcli.providers.retrying import RetryPolicy
 from agentcli.sessions.retention import Retention
 from agentcli.sessions.settings import SessionSettings
 from agentcli.sessions.survey import CheckpointLimits
+from agentcli.ui.settings import UiSettings
 
 PREFIX = "AGENTCLI_"
 
@@ -37,29 +38,6 @@ class General:
     """What holds commands: `auto` those that nobody was asked about, where one works; `require` all of them, or none runs."""
     sandbox_network: bool = False
     add_dirs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class UiSettings:
-    """`[ui]`: the terminal. Sizes in lines or characters, `notify_after` in seconds; see `agentcli.ui.settings`."""
-
-    theme: Literal["auto", "light", "dark", "none"] = "auto"
-    vi: bool = False
-    thinking: bool = False
-    output_lines: int = 5
-    diff_lines: int = 60
-    tail_rows: int = 14
-    links: Literal["auto", "always", "never"] = "auto"
-    notify: Literal["auto", "bell", "osc9", "off"] = "auto"
-    notify_after: float = 20.0
-    idle_after: float = 30.0
-    paste_lines: int = 8
-    paste_characters: int = 1_000
-    history: int = 5_000
-    replay: int = 12
-    status_command: str = ""
-    status: str = ""
-    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

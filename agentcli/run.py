@@ -13,12 +13,14 @@ from agentcli.core.errors import CredentialsError, InputError
 from agentcli.options import Options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.agent.desk import OpenDesk
     from agentcli.agent.ports import Approve, AskUser
     from agentcli.host import TerminalHost
     from agentcli.ui.device import Device
     from agentcli.ui.early import EarlyTerminal
-    from agentcli.ui.settings import Settings
+    from agentcli.ui.settings import UiSettings
     from agentcli.ui.terminal import Terminal
 
 NO_TERMINAL = "There is no terminal to talk on. Use -p for a prompt without one."
@@ -99,14 +101,16 @@ def load_terminal() -> Callable[[Device], Terminal]:
     return Terminal
 
 
-def _sit_down(options: Options, approve: Approve, ask: AskUser) -> tuple[TerminalHost, OpenDesk, Settings]:
+def _sit_down(
+    options: Options, approve: Approve, ask: AskUser
+) -> tuple[TerminalHost, OpenDesk, UiSettings, Path | None]:
     """Everything a session needs, loaded and put together while the person types already."""
     from agentcli.app import Program
     from agentcli.host import TerminalHost
     from agentcli.logs import log_to
     from agentcli.providers.connect import warm
     from agentcli.sweeping import sweep_later
-    from agentcli.ui.settings import from_config
+    from agentcli.ui.status import check_facts
 
     program = Program(options)
     log_to(program.places, program.env, kept=not options.no_session)
@@ -120,11 +124,9 @@ def _sit_down(options: Options, approve: Approve, ask: AskUser) -> tuple[Termina
     warming.start()
     if not options.no_session:
         sweep_later(program)
-    return (
-        TerminalHost(program),
-        desk,
-        from_config(program.config.get, None if options.no_session else program.places.state),
-    )
+    settings = program.config.ui
+    check_facts(settings.status)
+    return TerminalHost(program), desk, settings, None if options.no_session else program.places.state
 
 
 def _prompts(options: Options) -> tuple[str, ...]:

@@ -19,14 +19,17 @@ from agentcli.ui.entry import input_lines
 from agentcli.ui.handler import Act
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.agent.desk import OpenDesk
     from agentcli.agent.ports import Approve, AskUser
     from agentcli.ui.host import Host
-    from agentcli.ui.settings import Settings
+    from agentcli.ui.settings import UiSettings
     from agentcli.ui.terminal import Terminal
 
 
-Opened = tuple["Host", "OpenDesk", "Settings"]
+Opened = tuple["Host", "OpenDesk", "UiSettings", "Path | None"]
+"""The last is the folder for what is kept from one session to the next; None where nothing is."""
 Open = Callable[["Approve", "AskUser"], Opened]
 """Makes the program around the terminal. Called in a thread, while the person types already: all heavy imports belong in it."""
 
@@ -90,11 +93,11 @@ class Lobby:
         try:
             make_terminal = await asyncio.to_thread(load_terminal)
             terminal = make_terminal(self.device)
-            host, desk, settings = await asyncio.to_thread(open_, terminal.approve, terminal.ask_user)
+            host, desk, settings, state = await asyncio.to_thread(open_, terminal.approve, terminal.ask_user)
         finally:
             gc.freeze()
             gc.enable()
-        terminal.open(host, desk, settings, [*prompts, *self.waiting])
+        terminal.open(host, desk, settings, state, [*prompts, *self.waiting])
         return terminal
 
     @property

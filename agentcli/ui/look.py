@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from agentcli.ui import links, theme
 from agentcli.ui.blocks import Block
+from agentcli.ui.settings import UiSettings
 from agentcli.ui.theme import DARK, Theme
 
 
@@ -29,6 +32,18 @@ class Look:
     def near(self, title: str) -> str:
         """The title of a call with paths in the working folder as they are called there."""
         return title.replace(self.folder + "/", "") if len(self.folder) > 1 else title
+
+
+def looks(settings: UiSettings, env: Mapping[str, str] = os.environ) -> Look:
+    """How things are shown with these settings on the terminal that the environment tells of."""
+    return Look(
+        theme.choose(settings.theme, env),
+        settings.thinking,
+        settings.output_lines,
+        settings.diff_lines,
+        settings.tail_rows,
+        links=links.known(settings.links, env),
+    )
 
 
 Markdown = Callable[[Block, int, Look], list[str]]

@@ -24,7 +24,7 @@ from agentcli.ui.idle import Idle
 from agentcli.ui.lines import Lines
 from agentcli.ui.look import Look
 from agentcli.ui.plainask import PlainAsking
-from agentcli.ui.settings import Settings
+from agentcli.ui.settings import UiSettings
 from agentcli.ui.theme import MUTE
 from agentcli.ui.view import State, update
 
@@ -52,7 +52,7 @@ def run(open_: Open, *, prompts: Sequence[str] = ()) -> int:
     """Run the REPL; returns the exit code."""
     _guard()
     terminal = PlainTerminal()
-    host, desk, settings = open_(terminal.approve, terminal.ask_user)
+    host, desk, settings, _ = open_(terminal.approve, terminal.ask_user)
     return asyncio.run(terminal.run(host, desk, settings, prompts))
 
 
@@ -92,7 +92,7 @@ class PlainTerminal:
         self._asking = PlainAsking(self.say, self._ask, self._lines.drop, lambda: self.look)
         self._idle = Idle(lambda: self._working, lambda: self.desk, self.tell)
 
-    async def run(self, host: Host, desk: OpenDesk, settings: Settings, prompts: Sequence[str] = ()) -> int:
+    async def run(self, host: Host, desk: OpenDesk, settings: UiSettings, prompts: Sequence[str] = ()) -> int:
         """Read, work and print until the person leaves; returns the exit code."""
         self.host, self.desk, self._next = host, desk, list(filter(None, prompts))
         self.look = replace(self.look, thinking=settings.thinking, folder=str(desk.cwd))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.ui.view import Status
 
@@ -57,6 +58,14 @@ class Telling:
             **{name: getattr(status, name) for name in status.__slots__ if name != "shown"},
             shown=tuple(self.shown.split()),
         )
+
+
+def check_facts(names: str) -> None:
+    """Raises ConfigError where `ui.status` names a fact that does not exist."""
+    facts = Status().shown
+    unknown = sorted(set(names.split()) - set(facts))
+    if unknown:
+        raise ConfigError(f"ui.status knows no {unknown[0]!r}. There are: {', '.join(facts)}.")
 
 
 async def run_script(command: str, status: Status, folder: Path) -> str:

@@ -23,13 +23,16 @@ from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE
 from agentcli.ui.handler import Act
 from agentcli.ui.keyboard import ASK_BACKGROUND
 from agentcli.ui.keys import chosen
+from agentcli.ui.look import looks
 from agentcli.ui.repl import Repl
 from agentcli.ui.screen import Screen
-from agentcli.ui.settings import Settings
+from agentcli.ui.settings import UiSettings
 from agentcli.ui.status import SCRIPT_EVERY, run_script
 from agentcli.ui.theme import PLAIN, background
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.agent.desk import OpenDesk
     from agentcli.ui.host import Host
 
@@ -46,8 +49,8 @@ class Terminal:
 
     def __init__(self, device: Device) -> None:
         self._early, self.editor = device.early, device.editor
-        self.settings = Settings()
-        self.screen = Screen(device, self.settings.look)
+        self.settings = UiSettings()
+        self.screen = Screen(device, looks(self.settings))
         self.screen.edit = lambda: self.editor.edit
         self.console = Console(self.screen, self.editor)
         self.repl = Repl(self.console, self._finished, self._failed)
@@ -60,12 +63,14 @@ class Terminal:
         self.approve, self.ask_user = approving.approve, self._asking.ask_user
         self._tasks: list[asyncio.Task[None]] = []
 
-    def open(self, host: Host, desk: OpenDesk, settings: Settings, prompts: Sequence[str] = ()) -> None:
+    def open(
+        self, host: Host, desk: OpenDesk, settings: UiSettings, state: Path | None, prompts: Sequence[str] = ()
+    ) -> None:
         """Take the place of the lobby: show a session, and do what the keys say from now on."""
         self.settings = settings
-        self.screen.look = settings.look
+        self.screen.look = looks(settings)
         self.repl.idle.quiet = settings.idle_after
-        self._drafting = Drafting(self.console, settings.state, settings.history)
+        self._drafting = Drafting(self.console, state, settings.history)
         self.editor.edit_like("vi" if settings.vi else "emacs")
         keys = chosen(settings.keys)
         self._acts = Acts(self.console, self.repl, self._drafting, keys)
@@ -78,7 +83,7 @@ class Terminal:
         self._work_beside()
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self.console.leave, 128 + number)
-        if settings.theme == "auto" and settings.look.theme is not PLAIN:
+        if settings.theme == "auto" and self.screen.look.theme is not PLAIN:
             self.screen.painter.raw(ASK_BACKGROUND)
         self.editor.application.create_background_task(self._begin([prompt for prompt in prompts if prompt]))
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agentcli.agent.ports import Approve, Ask, AskUser, Glance, Prompt, Window
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
@@ -38,6 +38,9 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem
 from agentcli.core.tool import Choice, Question, Tool
 from agentcli.run import load_terminal
+
+if TYPE_CHECKING:
+    from agentcli.ui.settings import UiSettings
 
 DIFF = """--- a/shop/cart.py
 +++ b/shop/cart.py
@@ -442,8 +445,8 @@ def main() -> int:
     return int(lobby.run(_open, load_terminal, early=began))
 
 
-def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedDesk, Any]:
-    from agentcli.ui.settings import Settings as Looks
+def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedDesk, UiSettings, Path | None]:
+    from agentcli.ui.settings import UiSettings
 
     arguments = dict(one.split("=", 1) for one in sys.argv[1:])
     time.sleep(float(arguments.get("loading", "0")))
@@ -454,13 +457,13 @@ def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedDe
     return (
         host,
         host.new(),
-        Looks(
-            state=state,
+        UiSettings(
             vi="vi" in arguments,
             status=arguments.get("status", ""),
             status_command=arguments.get("script", ""),
-            theme=arguments.get("theme", "auto"),
+            theme=cast(Any, arguments.get("theme", "auto")),
         ),
+        state,
     )
 
 

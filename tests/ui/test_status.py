@@ -3,13 +3,11 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agentcli.core.errors import ConfigError
-from agentcli.ui.settings import from_config
-from agentcli.ui.status import branch, run_script
+from agentcli.ui.status import branch, check_facts, run_script
 from agentcli.ui.view import Status
 
 
@@ -28,12 +26,9 @@ def test_a_script_that_fails_says_so(tmp_path: Path) -> None:
 
 
 def test_a_fact_that_does_not_exist_is_told_with_those_that_do() -> None:
-    def setting(key: str) -> Any:
-        return "model weather" if key == "ui.status" else None
-
     with pytest.raises(ConfigError, match=r"knows no 'weather'\. There are: model, mode"):
-        from_config(setting, None)
-    assert from_config(lambda key: "cost model" if key == "ui.status" else None, None).status == "cost model"
+        check_facts("model weather")
+    check_facts("cost model")
 
 
 def test_the_branch_is_read_also_in_a_worktree_and_on_no_branch(tmp_path: Path) -> None:
