@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agentcli.context.cache import health_of
 from agentcli.core.history import History
@@ -11,6 +11,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec, Request
 from agentcli.core.record import Record
+from agentcli.core.tool import Traits
 
 
 class CacheWatch:
@@ -19,8 +20,8 @@ class CacheWatch:
     `thrash` misses in a row are too many.
     """
 
-    def __init__(self, journal: Journal, model: ModelSpec, thrash: int) -> None:
-        self.health = health_of(_standing(journal.history), model, thrash)
+    def __init__(self, journal: Journal, model: ModelSpec, tools: Mapping[str, Traits], thrash: int) -> None:
+        self.health = health_of(_standing(journal.history), model, tools, thrash)
         self.sent: Request | None = None
         self._journal = journal
         self._sent_at = self._heard_at = 0.0

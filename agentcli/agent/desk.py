@@ -225,6 +225,7 @@ class OpenDesk:
             Counts(outfit.estimator(policy)),
             replace(outfit.context, policy=cast(PolicyName, policy)),
             outfit.agent,
+            outfit.traits,
             strict=outfit.strict,
         )
         return Talk(

@@ -45,7 +45,7 @@ class Hands:
         self.tools = {tool.name: tool for tool in outfit.tools}
         self.jobs = outfit.jobs()
         self.gate = Gate(
-            traits={**outfit.traits, **{tool.name: tool.traits for tool in outfit.tools}},
+            traits=outfit.traits,
             rules=outfit.rules,
             mode=mode,
             place=outfit.place,

@@ -73,7 +73,7 @@ class SessionReport:
     def cache(self) -> Sequence[str]:
         """Lines about the provider's cache in this session."""
         now, records = self._talk.builder.cache.health, list(self._journal.records())
-        whole = health_of(records, self._talk.model.spec, now.thrash)
+        whole = health_of(records, self._talk.model.spec, self._talk.builder.traits, now.thrash)
         known = replace(whole, in_a_row=now.in_a_row, changed=now.changed) if now.last else whole
         return cache_lines(explained(known, records, self._talk.model.spec), self._talk.model.spec.prices)
 

@@ -22,6 +22,7 @@ from agentcli.context.window import Window, window_of
 from agentcli.core.journal import Journal
 from agentcli.core.message import File, Part, Text
 from agentcli.core.model import Model, Request, ToolSchema
+from agentcli.core.tool import Traits
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ _log = logging.getLogger(__name__)
 class RequestBuilder:
     """Builds the requests of a session. `model` may be exchanged; `system` and `tools` stand at the beginning of each request.
 
-    `settings` are those of the context. In tests (`strict`) a request that breaks an invariant raises; a user's is
+    `settings` are those of the context, `traits` those of all tools. In tests (`strict`) a request that breaks an invariant raises; a user's is
     mended and it is logged.
     """
 
@@ -42,6 +43,7 @@ class RequestBuilder:
         counter: Counts,
         settings: ContextSettings,
         agent: AgentSettings,
+        traits: Mapping[str, Traits],
         *,
         strict: bool = False,
     ) -> None:
@@ -51,7 +53,8 @@ class RequestBuilder:
         self.tools = tools
         self.counter = counter
         self.settings = settings
-        self.cache = CacheWatch(journal, model.spec, settings.cache.thrash)
+        self.traits = traits
+        self.cache = CacheWatch(journal, model.spec, traits, settings.cache.thrash)
         self._agent = agent
         self._strict = strict
         self._inputs = 0
@@ -63,7 +66,7 @@ class RequestBuilder:
         history = self.journal.history
         if self._seen[0] is not history:
             self._seen = history, view(history)
-        return window_of(self._seen[1], self.model.spec, self.counter, self.settings)
+        return window_of(self._seen[1], self.model.spec, self.counter, self.settings, self.traits)
 
     def request(self) -> Request:
         """The next request; it is sent now. The same records give the same bytes."""

@@ -30,6 +30,7 @@ from agentcli.core.history import History
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Record
 from agentcli.options import LAST, Options
+from agentcli.tools.table import TRAITS
 
 ALL_POLICIES = ",".join(POLICIES)
 
@@ -55,7 +56,7 @@ def show(session: Session = "", json: Json = False, model: Model = "", settings:
     tools = counts.overhead((), program.tools_of(history))
     seen = shown(window, _plan(program, history, "", False), tools=tools)
     records, spec = _records(program, session or LAST), program.spec_for(history)
-    health = explained(health_of(records, spec, window.settings.cache.thrash), records, spec)
+    health = explained(health_of(records, spec, TRAITS, window.settings.cache.thrash), records, spec)
     if json:
         more = {"estimator": counts.rule.name, "hit_rate": round(health.hit_rate, 4), "misses": health.misses}
         say_json({**seen.to_json(), **more})
@@ -105,7 +106,7 @@ def compare(
     recorded = {name: _records(program, name) for name in sessions}
     spec = program.spec_for(program.history(sessions[0]))
     context = program.config.context
-    setup = Setup(spec, context)
+    setup = Setup(spec, TRAITS, context)
     if summariser:
         setup = replace(setup, summarise=_written_by(program, summariser, spec))
     found = report.compare(recorded, [name.strip() for name in policies.split(",")], setup)
@@ -135,7 +136,7 @@ def _window(program: Program, history: History, policy: str = "") -> Window:
     """The window of a session as it stands, under this policy or its own."""
     name = policy or program.policy_of(history)
     context = replace(program.config.context, policy=cast(PolicyName, name))
-    return window_of(view(history), program.spec_for(history), program.counts_for(history, policy), context)
+    return window_of(view(history), program.spec_for(history), program.counts_for(history, policy), context, TRAITS)
 
 
 def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Task], Summary]:

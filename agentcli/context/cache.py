@@ -11,6 +11,7 @@ from agentcli.core.codec import dumps, part_to_json
 from agentcli.core.message import Message, Part, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request
 from agentcli.core.record import Compaction, Prune, Record, Settings, Undo
+from agentcli.core.tool import UNKNOWN, Traits
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Health:
         return f"The provider's cache was missed {times}: {self.changed} changed since the request before."
 
 
-def health_of(records: Iterable[Record], model: ModelSpec, thrash: int = 3) -> Health:
+def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, Traits], thrash: int = 3) -> Health:
     """What the records of a session say of its cache: where a resumed session goes on counting from."""
     health, edited, last, former = Health(thrash=thrash), True, "", 0
     for record in records:
@@ -114,7 +115,7 @@ def health_of(records: Iterable[Record], model: ModelSpec, thrash: int = 3) -> H
                 counted = health.counting(model, usage, edited=edited, idle=_seconds_between(last, record.time))
                 missed = (former, record.seq) if counted.misses > health.misses else health.missed
                 health, former = replace(counted, missed=missed), record.seq
-                recalled = sum(call.name == "recall" for call in reply.calls)
+                recalled = sum(tools.get(call.name, UNKNOWN).recalls for call in reply.calls)
                 health, edited, last = replace(health, recalls=health.recalls + recalled), False, record.time
             case Compaction(status="compressed"):
                 health, edited = replace(health, compactions=health.compactions + 1), True

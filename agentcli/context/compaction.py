@@ -98,6 +98,7 @@ def task(plan: Plan, history: History, window: Window, cwd: str = "", earlier: S
     known = fold_ledger(
         replace(ledger, cwd=cwd or ledger.cwd),
         [*earlier, *(entry for entry in history.entries if entry.seq <= through)],
+        window.traits,
         history.todo,
         window.settings.ledger,
     )

@@ -15,6 +15,7 @@ from agentcli.context.settings import LedgerSettings
 from agentcli.core.delegated import changed_files
 from agentcli.core.message import Message, Status, ToolCall, ToolResult
 from agentcli.core.record import Record, Todo, TodoItem, Words
+from agentcli.core.tool import UNKNOWN, Traits
 
 _KEEP = LedgerSettings()
 Fact = TypeVar("Fact")
@@ -102,12 +103,13 @@ class Ledger:
 def fold_ledger(
     start: Ledger,
     records: Iterable[Record],
+    tools: Mapping[str, Traits],
     todo: tuple[TodoItem, ...] | None = None,
     keep: LedgerSettings = _KEEP,
 ) -> Ledger:
     """The ledger after more records; those that it knows already (seq up to `through`) change nothing.
 
-    The call that a result answers must be among the records, known or not. Relative paths are taken from `start.cwd`.
+    The call that a result answers must be among the records, known or not; `tools` are the traits of all tools. Relative paths are taken from `start.cwd`.
     `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
     """
     records = tuple(records)
@@ -124,8 +126,10 @@ def fold_ledger(
                 pass
             case ToolResult() as result if result.call_id in calls:
                 call = calls[result.call_id]
-                _note_files(files, call, result, record.seq, start.cwd)
-                ledger = _note_command(ledger, commands, call, result, record.seq, keep)
+                traits = tools.get(call.name, UNKNOWN)
+                _note_files(files, call, traits, result, record.seq, start.cwd)
+                if traits.runs_commands:
+                    ledger = _note_command(ledger, commands, call.input.get(traits.subject), result, record.seq, keep)
             case Todo(items):
                 ledger = replace(ledger, todo=items)
             case _:
@@ -189,10 +193,12 @@ def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in raw.items() if name in kind.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
-def _note_files(files: dict[str, FileFact], call: ToolCall, result: ToolResult, seq: int, cwd: str) -> None:
-    if call.name == "bash":
+def _note_files(
+    files: dict[str, FileFact], call: ToolCall, traits: Traits, result: ToolResult, seq: int, cwd: str
+) -> None:
+    if traits.runs_commands:
         if not result.failed and not result.metadata.get("exit_code"):
-            for effect in effects(str(call.input.get("command") or "")):
+            for effect in effects(str(call.input.get(traits.subject) or "")):
                 _touch(files, _at(cwd, effect.path), seq, _DEEDS[effect.deed])
         return
     for file in changed_files(result.metadata):
@@ -203,7 +209,7 @@ def _note_files(files: dict[str, FileFact], call: ToolCall, result: ToolResult, 
             partial(_was_edited, call=call, result=replace(result, metadata=file)),
         )
     path = result.metadata.get("path") or call.input.get("file_path") or call.input.get("path")
-    change = _CHANGES.get(call.name)
+    change = _change(traits)
     if change and not result.failed and isinstance(path, str) and path:
         _touch(files, _at(cwd, path), seq, lambda fact: change(fact, call, result))
 
@@ -216,6 +222,15 @@ def _touch(files: dict[str, FileFact], path: str, seq: int, change: Callable[[Fi
     path = posixpath.normpath(path)
     # Taking it out first moves it to the end: the order is the order of use.
     files[path] = replace(change(files.pop(path, FileFact(path))), last=seq)
+
+
+def _change(traits: Traits) -> Callable[[FileFact, ToolCall, ToolResult], FileFact] | None:
+    """What a call of such a tool does to the fact about its file."""
+    if traits.reads_files:
+        return _was_read
+    if traits.content:
+        return partial(_was_written, content=traits.content)
+    return _was_edited if traits.edits_files else None
 
 
 def _was_read(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
@@ -233,8 +248,8 @@ def _length(call: ToolCall, result: ToolResult) -> int:
             return 0
 
 
-def _was_written(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
-    lines = _lines(str(call.input.get("content") or ""))
+def _was_written(fact: FileFact, call: ToolCall, result: ToolResult, content: str) -> FileFact:
+    lines = _lines(str(call.input.get(content) or ""))
     known = bool(fact.reads or fact.edits) and not fact.deleted
     return replace(
         fact,
@@ -270,12 +285,6 @@ def _edited_lines(call: ToolCall, result: ToolResult) -> tuple[int, int]:
     return plus, sum(_lines(str(edit.get("old_string") or edit.get("oldText") or "")) for edit in pairs)
 
 
-_CHANGES: dict[str, Callable[[FileFact, ToolCall, ToolResult], FileFact]] = {
-    "read": _was_read,
-    "write": _was_written,
-    "edit": _was_edited,
-    "multi_edit": _was_edited,
-}
 _DEEDS: dict[str, Callable[[FileFact], FileFact]] = {
     "read": lambda fact: replace(fact, reads=fact.reads + 1),
     "modified": lambda fact: replace(fact, edits=fact.edits + 1, deleted=False, lines=0),
@@ -287,10 +296,14 @@ _DEEDS: dict[str, Callable[[FileFact], FileFact]] = {
 
 
 def _note_command(
-    ledger: Ledger, commands: dict[str, CommandFact], call: ToolCall, result: ToolResult, seq: int, keep: LedgerSettings
+    ledger: Ledger,
+    commands: dict[str, CommandFact],
+    command: object,
+    result: ToolResult,
+    seq: int,
+    keep: LedgerSettings,
 ) -> Ledger:
-    command = call.input.get("command")
-    if call.name != "bash" or not isinstance(command, str) or not command.strip():
+    if not isinstance(command, str) or not command.strip():
         return ledger
     code = result.metadata.get("exit_code")
     code = code if isinstance(code, int) else None

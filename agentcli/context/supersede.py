@@ -10,10 +10,8 @@ from typing import Any
 from agentcli.context.outcomes import is_test_run
 from agentcli.context.view import View
 from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.tool import UNKNOWN, Traits
 
-READS = frozenset({"read"})
-WRITES = frozenset({"write", "edit", "multi_edit"})
-LISTINGS = frozenset({"list", "glob", "grep"})
 _TESTS = ("a test run",)
 
 
@@ -25,18 +23,19 @@ class Outdated:
     since: int
 
 
-def superseded(view: View) -> dict[str, Outdated]:
+def superseded(view: View, tools: Mapping[str, Traits]) -> dict[str, Outdated]:
     """The outputs that are out of date by call id: a file read or changed again, a listing repeated, tests run again.
 
-    What failed stays of interest, but for a run of tests that was followed by another.
+    `tools` are the traits of all tools. What failed stays of interest, but for a run of tests that was followed by another.
     """
     later = _Later()
     found: dict[str, Outdated] = {}
     for call, result, seq in reversed(list(_answered(view))):
-        outdated = later.overtakes(call)
-        if outdated and (not result.failed or _key(call) == _TESTS):
+        traits = tools.get(call.name, UNKNOWN)
+        outdated = later.overtakes(call, traits)
+        if outdated and (not result.failed or _key(call, traits) == _TESTS):
             found[call.call_id] = outdated
-        later.note(call, result, seq)
+        later.note(call, traits, result, seq)
     return found
 
 
@@ -48,12 +47,12 @@ class _Later:
     written: dict[str, int] = field(default_factory=dict)
     repeated: dict[tuple[str, ...], int] = field(default_factory=dict)
 
-    def overtakes(self, call: ToolCall) -> Outdated | None:
-        return min(self._overtaking(call), key=lambda found: found.since, default=None)
+    def overtakes(self, call: ToolCall, traits: Traits) -> Outdated | None:
+        return min(self._overtaking(call, traits), key=lambda found: found.since, default=None)
 
-    def _overtaking(self, call: ToolCall) -> Iterator[Outdated]:
-        path, key = _path(call.input), _key(call)
-        if call.name in READS and path:
+    def _overtaking(self, call: ToolCall, traits: Traits) -> Iterator[Outdated]:
+        path, key = _path(call.input), _key(call, traits)
+        if traits.reads_files and path:
             if path in self.written:
                 yield Outdated(f"{path} was changed later", self.written[path])
             first, last = _lines(call.input)
@@ -64,15 +63,15 @@ class _Later:
             why = "the tests were run again" if key == _TESTS else f"the same {call.name} was repeated"
             yield Outdated(why, self.repeated[key])
 
-    def note(self, call: ToolCall, result: ToolResult, seq: int) -> None:
-        key, path = _key(call), _path(call.input)
+    def note(self, call: ToolCall, traits: Traits, result: ToolResult, seq: int) -> None:
+        key, path = _key(call, traits), _path(call.input)
         if key and result.status in ("success", "error"):
             self.repeated[key] = seq
         if result.failed or not path:
             return
-        if call.name in WRITES:
+        if traits.edits_files:
             self.written[path] = seq
-        elif call.name in READS:
+        elif traits.reads_files:
             self.read.setdefault(path, []).append((*_lines(call.input), seq))
 
 
@@ -95,11 +94,10 @@ def _lines(given: Mapping[str, Any]) -> tuple[float, float]:
     return first, first + float(limit) if isinstance(limit, int | float) else float("inf")
 
 
-def _key(call: ToolCall) -> tuple[str, ...]:
+def _key(call: ToolCall, traits: Traits) -> tuple[str, ...]:
     """What makes two calls the same question, or nothing where asking again may mean something else."""
-    command = call.input.get("command")
-    if call.name == "bash" and isinstance(command, str):
-        return _TESTS if is_test_run(command) else ("bash", command)
-    if call.name in LISTINGS:
+    if traits.runs_commands and isinstance(command := call.input.get(traits.subject), str):
+        return _TESTS if is_test_run(command) else (call.name, command)
+    if traits.searches:
         return (call.name, json.dumps(call.input, sort_keys=True, default=str))
     return ()

@@ -77,7 +77,7 @@ def victims(layout: Layout) -> tuple[Victim, ...]:
     small window a quarter of it) unless they are out of date.
     """
     rules = layout.window.settings.prune
-    outdated, turns = superseded(layout.window.view), turns_behind(layout.blocks)
+    outdated, turns = superseded(layout.window.view, layout.window.traits), turns_behind(layout.blocks)
     protect = rules.protected(layout.window.usable)
     ages = _Ages(layout, rules, protect)
     found, total = [], 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agentcli.context.limits import Limits, limits_of
@@ -9,6 +10,7 @@ from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens import Counts
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.model import ModelSpec
+from agentcli.core.tool import Traits
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,8 @@ class Window:
     limits: Limits
     counter: Counts
     settings: ContextSettings
+    traits: Mapping[str, Traits]
+    """What the tools are whose calls may stand in the view, by name."""
 
     @property
     def tokens(self) -> int:
@@ -35,6 +39,8 @@ class Window:
         return self.counter.block(part) if isinstance(part, Block) else self.counter.message(part)
 
 
-def window_of(view: View, model: ModelSpec, counter: Counts, settings: ContextSettings) -> Window:
+def window_of(
+    view: View, model: ModelSpec, counter: Counts, settings: ContextSettings, traits: Mapping[str, Traits]
+) -> Window:
     """The window of this model with this view in it."""
-    return Window(view, limits_of(model, settings), counter, settings)
+    return Window(view, limits_of(model, settings), counter, settings, traits)

@@ -48,8 +48,6 @@ class Traits:
     """It runs a subagent."""
     for_people: bool = False
     """Its result is of interest to the person, who reads it again."""
-    prunable: bool = True
-    """Its old outputs may be cleared."""
 
     @property
     def runs_commands(self) -> bool:

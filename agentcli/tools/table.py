@@ -63,7 +63,7 @@ _TABLE = (
     _Entry("bash", bash.bash, bash.title, Traits("run", "command"), bash.preview),
     _Entry("bash_output", jobs.bash_output, jobs.output_title, Traits("none")),
     _Entry("bash_stop", jobs.bash_stop, jobs.stop_title, Traits("none")),
-    _Entry("todo", todo.todo, todo.title, Traits("none", for_people=True, prunable=False)),
+    _Entry("todo", todo.todo, todo.title, Traits("none", for_people=True)),
     _Entry("recall", recall.recall, recall.title, Traits("none", recalls=True)),
     _Entry("ask_user", ask_user.ask_user, ask_user.title, _ASKS),
     _Entry("exit_plan", exit_plan.exit_plan, exit_plan.title, replace(_ASKS, presents_plan=True), exit_plan.preview),

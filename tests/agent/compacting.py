@@ -24,6 +24,7 @@ from agentcli.core.model import Model, ModelSpec, Request
 from agentcli.core.record import Compaction, Trigger, Undo
 from agentcli.providers.scripted import Reply, Scripted, say
 from agentcli.sessions.memory import MemorySession
+from agentcli.tools.table import TRAITS
 from tests.context.story import Story
 
 MAIN = ModelSpec("demo", "main", kind="script", window=40_000, max_output=8_000)
@@ -87,7 +88,7 @@ def compaction(
 ) -> AsyncIterator[Event]:
     """One compaction as it goes on."""
     settings = replace(settings or ContextSettings(), policy=policy)
-    window, form = window_of(shown(journal), main, counts or Counts(), settings), settings.snapshot
+    window, form = window_of(shown(journal), main, counts or Counts(), settings, TRAITS), settings.snapshot
     left = settings.max_summary_calls if calls is None else calls
     secretary = Secretary(model, left, window.tokens, interrupt, form.reply_tokens, form.margin, standby=standby)
     run = CompactionRun(journal, Brief(window, main, focus, tuple(system)), secretary, trigger=trigger, **more)

@@ -21,6 +21,7 @@ from agentcli.core.message import Message, Text, Thinking
 from agentcli.core.model import Prices, Request
 from agentcli.core.reading import decode
 from agentcli.core.record import Compaction, Pin, Todo, TodoItem
+from agentcli.tools.table import TRAITS
 from tests.agent.compacting import (
     CHEAP,
     MAIN,
@@ -435,7 +436,7 @@ def test_the_record_holds_all_that_the_next_compaction_needs() -> None:
 def test_the_preview_says_what_the_run_then_does() -> None:
     journal = session(long_story())
     priced = replace(MAIN, prices=Prices(3, 15, 0.3, 3.75))
-    lines = preview(window_of(shown(journal), priced, Counts(), ContextSettings()), priced)
+    lines = preview(window_of(shown(journal), priced, Counts(), ContextSettings(), TRAITS), priced)
     compress(journal, Answers(GOOD), main=priced)
     first, last = newest(journal).covers
     assert f"(records {first} to {last})" in "\n".join(lines)

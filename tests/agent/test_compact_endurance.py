@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.context.ledger import Ledger, fold_ledger, from_json
+from agentcli.context.ledger import Ledger, from_json
 from agentcli.context.limits import limits_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot import parse
@@ -31,6 +31,7 @@ from tests.agent.compacting import (
     snapshot,
     text_of,
 )
+from tests.context.folding import folded
 from tests.context.story import Story
 
 GOOD = snapshot("Fix the parser.", "- The parser is recursive.", "", "", "1. [TODO] go on")
@@ -62,7 +63,7 @@ def test_every_fact_of_the_ledger_is_there_whatever_the_summariser_does(kind: st
     body = newest(journal)
     ledger = from_json(body.ledger)
     covered = [record for record in story.records if record.seq <= body.covers[1]]
-    assert ledger == fold_ledger(Ledger(), covered, ())
+    assert ledger == folded(Ledger(), covered, ())
     text = body.snapshot
     for fact in ledger.files:
         assert f"{fact.state}: `{fact.path}`" in text
@@ -121,7 +122,7 @@ def test_twenty_compactions_by_a_forgetful_summariser_lose_nothing() -> None:
     results = [record.body for record in journal.records() if isinstance(record.body, ToolResult)]
     assert results == [record.body for record in story.records if isinstance(record.body, ToolResult)]
     covered = [record for record in journal.records() if record.seq <= newest(journal).covers[1]]
-    assert from_json(newest(journal).ledger).files == fold_ledger(Ledger(), covered).files
+    assert from_json(newest(journal).ledger).files == folded(Ledger(), covered).files
 
 
 CASES = [

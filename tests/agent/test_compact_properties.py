@@ -20,6 +20,7 @@ from agentcli.core.errors import ModelError
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Compaction
 from agentcli.sessions.memory import MemorySession
+from agentcli.tools.table import TRAITS
 from tests.agent.compacting import (
     MAIN,
     Answers,
@@ -143,7 +144,7 @@ def test_no_word_of_the_user_is_lost_by_auto(story: Session, reply: str | ModelE
 @given(story=ANY)
 def test_a_plan_divides_the_records_and_is_the_same_every_time(policy: PolicyName, story: Session) -> None:
     view = shown(journal_of(story))
-    window = window_of(view, SMALL, Counts(), replace(EAGER, policy=policy))
+    window = window_of(view, SMALL, Counts(), replace(EAGER, policy=policy), TRAITS)
     made = plan(window, forced=True)
     assert made == plan(replace(window, counter=Counts()), forced=True)
     assert not set(made.summarised) & set(made.kept)

@@ -12,7 +12,7 @@ import pytest
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.desk import OpenDesk
 from agentcli.agent.ports import Answer, Prompt
-from agentcli.context.ledger import Ledger, fold_ledger
+from agentcli.context.ledger import Ledger
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.event import Event, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
 from agentcli.core.message import ToolCall, ToolResult, Usage
@@ -23,6 +23,7 @@ from agentcli.sessions.info import Parent
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.agent.desks import DEMO, Person, ended, open_desk, results, say_to
+from tests.context.folding import folded
 
 SEND = call("task", "t1", description="find it", prompt="Where is the parser?")
 Tell = Callable[[Request], Reply]
@@ -156,7 +157,7 @@ def test_its_edits_are_asked_about_counted_and_taken_back_with_its_parent(tmp_pa
     assert "+one" in desk.report.diff()
     summary = store.find(desk.journal.id).summary
     assert (summary.additions, summary.files) == (2, 1)
-    fact = fold_ledger(Ledger(cwd=str(work)), desk.journal.records()).file("a.txt")
+    fact = folded(Ledger(cwd=str(work)), desk.journal.records()).file("a.txt")
     assert fact is not None
     assert (fact.state, fact.additions) == ("CREATED", 2)
     desk.undo()

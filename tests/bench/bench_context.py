@@ -21,6 +21,7 @@ from agentcli.core.history import evolve, fold
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Record
+from agentcli.tools.table import TRAITS
 
 MODEL = ModelSpec("anthropic", "bench", window=2_000_000)
 
@@ -58,7 +59,7 @@ def figures(messages: int = 1_001) -> dict[str, float]:
     history = fold(records)
     seen = view(history)
     counts = Counts(model="bench")
-    window = window_of(seen, MODEL, counts, ContextSettings())
+    window = window_of(seen, MODEL, counts, ContextSettings(), TRAITS)
     request = assemble(seen, ["system"], [], MODEL, counts=counts)
     texts = [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)]
 

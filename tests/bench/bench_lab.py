@@ -19,6 +19,7 @@ from agentcli.context.settings import POLICIES
 from agentcli.core.record import Record
 from agentcli.providers.catalog import spec
 from agentcli.sessions.importing import read
+from agentcli.tools.table import TRAITS
 from tests.context.lab.traces import trace
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
@@ -62,7 +63,7 @@ def recorded() -> list[Record]:
 
 def setup(model: str = MODEL) -> Setup:
     """The conditions of this bench."""
-    return Setup(replace(spec(model), summary_prices=spec(SUMMARISER).prices))
+    return Setup(replace(spec(model), summary_prices=spec(SUMMARISER).prices), TRAITS)
 
 
 def verdict(report: Report) -> list[str]:

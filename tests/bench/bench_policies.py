@@ -19,6 +19,7 @@ from agentcli.context.tokens import Counts
 from agentcli.context.view import view
 from agentcli.context.window import window_of
 from agentcli.core.message import ToolResult
+from agentcli.tools.table import TRAITS
 from tests.agent.compacting import CHEAP, MAIN, Answers, compaction, long_story, session, shown, snapshot
 
 SETTINGS = ContextSettings()
@@ -40,7 +41,7 @@ def figures(tokens: int = 1_000_000) -> dict[str, float]:
     journal = session(long_story(steps=steps, size=3_800, turns=max(1, steps // 50)))
     seen, counts = shown(journal), Counts()
     size = int(counts.view(seen) * 1.2)
-    window = window_of(seen, replace(MAIN, window=size), counts, SETTINGS)
+    window = window_of(seen, replace(MAIN, window=size), counts, SETTINGS, TRAITS)
     texts = [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)]
     found = {"tokens": float(counts.view(seen)), "yardstick": measure(lambda: json.dumps(texts))}
     for name in POLICIES:

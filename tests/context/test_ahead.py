@@ -14,6 +14,7 @@ from agentcli.context.view import view
 from agentcli.context.window import window_of
 from agentcli.core.history import fold
 from agentcli.core.model import ModelSpec
+from agentcli.tools.table import TRAITS
 from tests.context.story import Story
 
 MODEL = ModelSpec("demo", "demo", window=200_000, max_output=32_000)
@@ -36,7 +37,7 @@ def ahead(
 ) -> Plan:
     history = fold(story.records)
     settings = replace(settings or ContextSettings(), policy=policy)
-    return foresee(history, window_of(view(history), MODEL, Counts(), settings), now)
+    return foresee(history, window_of(view(history), MODEL, Counts(), settings, TRAITS), now)
 
 
 def outputs(story: Story) -> list[str]:

@@ -9,6 +9,7 @@ from agentcli.context.view import view
 from agentcli.core.message import Usage
 from agentcli.core.model import Prices, Request, ToolSchema
 from agentcli.core.record import Body, Prune, Settings, Title
+from agentcli.tools.table import TRAITS
 from tests.context.made import call, history, prompt, records, reply, result
 from tests.context.transcripts import MODEL
 
@@ -83,7 +84,7 @@ def test_a_resumed_session_goes_on_counting_from_its_records() -> None:
         prompt("more", 2),
         reply("ok", turn=2, usage=Usage(9_200, 5)),
     )
-    health = health_of(records(*bodies), MODEL)
+    health = health_of(records(*bodies), MODEL, TRAITS)
     assert (health.requests, health.fresh, health.written, health.read, health.output) == (4, 9_230, 18_600, 9_000, 20)
     assert (health.prunes, health.recalls, health.compactions) == (1, 1, 0)
     assert (health.misses, health.in_a_row) == (1, 1)
@@ -110,9 +111,11 @@ def test_the_segment_that_changed_is_found_out_from_the_records() -> None:
             reply("ok", usage=Usage(9_100, 5)),
         )
         made = records(*bodies)
-        return explained(health_of(made, MODEL), made, MODEL).words()
+        return explained(health_of(made, MODEL, TRAITS), made, MODEL).words()
 
     assert told().endswith("although nothing in the request had changed.")
     assert told(Title("new")).endswith("although nothing in the request had changed.")
     strange = records(prompt("hi"), reply("a", usage=Usage(1, 1, 0, 0, 9_000)), reply("b", usage=Usage(9_000, 1)))
-    assert explained(health_of(strange, MODEL), strange, MODEL).changed is None, "another program made those requests"
+    assert explained(health_of(strange, MODEL, TRAITS), strange, MODEL).changed is None, (
+        "another program made those requests"
+    )

@@ -10,6 +10,7 @@ from agentcli.core.history import fold
 from agentcli.core.message import Image, Text
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Carry, Compaction, Pin, Unpin, Words
+from agentcli.tools.table import TRAITS
 from tests.context.story import Story
 
 COUNTS = Counts()
@@ -22,7 +23,7 @@ def seen(story: Story) -> View:
 def words_of(story: Story, budget: int = 20_000, usable: int = 160_000) -> tuple[Words, ...]:
     shown, settings = seen(story), ContextSettings(keep_user_tokens=budget)
     limits = replace(limits_of(ModelSpec("demo", "m"), settings), usable=usable)
-    return kept_words(shown.messages, Window(shown, limits, COUNTS, settings))
+    return kept_words(shown.messages, Window(shown, limits, COUNTS, settings, TRAITS))
 
 
 def test_everything_the_user_typed_is_kept_with_its_turn() -> None:

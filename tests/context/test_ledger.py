@@ -3,12 +3,13 @@ import json
 import pytest
 
 from agentcli.context.effects import Effect, effects
-from agentcli.context.ledger import Ledger, fold_ledger, from_json, same_file, to_json
+from agentcli.context.ledger import Ledger, from_json, same_file, to_json
 from agentcli.context.merge import merged
 from agentcli.context.outcomes import is_test_run, outcome, read_tests
 from agentcli.context.settings import LedgerSettings, SnapshotSettings
 from agentcli.context.snapshot import Snapshot
 from agentcli.core.record import Todo, TodoItem
+from tests.context.folding import folded
 from tests.context.story import Story
 
 
@@ -26,7 +27,7 @@ def busy() -> Story:
 
 
 def test_each_deed_on_a_file_is_known_with_its_lines() -> None:
-    ledger = fold_ledger(Ledger(), busy().records)
+    ledger = folded(Ledger(), busy().records)
     states = {fact.path: fact.state for fact in ledger.files}
     assert states == {"/w/src/parse.py": "MODIFIED", "/w/tests/test_parse.py": "CREATED", "/w/old.txt": "DELETED"}
     parse = ledger.file("src/parse.py")
@@ -35,14 +36,14 @@ def test_each_deed_on_a_file_is_known_with_its_lines() -> None:
 
 
 def test_each_command_is_known_with_its_exit_status_and_the_line_that_says_most() -> None:
-    ledger = fold_ledger(Ledger(), busy().records)
+    ledger = folded(Ledger(), busy().records)
     pytest_run, rm = ledger.commands
     assert (pytest_run.command, pytest_run.exit_code, pytest_run.failed) == ("cd /w && pytest -q", 1, True)
     assert (rm.exit_code, rm.failed) == (0, False)
 
 
 def test_the_last_test_run_is_known_by_its_own_summary() -> None:
-    tests = fold_ledger(Ledger(), busy().records).tests
+    tests = folded(Ledger(), busy().records).tests
     assert tests is not None
     assert tests.failed
     assert tests.summary == "1 failed, 3 passed in 0.12s"
@@ -51,15 +52,15 @@ def test_the_last_test_run_is_known_by_its_own_summary() -> None:
 
 def test_folding_in_two_steps_is_folding_in_one() -> None:
     records = busy().records
-    half = fold_ledger(Ledger(), records[:5])
-    assert fold_ledger(half, records[5:]) == fold_ledger(Ledger(), records)
-    assert fold_ledger(half, records) == fold_ledger(Ledger(), records)
+    half = folded(Ledger(), records[:5])
+    assert folded(half, records[5:]) == folded(Ledger(), records)
+    assert folded(half, records) == folded(Ledger(), records)
 
 
 def test_a_ledger_survives_json() -> None:
     story = busy()
     story.add(Todo((TodoItem("write it", "in_progress", "writing it"),)))
-    ledger = fold_ledger(Ledger(cwd="/w"), story.records)
+    ledger = folded(Ledger(cwd="/w"), story.records)
     raw = to_json(ledger)
     assert raw == json.loads(json.dumps(raw))
     assert from_json(raw) == ledger
@@ -75,7 +76,7 @@ def test_how_the_model_ended_its_turns_is_known_in_its_words() -> None:
     story.says("The parser is fixed:\n`parse_all` was wrong.")
     story.user("thanks")
     story.says("x" * 1_000)
-    reports = fold_ledger(Ledger(), story.records).reports
+    reports = folded(Ledger(), story.records).reports
     assert [report.turn for report in reports] == [1, 2]
     assert reports[0].text == "The parser is fixed: `parse_all` was wrong."
     assert len(reports[1].text) == 400
@@ -87,7 +88,7 @@ def test_a_file_has_one_fact_however_it_is_named() -> None:
     story.reads("/w/src/a.py")
     story.edits("src/a.py")
     story.runs("cd src && rm ./a.py")
-    (fact,) = fold_ledger(Ledger(cwd="/w"), story.records).files
+    (fact,) = folded(Ledger(cwd="/w"), story.records).files
     assert (fact.path, fact.reads, fact.edits, fact.state) == ("/w/src/a.py", 1, 1, "DELETED")
 
 
@@ -95,7 +96,7 @@ def test_a_failed_edit_changes_nothing() -> None:
     story = Story()
     story.user("go")
     story.does("edit", "no match", status="error", file_path="a.py", old_string="x", new_string="y")
-    assert fold_ledger(Ledger(), story.records).files == ()
+    assert folded(Ledger(), story.records).files == ()
 
 
 def test_a_file_written_again_after_its_deletion_exists() -> None:
@@ -103,9 +104,9 @@ def test_a_file_written_again_after_its_deletion_exists() -> None:
     story.user("go")
     story.does("write", "ok", file_path="a.py", content="1\n", meta={"created": True})
     story.runs("rm a.py")
-    assert fold_ledger(Ledger(), story.records).files[0].state == "DELETED"
+    assert folded(Ledger(), story.records).files[0].state == "DELETED"
     story.does("write", "ok", file_path="a.py", content="1\n2\n", meta={"created": True})
-    assert fold_ledger(Ledger(), story.records).files[0].state == "CREATED"
+    assert folded(Ledger(), story.records).files[0].state == "CREATED"
 
 
 def test_a_file_read_in_part_has_no_known_length() -> None:
@@ -114,7 +115,7 @@ def test_a_file_read_in_part_has_no_known_length() -> None:
     story.does("read", "l5\nl6", file_path="a.py", offset=5, limit=2, meta={"lines": [5, 6]})
     story.does("read", "x\ny", file_path="b.py", limit=2)
     story.does("read", "x\ny", file_path="c.py", meta={"lines": [1, 2]})
-    assert [fact.lines for fact in fold_ledger(Ledger(), story.records).files] == [0, 0, 2]
+    assert [fact.lines for fact in folded(Ledger(), story.records).files] == [0, 0, 2]
 
 
 def test_a_multi_edit_without_metadata_is_counted_by_its_input() -> None:
@@ -122,7 +123,7 @@ def test_a_multi_edit_without_metadata_is_counted_by_its_input() -> None:
     story.user("go")
     edits = [{"old_string": "a", "new_string": "b\nc"}, {"old_string": "d\ne", "new_string": ""}]
     story.does("multi_edit", "ok", file_path="a.py", edits=edits)
-    fact = fold_ledger(Ledger(), story.records).files[0]
+    fact = folded(Ledger(), story.records).files[0]
     assert (fact.additions, fact.deletions) == (2, 3)
 
 
@@ -197,9 +198,9 @@ def test_none_at_all_may_be_remembered() -> None:
     none = LedgerSettings(files=0, commands=0, reports=0, rules=0)
     story = busy()
     story.says("Done. Never again.")
-    ledger = fold_ledger(Ledger(), story.records, keep=none)
+    ledger = folded(Ledger(), story.records, keep=none)
     assert (ledger.files, ledger.commands, ledger.reports, ledger.rules) == ((), (), (), ())
-    whole = fold_ledger(Ledger(), story.records)
+    whole = folded(Ledger(), story.records)
     assert whole.commands
     left = merged(Snapshot("g"), None, whole, SnapshotSettings(commands=0, files_read=0, files_changed=0))
     assert not [line for line in left.actions if " → " in line]
@@ -215,9 +216,9 @@ def test_how_much_is_remembered_is_set() -> None:
         story.runs(f"make target{n} && echo {n}")
         story.runs(f"ls {n}")
         story.says(f"{n} is done.")
-    ledger = fold_ledger(Ledger(), story.records, keep=keep)
+    ledger = folded(Ledger(), story.records, keep=keep)
     assert [fact.path for fact in ledger.files] == ["f2.py"]
     assert [fact.command for fact in ledger.commands] == ["make t", "ls 2"]
     assert [report.text for report in ledger.reports] == ["2 i…"]
     assert [rule.text for rule in ledger.rules] == ["Never push."]
-    assert not fold_ledger(Ledger(), story.records, keep=LedgerSettings(rule_characters=5)).rules
+    assert not folded(Ledger(), story.records, keep=LedgerSettings(rule_characters=5)).rules

@@ -1,8 +1,9 @@
-from agentcli.context.ledger import Ledger, fold_ledger
+from agentcli.context.ledger import Ledger
 from agentcli.context.merge import from_ledger, ledger_lines, merged
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot import Snapshot, parse, render
 from agentcli.core.record import TodoItem, Words
+from tests.context.folding import folded
 from tests.context.story import Story
 
 SETTINGS = SnapshotSettings()
@@ -16,9 +17,7 @@ def worked() -> Ledger:
     story.does("write", "ok", file_path="/w/b.py", content="1\n", meta={"created": True})
     story.runs("pytest -q", "FAILED t.py::test_x - boom\n1 failed, 2 passed in 0.1s", 1)
     story.runs("make build", "built")
-    return fold_ledger(
-        Ledger(cwd="/w"), story.records, (TodoItem("Fix the parser", "in_progress"), TodoItem("Write docs"))
-    )
+    return folded(Ledger(cwd="/w"), story.records, (TodoItem("Fix the parser", "in_progress"), TodoItem("Write docs")))
 
 
 def test_what_the_summary_forgot_is_added_from_the_ledger() -> None:
@@ -62,7 +61,7 @@ def test_what_a_command_may_have_done_unseen_is_no_contradiction() -> None:
     story.runs("python tools/make.py gen.py")
     story.runs("ls old.py && rm ol*.py")
     story.runs("rm gen*.pyc")
-    ledger = fold_ledger(Ledger(), story.records)
+    ledger = folded(Ledger(), story.records)
     said = ("We updated gen.py by script.", "We removed old.py with a pattern.", "We removed gen.py too.")
     assert merged(Snapshot("g", knowledge=said), None, ledger, SETTINGS).knowledge == said[:2]
 
@@ -118,7 +117,7 @@ def test_what_does_not_fit_is_counted() -> None:
     story.user("go")
     for n in range(60):
         story.reads(f"f{n}.py")
-    whole = merged(Snapshot("g"), None, fold_ledger(Ledger(), story.records), SnapshotSettings(files_read=10))
+    whole = merged(Snapshot("g"), None, folded(Ledger(), story.records), SnapshotSettings(files_read=10))
     assert len(whole.files) == 11
     assert whole.files[0] == "READ: `f59.py` (2 lines)"
     assert whole.files[-1] == "(50 older items left out; recall reaches them)"

@@ -9,13 +9,16 @@ from agentcli.context.tokens import Counts
 from agentcli.context.view import View
 from agentcli.context.window import window_of
 from agentcli.core.model import ModelSpec
+from agentcli.tools.table import TRAITS
 
 SETTINGS = ContextSettings(large_input_lines=2, large_input_line=10)
 
 
 def test_only_a_text_above_the_limit_is_too_large() -> None:
     def oversize(text: str, size: int = 132_000) -> bool:
-        return is_oversize(text, window_of(View(()), ModelSpec("demo", "m", window=size), Counts(), ContextSettings()))
+        return is_oversize(
+            text, window_of(View(()), ModelSpec("demo", "m", window=size), Counts(), ContextSettings(), TRAITS)
+        )
 
     assert not oversize("short")
     assert not oversize("x" * 60_000)

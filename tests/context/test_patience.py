@@ -4,7 +4,7 @@ import pytest
 
 from agentcli.context.effects import effects
 from agentcli.context.language import language
-from agentcli.context.ledger import Ledger, fold_ledger
+from agentcli.context.ledger import Ledger
 from agentcli.context.merge import ledger_lines, merged
 from agentcli.context.outcomes import is_test_run, outcome, read_tests
 from agentcli.context.rules import rule_sentences
@@ -12,6 +12,7 @@ from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot import Snapshot, flaws, parse
 from agentcli.context.verify import Evidence, verified, verified_text
 from agentcli.core.secrets import redact
+from tests.context.folding import folded
 from tests.context.story import Story
 
 PIECES = [
@@ -69,6 +70,6 @@ def test_a_monotonous_command_is_remembered_at_once(piece: str) -> None:
     story = Story()
     story.user("go")
     story.runs(piece * (30_000 // len(piece)), piece * 10_000, 1)
-    ledger = fold_ledger(Ledger(), story.records)
+    ledger = folded(Ledger(), story.records)
     merged(Snapshot("g", knowledge=(piece * 500,), actions=(piece * 500,)), None, ledger, SnapshotSettings())
     assert sum(map(len, ledger_lines(ledger))) < 10_000

@@ -31,6 +31,7 @@ from agentcli.core.history import fold
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Pin, Prune
+from agentcli.tools.table import TRAITS
 from tests.context.story import Story
 
 MODEL = ModelSpec("demo", "main", window=20_000, max_output=4_000)
@@ -52,7 +53,7 @@ def planned(
 
 
 def window(story: Story, settings: ContextSettings = SETTINGS, model: ModelSpec = MODEL) -> Window:
-    return window_of(seen(story), model, Counts(), settings)
+    return window_of(seen(story), model, Counts(), settings, TRAITS)
 
 
 def talk(*lengths: int) -> Story:

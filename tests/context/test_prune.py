@@ -24,6 +24,7 @@ from agentcli.core.history import evolve
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record
+from agentcli.tools.table import TRAITS
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.transcripts import Session, sessions
 
@@ -55,7 +56,7 @@ def window(
     policy: PolicyName = "auto",
     counts: Counts | None = None,
 ) -> Window:
-    return Window(seen, limits, counts or Counts(Chars4()), ContextSettings(policy=policy, prune=rule))
+    return Window(seen, limits, counts or Counts(Chars4()), ContextSettings(policy=policy, prune=rule), TRAITS)
 
 
 def letter(*bodies: Body, rule: PruneSettings = RULE) -> list[str]:
@@ -259,7 +260,7 @@ def test_bound_thoughts_are_dropped_with_an_edit_and_are_part_of_its_price() -> 
 
 
 def outdated(*bodies: Body) -> dict[str, str]:
-    return {call_id: found.why for call_id, found in superseded(view(history(prompt("p"), *bodies))).items()}
+    return {call_id: found.why for call_id, found in superseded(view(history(prompt("p"), *bodies)), TRAITS).items()}
 
 
 def test_a_read_is_out_of_date_once_the_file_was_changed_or_read_again() -> None:
@@ -274,9 +275,9 @@ def test_a_read_is_out_of_date_once_the_file_was_changed_or_read_again() -> None
 
 def test_what_is_out_of_date_is_so_since_the_first_thing_that_overtook_it() -> None:
     reads = [*step(0, 9, file_path="a"), *step(1, 9, file_path="a"), *step(2, 9, "edit", file_path="a")]
-    found = superseded(view(history(prompt("p"), *reads)))
+    found = superseded(view(history(prompt("p"), *reads)), TRAITS)
     assert {call_id: each.since for call_id, each in found.items()} == {"c0": 5, "c1": 7}
-    again = superseded(view(history(prompt("p"), *reads[:4], *step(3, 9, file_path="a"))))
+    again = superseded(view(history(prompt("p"), *reads[:4], *step(3, 9, file_path="a"))), TRAITS)
     assert again["c0"].since == 5
 
 

@@ -16,13 +16,14 @@ from agentcli.context.window import Window
 from agentcli.core.history import fold
 from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec
+from agentcli.tools.table import TRAITS
 from tests.context.story import Story
 
 LIMITS = limits_of(ModelSpec("m", "m", "demo", window=200_000, max_output=32_000), ContextSettings())
 
 
 def window(settings: ContextSettings, limits: Limits = LIMITS) -> Window:
-    return Window(View(()), limits, Counts(), settings)
+    return Window(View(()), limits, Counts(), settings, TRAITS)
 
 
 def test_auto_compacts_at_the_soft_mark_and_where_it_pays_from_its_floor_on() -> None:
@@ -64,7 +65,7 @@ def test_each_policy_compacts_just_where_it_says(policy: PolicyName) -> None:
         story = Story()
         story.user("go")
         story.says("ok", usage=Usage(input=tokens))
-        return plan(Window(view(fold(story.records)), LIMITS, Counts(), settings)).trigger
+        return plan(Window(view(fold(story.records)), LIMITS, Counts(), settings, TRAITS)).trigger
 
     mark = compacts_from(window(settings))
     first = mark + 1 if policy in ("opencode", "regions") else mark

@@ -28,7 +28,7 @@ def missed(message: Message, shown: View, records: Sequence[Record]) -> Iterator
 
 def _quotations(message: Message) -> Iterator[str]:
     for call in message.calls:
-        pieces = call.input.get("edits") if call.name == "multi_edit" else [call.input]
+        pieces = call.input.get("edits", [call.input])
         for piece in pieces if isinstance(pieces, list | tuple) else ():
             old = piece.get("old_string") if hasattr(piece, "get") else None
             # Outputs of reads carry line numbers, so that only single lines can be compared.

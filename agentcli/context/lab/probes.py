@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +13,7 @@ from agentcli.context.tokens import as_text
 from agentcli.context.view import View
 from agentcli.core.message import File, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Record
+from agentcli.core.tool import UNKNOWN, Traits
 
 Kind = Literal["path", "identifier", "error", "number", "constraint"]
 ERRORS_EACH = 3
@@ -52,13 +53,13 @@ class Kept:
         return Kept(self.facts + other.facts, self.retained + other.retained, self.recoverable + other.recoverable)
 
 
-def facts(records: Iterable[Record]) -> tuple[Fact, ...]:
+def facts(records: Iterable[Record], tools: Mapping[str, Traits]) -> tuple[Fact, ...]:
     """The facts in messages and results, each once, in the order in which they came up.
 
     Paths that calls were given or outputs list, identifiers that were defined in what was read or put into backticks,
     error lines of what failed, numbers of test runs, and what the user demanded or forbade.
     """
-    return tuple(dict.fromkeys(fact for record in records for fact in _facts(record.body)))
+    return tuple(dict.fromkeys(fact for record in records for fact in _facts(record.body, tools)))
 
 
 def kept(wanted: Iterable[Fact], view: View, records: Iterable[Record]) -> Kept:
@@ -78,7 +79,7 @@ def gone_from(view: View, records: Iterable[Record]) -> list[Record]:
     return [record for record in records if isinstance(record.body, Message | ToolResult) and record.seq not in whole]
 
 
-def _facts(body: object) -> Iterator[Fact]:
+def _facts(body: object, tools: Mapping[str, Traits]) -> Iterator[Fact]:
     match body:
         case Message("user") as message:
             yield from (Fact("constraint", sentence) for sentence in rule_sentences(message.text))
@@ -88,7 +89,7 @@ def _facts(body: object) -> Iterator[Fact]:
             for call in message.calls:
                 yield from _paths(call)
         case ToolResult() as result:
-            yield from _outcome(result)
+            yield from _outcome(result, tools.get(result.name, UNKNOWN))
         case _:
             return
 
@@ -105,7 +106,7 @@ def _identifiers(text: str) -> Iterator[Fact]:
     yield from (Fact("identifier", name) for name in list(found)[:IDENTIFIERS_EACH])
 
 
-def _outcome(result: ToolResult) -> Iterator[Fact]:
+def _outcome(result: ToolResult, traits: Traits) -> Iterator[Fact]:
     if result.failed or result.metadata.get("exit_code"):
         lines = (line.strip() for line in result.output.splitlines())
         errors = [line for line in lines if _ERROR.search(line) and len(line) < 300]
@@ -114,7 +115,7 @@ def _outcome(result: ToolResult) -> Iterator[Fact]:
         yield from (Fact("path", path) for path in list(dict.fromkeys(_PATH.findall(result.output)))[:PATHS_EACH])
         names = dict.fromkeys(_DEFINED.findall(result.output))
         yield from (Fact("identifier", name) for name in list(names)[:IDENTIFIERS_EACH])
-    if result.name == "bash" and read_tests(result.output):
+    if traits.runs_commands and read_tests(result.output):
         found = dict.fromkeys(match[0] for match in _NUMBER.finditer(result.output))
         yield from (Fact("number", text) for text in list(found)[:NUMBERS_EACH])
 

@@ -26,6 +26,7 @@ from agentcli.core.history import History, evolve, in_force
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
 from agentcli.core.record import Body, Compaction, Prune, Record, Settings, Todo, Trigger
+from agentcli.core.tool import Traits
 
 Summarise = Callable[[Task], Summary]
 """Writes the summary of a compaction; by default from the ledger, without a model."""
@@ -40,6 +41,8 @@ class Setup:
     """
 
     model: ModelSpec
+    traits: Mapping[str, Traits]
+    """What the tools are that the sessions called, by name."""
     settings: ContextSettings = field(default_factory=ContextSettings)
     head: int = 4_500
     rate: float = 0.34
@@ -124,7 +127,10 @@ class _Player:
     def window(self) -> Window:
         """The window with the view of the history as it stands, made once."""
         if self._seen is None or self._seen[0] is not self.history:
-            self._seen = (self.history, Window(view(self.history), self.limits, self.counts, self.settings))
+            self._seen = (
+                self.history,
+                Window(view(self.history), self.limits, self.counts, self.settings, self.setup.traits),
+            )
         return self._seen[1]
 
     @property
@@ -245,7 +251,7 @@ class _Player:
 
     def result(self, planted: Iterable[Fact]) -> Played:
         shown = self.window.view
-        fate = kept(facts(gone_from(shown, self.records)), shown, self.records)
+        fate = kept(facts(gone_from(shown, self.records), self.setup.traits), shown, self.records)
         asked = kept(planted, shown, self.records)
         return replace(
             self.played, sizes=tuple(self.sizes), kept=fate, planted=asked, broken=tuple(sorted(self.broken))

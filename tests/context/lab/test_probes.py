@@ -7,6 +7,7 @@ from agentcli.context.view import view
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Prune, Record
+from agentcli.tools.table import TRAITS
 
 
 def records(*bodies: Body) -> list[Record]:
@@ -32,7 +33,7 @@ SESSION = (
 
 
 def test_paths_identifiers_errors_numbers_and_constraints_are_facts():
-    found = facts(records(*SESSION))
+    found = facts(records(*SESSION), TRAITS)
     assert set(found) == {
         Fact("constraint", "Never touch src/old.py."),
         Fact("error", "E   ValueError: 17 is odd"),
@@ -48,7 +49,7 @@ def test_a_fact_is_retained_where_the_view_says_it_and_recoverable_where_an_outp
         *SESSION, Compaction("auto", "compressed", "auto", (1, 6), 7, "knows src/new.py and   3\nfailed")
     )
     shown = view(fold(all_of_it))
-    assert kept(facts(all_of_it), shown, all_of_it) == Kept(6, 2, 5)  # the constraint stood in no output
+    assert kept(facts(all_of_it, TRAITS), shown, all_of_it) == Kept(6, 2, 5)  # the constraint stood in no output
     assert kept((), shown, all_of_it).retention == 1.0
 
 

@@ -14,10 +14,11 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Record, Settings, Undo
+from agentcli.tools.table import TRAITS
 from tests.context.lab.traces import Shape, trace
 
 MODEL = ModelSpec("anthropic", "claude", window=60_000, max_output=8_000, prices=Prices(5, 25, 0.5, 6.25))
-SETUP = Setup(MODEL)
+SETUP = Setup(MODEL, TRAITS)
 SHORT = trace(1, Shape(turns=(2, 2), steps=(2, 3), files=(2, 3), lines=(10, 20)))
 LONG = trace(2, Shape(turns=(6, 6), steps=(6, 8), files=(4, 6), lines=(80, 200)))
 
@@ -62,7 +63,7 @@ def test_a_replay_is_repeatable(long_runs: dict[str, Played]):
 
 
 def test_auto_costs_far_less_than_the_plain_prune_rule():
-    opus = Setup(replace(MODEL, window=200_000, max_output=64_000))
+    opus = Setup(replace(MODEL, window=200_000, max_output=64_000), TRAITS)
     made = [trace(seed) for seed in (2, 6)]
     auto, plain = ([replay(each.records, policy, opus) for each in made] for policy in ("auto", "opencode"))
     assert sum(played.cost for played in auto) < 0.6 * sum(played.cost for played in plain)
@@ -74,7 +75,7 @@ def test_where_no_prune_can_help_a_compaction_that_pays_does():
     asked = [Message("user", (Text(f"Now do part {turn}."),), turn) for turn in range(1, 11)]
     bodies = [body for turn in range(10) for body in (asked[turn], *said[10 * turn : 10 * turn + 10])]
     records = [Record(n, "", f"2026-01-01T00:{n // 2:02}:00Z", "", body) for n, body in enumerate(bodies, 1)]
-    opus = Setup(replace(MODEL, window=200_000, summary_prices=Prices(1, 5, 0.1, 1.25)))
+    opus = Setup(replace(MODEL, window=200_000, summary_prices=Prices(1, 5, 0.1, 1.25)), TRAITS)
     marks = replace(opus, settings=ContextSettings(compact_horizon=0))
     priced, waiting = (replay(records, "auto", setup) for setup in (opus, marks))
     assert (priced.compactions, priced.prunes, priced.broken) == (3, 0, ())
@@ -147,7 +148,7 @@ def test_the_real_session_goes_through_auto_without_an_overflow():
 
     records = [Record(seq, "", time, "", body) for seq, (time, body) in enumerate(read(REAL).bodies, 1)]
     opus = replace(MODEL, window=200_000, max_output=64_000)
-    auto, plain, sliding = (replay(records, policy, Setup(opus)) for policy in ("auto", "opencode", "sliding"))
+    auto, plain, sliding = (replay(records, policy, Setup(opus, TRAITS)) for policy in ("auto", "opencode", "sliding"))
     assert (auto.overflows, auto.broken) == (0, ())
     assert auto.cost < 0.75 * plain.cost
     assert auto.cost < 0.75 * sliding.cost
@@ -169,7 +170,7 @@ def test_a_reply_that_quotes_what_is_gone_is_charged_for_fetching_it():
         return [Record(n, "", time, "", body) for n, (time, body) in enumerate(zip(times, bodies, strict=True), 1)]
 
     rules = ContextSettings(prune=PruneSettings(auto_protect=1_000, minimum=1_000))
-    big = Setup(replace(MODEL, window=2_000_000), settings=rules)
+    big = Setup(replace(MODEL, window=2_000_000), TRAITS, settings=rules)
     cleared, kept = (replay(records("2026-01-01T02:00:00Z"), policy, big) for policy in ("auto", "gemini"))
     assert (cleared.prunes, cleared.again) == (1, 1)
     assert (kept.prunes, kept.again) == (0, 0)

@@ -13,6 +13,7 @@ from agentcli.context.lab.replay import Played, Setup
 from agentcli.context.lab.report import Report, compare
 from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec, Prices
+from agentcli.tools.table import TRAITS
 from tests.context.lab.traces import Shape, trace
 
 
@@ -99,6 +100,8 @@ def test_the_page_needs_nothing_from_elsewhere_and_escapes_names():
 def test_a_comparison_plays_every_session_under_every_policy():
     small = Shape(turns=(1, 2), steps=(1, 2), files=(2, 2), lines=(5, 9))
     sessions = {f"trace {seed}": trace(seed, small).records for seed in (1, 2)}
-    made = compare(sessions, ["auto", "sliding"], Setup(ModelSpec("anthropic", "m", prices=Prices(1, 5, 0.1, 1.25))))
+    made = compare(
+        sessions, ["auto", "sliding"], Setup(ModelSpec("anthropic", "m", prices=Prices(1, 5, 0.1, 1.25)), TRAITS)
+    )
     assert list(made.played) == ["trace 1", "trace 2"]
     assert made.totals()["auto"].requests == made.totals()["sliding"].requests > 0

@@ -13,6 +13,7 @@ from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record
+from agentcli.tools.table import TRAITS
 
 IDLE = Plan("auto")
 LIMITS = limits_of(ModelSpec("anthropic", "m", window=100_000, max_output=20_000), ContextSettings())
@@ -22,7 +23,7 @@ def window(*bodies: Body, plan: Plan = IDLE, system: int = 300, tools: int = 200
     history = fold([Record(n, "", "2026-01-01T00:00:00Z", "", body) for n, body in enumerate(bodies, 1)])
     counts = Counts()
     counts.head = 500
-    return show(Window(view(history), LIMITS, counts, ContextSettings()), plan, system=system, tools=tools)
+    return show(Window(view(history), LIMITS, counts, ContextSettings(), TRAITS), plan, system=system, tools=tools)
 
 
 SESSION = (
