@@ -13,7 +13,7 @@ from agentcli.agent.hands import Hands
 from agentcli.agent.hooks import Hooks, configured
 from agentcli.agent.outfit import Outfit, recorded_beginning
 from agentcli.agent.pages import PageReader
-from agentcli.agent.permissions import Rules
+from agentcli.agent.permissions.rules import Rules
 from agentcli.agent.ports import Prompt
 from agentcli.agent.purse import Purse
 from agentcli.agent.report import SessionReport, assumed, lost

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from agentcli.agent.permissions import Decision, Place, Rules, decide
-from agentcli.agent.permissions.machine import Looks
-from agentcli.agent.permissions.rules import parse_rules
+from agentcli.agent.permissions.commands import Looks
+from agentcli.agent.permissions.decide import Decision, decide
+from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.rules import Rules, parse_rules
 from agentcli.agent.ports import Answer, Approve, Ask
 from agentcli.core.codec import dumps
 from agentcli.core.errors import ToolError

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from agentcli.agent.permissions import decide, explain_lines
+from agentcli.agent.permissions.decide import decide
+from agentcli.agent.permissions.explain import explain_lines
 from agentcli.app import Program
 from agentcli.cli.tables import say, say_json, table
 from agentcli.core.errors import UsageError

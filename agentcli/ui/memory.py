@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from agentcli.ui import history
 from agentcli.ui.drafts import Drafts
-from agentcli.ui.history import KEPT, Typed, append_history, load_history
+from agentcli.ui.history import KEPT, Typed
 
 
 class Memory:
@@ -16,7 +17,7 @@ class Memory:
         self._file = folder / "history.jsonl" if folder else None
         self._drafts = Drafts(folder / "drafts") if folder else None
         self._limit = limit
-        self._past = load_history(self._file, limit) if self._file else []
+        self._past = history.load(self._file, limit) if self._file else []
 
     @property
     def texts(self) -> Sequence[str]:
@@ -59,4 +60,4 @@ class Memory:
     def _add(self, typed: Typed) -> None:
         self._past.append(typed)
         if self._file is not None:
-            append_history(self._file, typed, self._limit)
+            history.append(self._file, typed, self._limit)

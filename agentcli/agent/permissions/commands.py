@@ -1,22 +1,22 @@
-"""What a shell command may do, as far as it can be told without running it."""
+"""Commands that are known to only read: which they are, what they read, and who chooses the program that runs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from agentcli.agent.permissions.found import chosen_by_workspace
-from agentcli.agent.permissions.git_contents import shown_secret
-from agentcli.agent.permissions.git_table import GIT_READERS
+from agentcli.agent.permissions import word_set
+from agentcli.agent.permissions.git_table import GIT_READERS, shown_secret
 from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
 from agentcli.agent.permissions.place import Place, resolved
-from agentcli.agent.permissions.scripts import find_reads
-from agentcli.agent.permissions.searches import objection, search_of
+from agentcli.agent.permissions.searches import find_reads, objection, search_of
 from agentcli.agent.permissions.shapes import Found, fit
 from agentcli.agent.permissions.shell import Command
 from agentcli.agent.permissions.table import READERS
+from agentcli.core.programs import lies_in, located, trusted_path, untrusted
 
 _BRACKETS = {"[": "]", "[[": "]]"}
 _PATHS = frozenset({"path", "rev", "range", "archive", "object"})
@@ -170,3 +170,87 @@ def _recursion(name: str, arguments: list[str], found: Found, folders: tuple[Pat
     operands = [value for kind, value in found if kind == "path"] or ["."]
     why, protected = objection(search, [folder / operand for folder in folders for operand in operands], place)
     return Reading(why, protected)
+
+
+_BUILTINS = word_set(": [ [[ cd command echo false help history printf pwd test true type ulimit umask")
+"""What bash does by itself: no program is looked for."""
+
+_LOOKING_UP = word_set("command type whereis which")
+"""Commands that tell which program a name would start."""
+
+_SHIMS = word_set("asdf mise rtx volta-shim proto-shim vfox")
+"""Version managers that a program's own name may lead to: they start the version that a file of the folder asks for."""
+
+_CHOOSING = (
+    *(".tool-versions", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".rtx.toml", ".mise", "mise"),
+    *(".config/mise.toml", ".config/mise", ".config/mise.local.toml", ".prototools", ".vfox.toml", ".volta"),
+    *(".python-version", ".node-version", ".nvmrc", ".ruby-version", ".go-version", ".java-version", ".perl-version"),
+)
+"""Files and folders by which a version manager chooses what its shims start."""
+
+_NODE = word_set("corepack node npm npx pnpm yarn")
+"""Programs whose version `package.json` may ask for, too."""
+
+
+def chosen_by_workspace(name: str, arguments: Iterable[str], folders: Sequence[Path], place: Place) -> str:
+    """Why the workspace may choose what a command starts, or the empty string."""
+    if name in _LOOKING_UP:
+        # They would look where commands that run unasked find their programs, and so miss these.
+        for word in arguments:
+            if file := _inside(word, folders, place):
+                return f"{word} is {file}, in the workspace, where {name} looks only when it is allowed"
+    if name in _BUILTINS:
+        return ""
+    if file := _inside(name, folders, place):
+        return f"{name} is {file}, a program in the workspace"
+    return _by_shim(name, folders, place)
+
+
+def _inside(name: str, folders: Sequence[Path], place: Place) -> str:
+    """The program that a name leads to, if it lies in the workspace."""
+    closed = tuple(untrusted(place.workspace))
+    if "/" in name:
+        return ""
+    files = (located(name, path, folder) for folder in folders for path in (place.path, _trusted(place)))
+    return next((file for file in files if file and lies_in(file, closed)), "")
+
+
+def _by_shim(name: str, folders: Sequence[Path], place: Place) -> str:
+    file = located(name, _trusted(place), place.cwd)
+    real = os.path.realpath(file) if file else ""
+    named = {part for path in (file, real) for part in path.split("/")[:-1]}
+    if not file or not ("shims" in named or os.path.basename(real) in _SHIMS):
+        return ""
+    # What stands in the home folder was put there by the user; above it nobody but the user looks.
+    home = place.home if place.home not in place.workspace else None
+    choosing = (*_CHOOSING, "package.json") if name in _NODE or os.path.basename(real) == "volta-shim" else _CHOOSING
+    above = (above for folder in folders for above in (folder, *folder.parents) if above != home)
+    for folder in dict.fromkeys(above):
+        if choice := next((choice for choice in choosing if os.path.lexists(folder / choice)), ""):
+            return f"{folder / choice} may choose what {name} starts ({file} is a shim)"
+    return ""
+
+
+def _trusted(place: Place) -> str:
+    return trusted_path(place.path, place.workspace)
+
+
+Looks = Literal["", "only", "also"]
+"""Not at the machine; at nothing else, so that the line names no file; or at files as well."""
+
+_ON_THE_MACHINE = word_set("ps pgrep pidof lsof ss netstat ip ifconfig hostname who w users last df")
+"""Programs that show processes, the network, people or mounts."""
+_FILES = frozenset({"path", "archive", "object"})
+
+
+def looks_at_machine(commands: Sequence[Command]) -> Looks:
+    """What a line of commands that only read looks at."""
+    if not any(command.words[0] in _ON_THE_MACHINE for command in commands):
+        return ""
+    return "also" if any(map(_names_files, commands)) else "only"
+
+
+def _names_files(command: Command) -> bool:
+    name, *arguments = command.words
+    fitting = fit(READERS[name], arguments) if READERS.get(name) else ""
+    return isinstance(fitting, str) or any(kind in _FILES for kind, _ in fitting[1])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from agentcli.agent.permissions.machine import Looks
+from agentcli.agent.permissions.commands import Looks
 from agentcli.agent.permissions.nature import Nature, nature_of
 from agentcli.agent.permissions.place import Place
 from agentcli.agent.permissions.rules import Rules

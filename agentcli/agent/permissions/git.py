@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentcli.agent.permissions.scripts import words
+from agentcli.agent.permissions import word_set
 
 _CONFIG_BYTES = 1_000_000
-_HARMLESS = words("""
+_HARMLESS = word_set("""
 core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode core.symlinks
 core.autocrlf core.eol core.safecrlf core.quotepath core.abbrev core.longpaths core.whitespace core.untrackedcache core.preloadindex
 core.compression core.bigfilethreshold core.commentchar core.sparsecheckout core.sparsecheckoutcone core.protecthfs

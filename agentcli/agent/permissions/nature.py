@@ -8,12 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentcli.agent.permissions import bash
-from agentcli.agent.permissions.machine import Looks, looks_at_machine
-from agentcli.agent.permissions.path_rules import exact_path, path_rule
+from agentcli.agent.permissions.bash import Line, look_at
+from agentcli.agent.permissions.commands import Looks
 from agentcli.agent.permissions.paths import PathVerdict, could_name_protected, installed_in, judge_path
 from agentcli.agent.permissions.place import Place
-from agentcli.agent.permissions.rules import Rule, Rules, url_matches, wildcard
+from agentcli.agent.permissions.rules import (
+    Rule,
+    Rules,
+    allowing_rule,
+    command_rule,
+    exact,
+    exact_path,
+    may_hide_from,
+    path_rule,
+    url_matches,
+    wildcard,
+)
 from agentcli.core.message import ToolCall
 from agentcli.core.resolve import searched
 from agentcli.core.tool import UNKNOWN, Effect, Traits
@@ -65,26 +75,25 @@ def nature_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, place: 
 
 
 def _command_nature(tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, place: Place) -> Nature:
-    line = bash.look_at(command, place)
+    line = look_at(command, place)
     if line.refused:
         return Nature(refused=line.refused)
     about = _readers(tools) if line.harmless else _readers(tools) | _writers(tools)
     paths = [rule for rule in rules.deny if rule.tool in about and rule.pattern]
     deny, ask, allow = ([rule for rule in kind if rule.is_for(tool)] for kind in (rules.deny, rules.ask, rules.allow))
-    always = bash.always_pattern(line)
-    denied = bash.forbidding(line, deny) or _path_rule_in(line, paths, place)
+    denied = command_rule(deny, line) or _path_rule_in(line, paths, place)
     return Nature(
         denied=denied,
         protected=line.protected,
-        asked=bash.forbidding(line, ask),
-        allowed=bash.allowing(line, allow),
+        asked=command_rule(ask, line),
+        allowed=allowing_rule(allow, line),
         harmless="every command only reads inside the workspace" if line.harmless else "",
-        ordinary=bash.ordinary(line),
-        machine=looks_at_machine(line.plain) if line.harmless else "",
-        obscure=_OBSCURE if bash.hides(line, deny) else "",
+        ordinary=line.ordinary,
+        machine=line.machine,
+        obscure=_OBSCURE if may_hide_from(deny, line) else "",
         why=line.why,
-        always=always and f"{tool}({always})",
-        unsaved=bash.unsaved(line),
+        always="" if line.unsaved else f"{tool}({exact(line.text.strip())})",
+        unsaved=line.unsaved,
     )
 
 
@@ -96,11 +105,11 @@ def _writers(tools: Mapping[str, Traits]) -> frozenset[str]:
     return frozenset(name for name, traits in tools.items() if traits.edits_files)
 
 
-def _path_rule_in(line: bash.Line, rules: list[Rule], place: Place) -> Rule | None:
+def _path_rule_in(line: Line, rules: list[Rule], place: Place) -> Rule | None:
     """The path rule that a word of the line runs into."""
     if not rules:
         return None
-    return next((rule for word in bash.words_of(line) if (rule := path_rule(rules, word, place, strict=False))), None)
+    return next((rule for word in line.paths if (rule := path_rule(rules, word, place, strict=False))), None)
 
 
 def _search(call: ToolCall, traits: Traits, folder: str) -> tuple[str, str]:

@@ -1,15 +1,22 @@
-"""Rules that people write: `TOOL` or `TOOL(pattern)`, to allow, to ask, to deny."""
+"""Rules that people write, `TOOL` or `TOOL(pattern)`, to allow, to ask, to deny; and which of them match a command, path or URL."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
+from agentcli.agent.permissions.paths import canonical
+from agentcli.agent.permissions.place import Place, impossible, resolved
 from agentcli.core.errors import AgentError, ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from agentcli.agent.permissions.bash import Line
 
 Origin = Literal["config", "project", "session", "flag"]
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
@@ -91,6 +98,45 @@ def command_pattern(pattern: str) -> re.Pattern[str]:
     return wildcard(text)
 
 
+def command_rule(rules: Iterable[Rule], line: Line) -> Rule | None:
+    """The first rule about commands that speaks of any command of the line, however it is wrapped."""
+    for rule in rules:
+        if not rule.pattern or any(command_pattern(rule.pattern).fullmatch(text) for text in line.spellings):
+            return rule
+    return None
+
+
+def may_hide_from(rules: Iterable[Rule], line: Line) -> bool:
+    """Whether a command that a rule about commands speaks of may run where it cannot be seen.
+
+    Something of the line is unknown, or a program that is not known by trade gets the command's name among its arguments:
+    in the text of a script, behind an option, as the value of a variable.
+    """
+    patterns = [rule.pattern for rule in rules]
+    if not patterns or line.harmless:
+        return False
+    heads = [pattern.split("*")[0] for pattern in patterns]
+    if not line.whole or any(head.startswith(known) for known in line.beginnings for head in heads):
+        return True
+    names = "|".join(re.escape(words[0]) for head in heads if (words := head.split()))
+    mention = re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])")
+    return bool(names) and any(mention.search(text) for text in line.unseen)
+
+
+def allowing_rule(rules: Sequence[Rule], line: Line) -> Rule | None:
+    """The rule about commands that allows the line: its exact text, or all commands that do not merely read match some rule."""
+    for rule in rules:
+        if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
+            return rule
+    used: Rule | None = None
+    for command, reading in zip(line.commands, line.readings, strict=True):
+        match = next((rule for rule in rules if command_pattern(rule.pattern).fullmatch(command.text)), None)
+        if match is None and reading.why:
+            return None
+        used = match or used
+    return used
+
+
 def url_matches(pattern: str, url: str) -> bool:
     """Whether a URL fits a `web_fetch` pattern. Host and path are compared apart, so that no host hides in a path."""
     try:
@@ -116,3 +162,79 @@ def _nonsense(origin: Origin) -> type[AgentError]:
 
 def _unescaped(part: str) -> str:
     return part[1:] if len(part) == 2 and part.startswith("\\") else part
+
+
+def path_rule(
+    rules: Iterable[Rule], path: str, place: Place, *, strict: bool, target: Path | None = None
+) -> Rule | None:
+    """The first rule whose pattern fits the path as its links lead; unless `strict`, also as it is written, in any case.
+
+    `target` is where they led when the path was judged; without it they are followed now.
+    """
+    if impossible(path):
+        return None
+    forms = {target or resolved(place.cwd / path)}
+    if not strict:
+        forms.add(Path(os.path.normpath(place.cwd / os.path.expanduser(path))))
+    for rule in rules:
+        if not rule.pattern or any(_fits(rule.pattern, form, place, strict) for form in forms):
+            return rule
+    return None
+
+
+def exact_path(target: Path, place: Place) -> str:
+    """The pattern that fits one resolved path alone: from the workspace's top where it lies inside."""
+    inside = next((target.relative_to(root) for root in place.workspace if root in target.parents), None)
+    text = f"./{inside}" if inside else str(target)
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
+
+
+@lru_cache(maxsize=1024)
+def path_pattern(pattern: str) -> re.Pattern[str]:
+    """A .gitignore-like path pattern: `*` and `?` stay within a folder, `**` crosses, a trailing slash means all below.
+
+    A pattern with a slash before its end counts from the workspace's top, one without fits at any depth.
+    """
+    text = pattern.removeprefix("./")
+    if "/" not in pattern.rstrip("/"):
+        text = f"**/{text}"
+    if text.endswith("/"):
+        text += "**"
+    parts = re.findall(r"\*\*/|\*\*|\*|\?|\[[^\]/]+\]|.", text, re.DOTALL)
+    return re.compile("".join(map(_piece, parts)), re.DOTALL)
+
+
+def _fits(pattern: str, path: Path, place: Place, strict: bool) -> bool:
+    wanted = os.path.join(place.home, pattern[2:]) if pattern.startswith("~/") else pattern
+    texts = [str(path)]
+    if not wanted.startswith("/"):
+        texts = [str(path.relative_to(root)) for root in place.workspace if root in (path, *path.parents)]
+        texts = texts or ([] if strict else [path.name])
+    if strict:
+        return any(path_pattern(wanted).fullmatch(text) for text in texts)
+    folded = path_pattern("/".join(part.casefold() for part in wanted.split("/")))
+    return any(
+        folded.fullmatch("/".join(map(canonical, text.split("/")))) or path_pattern(wanted).fullmatch(text)
+        for text in texts
+    )
+
+
+def _piece(part: str) -> str:
+    match part:
+        case "**/":
+            return "(?:[^/]+/)*"
+        case "**":
+            return ".*"
+        case "*":
+            return "[^/]*"
+        case "?":
+            return "[^/]"
+        case _:
+            return _set(part) if len(part) > 1 else re.escape(part)
+
+
+def _set(part: str) -> str:
+    inside = part[1:-1]
+    negated = len(inside) > 1 and inside[0] in "!^"
+    listed = re.sub(r"([\\\[&~|])", r"\\\1", inside[1:] if negated else inside)
+    return f"[{'^' if negated else ''}{listed}]" if listed != "^" else re.escape("^")

@@ -1,4 +1,4 @@
-"""What a search through folders would open beside the files that it names."""
+"""Searches through folders: what they would open beside the files that they name, and what `find` looks at."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.agent.permissions import word_set
 from agentcli.agent.permissions.paths import judge_path, names_protected
 from agentcli.agent.permissions.place import Place
-from agentcli.agent.permissions.scripts import words
 from agentcli.agent.permissions.shapes import Found
 
 
@@ -88,7 +88,7 @@ def _any_of(globs: Sequence[str]) -> Callable[[str], bool]:
     return lambda path: any(_may_match(glob, path) for glob in globs)
 
 
-_TYPED = words(
+_TYPED = word_set(
     "json jsonc yaml yml toml ini conf cfg xml sh bash zsh py js mjs cjs ts rb php go lua pl txt md html css sql"
 )
 
@@ -160,3 +160,37 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
             yield from entries
     except OSError:
         return
+
+
+_FIND_FLAGS = word_set("""
+-print -print0 -ls -prune -true -false -quit -daystart -noleaf -empty -readable -writable -executable -nouser
+-nogroup -depth -mount -xdev -not -a -and -o -or ! ( ) ,
+""")
+_FIND_TESTS = word_set("""
+-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -size -mtime -mmin -atime
+-amin -ctime -cmin -newermt -perm -user -group -uid -gid -links -inum -maxdepth -mindepth -printf -lname -ilname
+-fstype -used
+""")
+_FIND_FILES = word_set("""
+-newer -anewer -cnewer -samefile
+""")
+
+
+def find_reads(arguments: Sequence[str]) -> list[tuple[str, str]] | str:
+    """The paths that a `find` without actions looks at, or why it may do more."""
+    found: list[tuple[str, str]] = []
+    waiting = list(reversed(arguments))
+    while waiting and (waiting[-1] in ("-H", "-P") or not waiting[-1].startswith(("-", "(", "!", ","))):
+        word = waiting.pop()
+        if not word.startswith("-"):
+            found.append(("path", word))
+    while waiting:
+        word = waiting.pop()
+        if word in _FIND_FLAGS:
+            continue
+        if word not in _FIND_TESTS | _FIND_FILES:
+            return f"find {word} is not known to only read"
+        if not waiting:
+            return f"find {word} lacks its value"
+        found.append(("path" if word in _FIND_FILES else "text", waiting.pop()))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.agent.permissions.scripts import words
+from agentcli.agent.permissions import word_set
 from agentcli.agent.permissions.shapes import ANYTHING, Shape
 
 _GREP = """
@@ -87,7 +87,7 @@ _SUM = "-bt --binary --text --tag --zero -z"
 _VERSION = (Shape("--version", needs="--version"),)
 _RUST = ("rust-toolchain", "rust-toolchain.toml")
 _SHORT_VERSION = (Shape("--version -v", needs="--version -v"),)
-_ONLY_THEIR_VERSION = words("""
+_ONLY_THEIR_VERSION = word_set("""
 bash zsh make gcc g++ cc c++ clang cmake ninja uv ruff mypy black curl ghc swift gem julia lua nim pre-commit redis-server mysql wget vim nvim sqlite3 psql gh ffmpeg pandoc shellcheck
 """)
 

@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentcli.agent.permissions import Place
 from agentcli.agent.permissions.paths import names_protected
-from agentcli.agent.permissions.place import resolved
+from agentcli.agent.permissions.place import Place, resolved
 
 _HIDDEN_IN_HOME = (
     *(

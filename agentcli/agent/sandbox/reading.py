@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from agentcli.agent.permissions import Place
 from agentcli.agent.permissions.git import repository
-from agentcli.agent.permissions.place import resolved
+from agentcli.agent.permissions.place import Place, resolved
 from agentcli.agent.sandbox.box import Box, private
 
 SYSTEM = tuple(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.agent.permissions import Place, Rules
-from agentcli.agent.permissions.place import CommandLimits
+from agentcli.agent.permissions.place import CommandLimits, Place
+from agentcli.agent.permissions.rules import Rules
 from agentcli.agent.permissions.shell import dissect
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode

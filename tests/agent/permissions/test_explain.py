@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions import Place, Rules, explain_lines, parse_rules
+from agentcli.agent.permissions.explain import explain_lines
+from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.rules import Rules, parse_rules
 from agentcli.tools.table import TRAITS
 from tests.agent.permissions.corpus import commands, workspace
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions import Decision, Place, Rules
+from agentcli.agent.permissions.decide import Decision
+from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.rules import Rules
 from agentcli.core.message import ToolCall
 from tests.agent.permissions.corpus import workspace
 from tests.agent.permissions.deciding import explain

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentcli.agent.permissions.machine import looks_at_machine
+from agentcli.agent.permissions.commands import looks_at_machine
 from agentcli.agent.permissions.plain import NotPlain, read_plain
 
 

@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions import Place, Rules, judge_path
+from agentcli.agent.permissions.paths import judge_path
+from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.rules import Rules
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES
 from tests.agent.permissions.corpus import workspace
