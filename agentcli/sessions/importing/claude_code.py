@@ -22,8 +22,8 @@ from agentcli.core.message import (
     Usage,
 )
 from agentcli.core.record import Failure, Todo, TodoItem
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, sound
-from agentcli.sessions.importing.jsonl import Json, objects, seconds, skipping, utc
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, images_of, sound, text_of
+from agentcli.sessions.importing.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import CLAUDE_CODE, ours, todo_list
 
@@ -139,7 +139,7 @@ class _Reader:
         trigger, tokens = self.boundary.get("trigger"), int(self.boundary.get("preTokens") or 0)
         kept = str((self.boundary.get("preservedSegment") or {}).get("headUuid") or "")
         self.boundary = {}
-        text = "\n".join(part.text for part in _parts(message["content"]) if isinstance(part, Text))
+        text = text_of(_parts(message["content"]))
         return Summary(text, self.keys.get(kept, kept), tokens, "manual" if trigger == "manual" else "auto")
 
     def _planned(self, entry: Json) -> bool:
@@ -188,12 +188,11 @@ def _reply(message: Json, failed: bool) -> Message | Failure:
 
 def _spoken(entry: Json, time: str) -> Iterable[Said]:
     """The answers to calls that a user entry carries, then the words."""
-    content = entry["message"]["content"]
-    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    for block in blocks:
+    content = list(blocks(entry["message"]["content"]))
+    for block in content:
         if block["type"] == "tool_result":
             yield _result(block, entry.get("toolUseResult"), time)
-    parts = tuple(_parts([block for block in blocks if block["type"] != "tool_result"]))
+    parts = tuple(_parts([block for block in content if block["type"] != "tool_result"]))
     if parts:
         yield Message("user", tuple(_injected(part, bool(entry.get("isMeta"))) for part in parts))
 
@@ -209,9 +208,7 @@ def _injected(part: Part, meta: bool) -> Part:
 
 
 def _parts(content: Any) -> Iterable[Part]:
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    for raw in content:
+    for raw in blocks(content):
         match raw["type"]:
             case "text" if raw["text"]:
                 yield Text(raw["text"])
@@ -230,8 +227,7 @@ def _parts(content: Any) -> Iterable[Part]:
 
 def _result(block: Json, details: Any, time: str) -> ToolResult:
     parts = tuple(_parts(block.get("content") or ""))
-    text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    images = tuple(part for part in parts if isinstance(part, Image))
+    text, images = text_of(parts), images_of(parts)
     details = details if isinstance(details, dict) else {}
     status = _status(bool(block.get("is_error")), text, details)
     metadata = _metadata(text, details, status)

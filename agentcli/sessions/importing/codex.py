@@ -10,8 +10,8 @@ from typing import Any
 
 from agentcli.core.message import Image, Message, Part, Status, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, sound
-from agentcli.sessions.importing.jsonl import Json, objects, seconds, skipping, utc
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
+from agentcli.sessions.importing.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.sessions.importing.patch import as_edit
 from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import CODEX, ours
@@ -202,7 +202,7 @@ def _injected(part: Part) -> Part:
 
 
 def _parts(content: Any) -> Iterable[Part]:
-    for raw in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+    for raw in blocks(content):
         match raw["type"]:
             case "input_text" | "output_text" | "text" if raw["text"]:
                 yield Text(raw["text"])
@@ -254,7 +254,7 @@ def _command(command: Any) -> str:
 def _result(payload: Json, time: str, changed: Json) -> ToolResult:
     output = payload.get("output")
     text, code, failed = _output(output)
-    images = tuple(part for part in _parts(output) if isinstance(part, Image)) if isinstance(output, list) else ()
+    images = images_of(_parts(output)) if isinstance(output, list) else ()
     metadata = changed if code is None else {"exit_code": code, **changed}
     status: Status = "error" if failed or code or text.startswith(_UNSUPPORTED) else "success"
     return ToolResult(payload["call_id"], "", status, text, ended=seconds(time), metadata=metadata, images=images)
@@ -277,7 +277,7 @@ def _changed(changes: Json) -> Json:
 def _output(output: Any) -> tuple[str, int | None, bool]:
     """The text that the command printed, its exit code where it is told, and whether the call failed."""
     if isinstance(output, list):
-        return "\n".join(part.text for part in _parts(output) if isinstance(part, Text)), None, False
+        return text_of(_parts(output)), None, False
     if isinstance(output, dict):
         text, code, _ = _output(output.get("content") or output.get("content_items") or "")
         return text, code, output.get("success") is False

@@ -13,7 +13,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import Image, Message, Part, Source, Status, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings
 from agentcli.sessions.importing.gemini_log import CONTEXTS, Entry, Log, folders, parts, words
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, sound
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, images_of, sound
 from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
 from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import GEMINI_CLI, ours
@@ -228,7 +228,7 @@ def _output(answer: Iterable[Json]) -> str:
 def _images(answer: Iterable[Json]) -> tuple[Image, ...]:
     """The pictures of a result: inside the function response, or behind it for models that cannot take them there."""
     every = [inner for part in answer for inner in (part, *((part.get("functionResponse") or {}).get("parts") or ()))]
-    return tuple(part for part in _parts(every) if isinstance(part, Image))
+    return images_of(_parts(every))
 
 
 def _ended(output: str, shown: Any) -> tuple[bool, Json]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from agentcli.core.codec import body_from_json, body_to_json
-from agentcli.core.message import Message, ToolResult, Usage
+from agentcli.core.message import Image, Message, Part, Text, ToolResult, Usage
 from agentcli.core.record import KINDS, Body, Failure, Settings, Title, Todo, Trigger
 from agentcli.sessions.info import Parent
 
@@ -80,6 +80,16 @@ class Foreign:
     name: str = ""
     title: str = ""
     notes: tuple[str, ...] = ()
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """The texts among them, a line break between each two."""
+    return "\n".join(part.text for part in parts if isinstance(part, Text))
+
+
+def images_of(parts: Iterable[Part]) -> tuple[Image, ...]:
+    """The pictures among them."""
+    return tuple(part for part in parts if isinstance(part, Image))
 
 
 def sound(item: Item) -> Item:

@@ -77,6 +77,11 @@ def reading(place: str) -> Iterator[None]:
         raise InputError(f"{place}: unexpected shape ({error!s:.{REASON}})") from error
 
 
+def blocks(content: Any) -> Iterable[Json]:
+    """The blocks of a message's content; a bare string is one text."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
 def utc(value: Any) -> str:
     """A time as records hold it, from ISO 8601 or from milliseconds since the epoch; empty where there is none."""
     if isinstance(value, bool) or not value:

@@ -9,8 +9,8 @@ from typing import Any
 from agentcli.core.errors import InputError
 from agentcli.core.message import Image, Message, Part, Source, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings, Title
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, sound
-from agentcli.sessions.importing.jsonl import Json, objects, seconds, skipping, utc
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
+from agentcli.sessions.importing.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import PI, ours
 
@@ -69,7 +69,7 @@ def _items(entry: Json, number: int, entries: Sequence[tuple[int, Json]]) -> Ite
         case "branch_summary":
             yield Item(time, _aside(f"Summary of a branch that was left: {entry['summary']}"), key)
         case "custom_message":
-            yield Item(time, _aside(_text(entry["content"])), key)
+            yield Item(time, _aside(text_of(_parts(entry["content"]))), key)
         case "session_info" if entry.get("name"):
             yield Item(time, Title(name=entry["name"]), key)
         case _:
@@ -98,7 +98,7 @@ def _message(message: Json, time: str, key: str) -> Iterable[Item]:
         case "bashExecution" if not message.get("excludeFromContext"):
             yield Item(time, _aside(_shell(message), "shell"), key)
         case "custom" | "hookMessage":
-            yield Item(time, _aside(_text(message["content"])), key)
+            yield Item(time, _aside(text_of(_parts(message["content"]))), key)
         case _:
             pass
 
@@ -126,9 +126,7 @@ def _usage(raw: Json) -> Usage:
 
 
 def _parts(content: Any) -> Iterable[Part]:
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    for raw in content:
+    for raw in blocks(content):
         match raw["type"]:
             case "text" if raw["text"]:
                 yield Text(raw["text"])
@@ -144,7 +142,7 @@ def _parts(content: Any) -> Iterable[Part]:
 
 
 def _result(message: Json, time: str) -> ToolResult:
-    text = _text(message["content"])
+    text = text_of(_parts(message["content"]))
     moment = seconds(message.get("timestamp") or time)
     return ToolResult(
         message["toolCallId"],
@@ -154,7 +152,7 @@ def _result(message: Json, time: str) -> ToolResult:
         truncated=bool(((message.get("details") or {}).get("truncation") or {}).get("truncated")),
         ended=moment,
         metadata=_metadata(message, text),
-        images=tuple(part for part in _parts(message["content"]) if isinstance(part, Image)),
+        images=images_of(_parts(message["content"])),
     )
 
 
@@ -170,10 +168,6 @@ def _metadata(message: Json, text: str) -> Json:
             "deletions": sum(line.startswith("-") for line in lines),
         }
     return {}
-
-
-def _text(content: Any) -> str:
-    return "\n".join(part.text for part in _parts(content) if isinstance(part, Text))
 
 
 def _aside(text: str, source: Source = "reminder") -> Message:
