@@ -19,7 +19,7 @@ from agentcli.app import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, LimitReached
 from agentcli.core.event import CompactionEnded, TurnEnded
 from agentcli.options import Options
-from agentcli.ui.attach import prompt as with_attachments
+from agentcli.ui.attach import with_attachments
 from agentcli.ui.headless import Headless
 
 STDIN_WAIT = 3.0

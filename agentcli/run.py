@@ -34,9 +34,10 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
     `early` is a terminal that shows the prompt already, and echoes keys while we load.
     """
     if options.demo:
-        from agentcli.demo import play
+        from agentcli.demo import prepared
 
-        return play(options, early)
+        with prepared(options, alone=options.print or not has_terminal()) as asked:
+            return run_options(asked, early)
     if options.session == "" and (options.print or not has_terminal()):
         raise InputError("Which session? Give an id, a unique beginning of one, or a name; or use --last.")
     return run_options(options, early)

@@ -2,57 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from agentcli.core.chart import bars
 from agentcli.core.codec import usage_to_json
-from agentcli.core.message import Usage
+from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.sessions.info import Info
 
-NAME = 28
-"""Characters of a model's name beyond which its bar no longer stands below the others."""
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Sums over sessions: of all, by model, and by day (UTC), oldest first."""
+
+    total: CostSum
+    models: Mapping[str, CostSum]
+    days: Mapping[str, CostSum]
+
+    def to_json(self) -> dict[str, Any]:
+        """`total`, `models` and `days`: sessions, usage and cost in USD (None where no price is known)."""
+        return {
+            "total": _to_json(self.total),
+            "models": {name: _to_json(one) for name, one in self.models.items()},
+            "days": {day: _to_json(one) for day, one in self.days.items()},
+        }
 
 
-def collect(sessions: Iterable[Info]) -> dict[str, Any]:
-    """Sums under `total`, `models` and `days` (UTC): sessions, usage and cost in USD (None where no price is known).
+def collect(sessions: Iterable[Info]) -> Stats:
+    """The sums over these sessions.
 
     What a fork inherited counts once: in the session that it comes from, or where that is gone in the longest of its
     forks. What a subagent used counts in the session that sent it.
     """
-    total, models, days = _Sum(), dict[str, _Sum](), dict[str, _Sum]()
+    total = CostSum()
+    models: dict[str, CostSum] = {}
+    days: dict[str, CostSum] = {}
     for info in _apart(sessions):
-        for part in (
-            total,
-            models.setdefault(info.model or "?", _Sum()),
-            days.setdefault(info.time.updated[:10], _Sum()),
-        ):
-            part.add(info)
-    ordered = {day: days[day].to_json() for day in sorted(days)}
-    return {
-        "total": total.to_json(),
-        "models": {name: part.to_json() for name, part in models.items()},
-        "days": ordered,
-    }
+        total = total.plus(info.usage, info.cost)
+        for sums, name in ((models, info.model or "?"), (days, info.time.updated[:10])):
+            sums[name] = sums.get(name, CostSum()).plus(info.usage, info.cost)
+    return Stats(total, models, {day: days[day] for day in sorted(days)})
 
 
-def lines(found: dict[str, Any]) -> Sequence[str]:
+def lines(stats: Stats) -> Sequence[str]:
     """The same for people, with a bar for each model, those used most first, and for each day."""
-    total = found["total"]
-    count = total["sessions"]
-    head = f"{count} session{'s' * (count != 1)}, {_tokens(total):,} tokens, {_money(total)}"
-    models = dict(sorted(found["models"].items(), key=lambda one: -_tokens(one[1])))
-    return [head, "", "per model", *_chart(models), "", "per day", *_chart(found["days"])]
-
-
-def _chart(parts: dict[str, Any]) -> list[str]:
-    wide = min(max(map(len, parts), default=0), NAME)
-    drawn = bars([_tokens(part) for part in parts.values()])
-    return [
-        f"  {name:{wide}}  {bar}  {_tokens(part):>12,}  {_money(part)}"
-        for (name, part), bar in zip(parts.items(), drawn, strict=True)
-    ]
+    total = stats.total
+    head = f"{total.count} session{'s' * (total.count != 1)}, {total.usage.total:,} tokens, {money(total.cost)}"
+    models = dict(sorted(stats.models.items(), key=lambda one: -one[1].usage.total))
+    return [head, "", "per model", *cost_chart(models), "", "per day", *cost_chart(stats.days)]
 
 
 def _apart(sessions: Iterable[Info]) -> Iterator[Info]:
@@ -71,28 +68,5 @@ def _apart(sessions: Iterable[Info]) -> Iterator[Info]:
             origins.add(info.parent.session)
 
 
-class _Sum:
-    def __init__(self) -> None:
-        self.sessions, self.usage, self.cost = 0, Usage(), None
-
-    sessions: int
-    usage: Usage
-    cost: float | None
-
-    def add(self, info: Info) -> None:
-        self.sessions += 1
-        self.usage += info.usage
-        if info.cost is not None:
-            self.cost = (self.cost or 0.0) + info.cost
-
-    def to_json(self) -> dict[str, Any]:
-        return {"sessions": self.sessions, "usage": usage_to_json(self.usage), "cost": self.cost}
-
-
-def _tokens(part: dict[str, Any]) -> int:
-    usage = part["usage"]
-    return int(usage["input"] + usage["cache_read"] + usage["cache_write"] + usage["output"])
-
-
-def _money(part: dict[str, Any]) -> str:
-    return "price unknown" if part["cost"] is None else f"${part['cost']:,.4f}"
+def _to_json(one: CostSum) -> dict[str, Any]:
+    return {"sessions": one.count, "usage": usage_to_json(one.usage), "cost": one.cost}

@@ -26,8 +26,8 @@ def go_on(store: Store, info: Info, replies: int) -> None:
 
 def replies_counted(store: Store) -> tuple[float, float]:
     """How many replies the statistics know of, by tokens and by cost."""
-    total = collect(store.list())["total"]
-    return total["usage"]["input"] / EACH.input, round((total["cost"] or 0) / 0.01, 6)
+    total = collect(store.list()).total
+    return total.usage.input / EACH.input, round((total.cost or 0) / 0.01, 6)
 
 
 def test_what_a_fork_inherited_is_counted_once(tmp_path: Path) -> None:
@@ -86,6 +86,6 @@ def test_what_a_subagent_used_counts_in_the_session_that_sent_it(tmp_path: Path)
     parent.append(ToolResult("t1", "task", "success", "found", metadata=spending("m", EACH, 0.01)))
     parent.close()
     assert replies_counted(store) == (2, 2)
-    assert collect(store.list())["total"]["sessions"] == 1
+    assert collect(store.list()).total.count == 1
     store.delete(parent.info)
     assert replies_counted(store) == (1, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from agentcli.agent.ports import Glance, Window
@@ -15,7 +15,7 @@ from agentcli.context.cache import Health, health_of
 from agentcli.context.culprit import explained
 from agentcli.context.lab.shown import show
 from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
-from agentcli.core.chart import bars
+from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.delegated import purpose, spent
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult, Usage
@@ -125,26 +125,23 @@ def assumed(model: ModelSpec) -> str:
 
 def cost_lines(records: Iterable[Record]) -> Sequence[str]:
     """Tokens and USD of a session per model and per day (UTC), and how much of the input came from the cache."""
-    models: dict[str, _Sum] = {}
-    days: dict[str, _Sum] = {}
+    models: dict[str, CostSum] = {}
+    days: dict[str, CostSum] = {}
     for record, model, usage, cost in _spent(records):
         for sums, name in ((models, model), (days, record.time[:10])):
-            sums[name] = sums.get(name, _Sum()).plus(usage, cost)
+            sums[name] = sums.get(name, CostSum()).plus(usage, cost)
     if not models:
         return ["Nothing has been spent yet."]
     total = sum((one.usage for one in models.values()), Usage())
     costs = [one.cost for one in models.values() if one.cost is not None]
     return [
-        f"{total.total:,} tokens, {_money(sum(costs) if costs else None)}",
+        f"{total.total:,} tokens, {money(sum(costs) if costs else None)}",
         "",
         "per model",
         *(line for name, one in models.items() for line in _lines(name, one)),
         "",
         "per day",
-        *(
-            f"  {day}  {bar}  {one.usage.total:>12,}  {_money(one.cost)}"
-            for (day, one), bar in zip(days.items(), bars([one.usage.total for one in days.values()]), strict=True)
-        ),
+        *cost_chart(days),
     ]
 
 
@@ -161,10 +158,7 @@ def cache_lines(health: Health, prices: Prices | None) -> Sequence[str]:
     costs = health.costs(prices) if prices is not None else {}
     return [
         f"{health.hit_rate:.1%} of all input came from the cache, in {health.requests} requests; {health.misses} missed it.",
-        *(
-            f"  {kind:11} {count:>12,} tokens  {f'${costs[kind]:,.4f}' if kind in costs else 'price unknown'}"
-            for kind, count in tokens.items()
-        ),
+        *(f"  {kind:11} {count:>12,} tokens  {money(costs.get(kind))}" for kind, count in tokens.items()),
         f"{health.compactions} compactions, {health.prunes} prunes, {health.recalls} outputs recalled.",
         health.words() or "Nothing is wrong with it.",
     ]
@@ -221,19 +215,6 @@ def _when(record: Record) -> str:
     return record.time[:16].replace("T", " ")
 
 
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """Requests and what they used; `cost` in USD, None while no price is known."""
-
-    requests: int = 0
-    usage: Usage = Usage()
-    cost: float | None = None
-
-    def plus(self, usage: Usage, cost: float | None) -> _Sum:
-        money = self.cost if cost is None else (self.cost or 0.0) + cost
-        return _Sum(self.requests + 1, self.usage + usage, money)
-
-
 def _spent(records: Iterable[Record]) -> Iterator[tuple[Record, str, Usage, float | None]]:
     for record in records:
         match record.body:
@@ -252,14 +233,10 @@ def _spent(records: Iterable[Record]) -> Iterator[tuple[Record, str, Usage, floa
                 pass
 
 
-def _money(cost: float | None) -> str:
-    return "price unknown" if cost is None else f"${cost:,.4f}"
-
-
-def _lines(model: str, spent: _Sum) -> Iterator[str]:
+def _lines(model: str, spent: CostSum) -> Iterator[str]:
     usage = spent.usage
     cached = 100 * usage.cache_read / usage.prompt if usage.prompt else 0.0
-    yield f"  {model}: {spent.requests} request{'s' * (spent.requests != 1)}, {_money(spent.cost)}"
+    yield f"  {model}: {spent.count} request{'s' * (spent.count != 1)}, {money(spent.cost)}"
     yield (
         f"    in {usage.prompt:,} ({usage.input:,} fresh, {usage.cache_write:,} written to the cache, "
         f"{usage.cache_read:,} read from it: {cached:.1f} %), out {usage.output:,} ({usage.reasoning:,} thinking)"

@@ -161,7 +161,7 @@ def stats(
     program = Program(Options(cwd=cwd))
     found = collect(program.store.list(None if all else program.project))
     if json:
-        say_json(found)
+        say_json(found.to_json())
     else:
         say("\n".join(lines(found)))
 

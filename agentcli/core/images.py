@@ -4,6 +4,8 @@ from __future__ import annotations
 
 ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 """The kinds of pictures that models read, and how their files end."""
+IMAGE_BYTES = 5_000_000
+"""The largest picture that both providers take (Anthropic: 5 MB an image)."""
 _BEGINNINGS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",

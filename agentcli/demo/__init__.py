@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentcli.core.errors import InputError
 from agentcli.demo.project import build
 from agentcli.demo.script import CHECK, COMPRESS, TASK
 from agentcli.options import Options
-
-if TYPE_CHECKING:
-    from agentcli.ui.early import EarlyTerminal
 
 SMALL_WINDOW = (
     "models.demo.window=16000",
@@ -24,21 +22,25 @@ SMALL_WINDOW = (
 """A window that one long file fills, so that the demo shows a compaction; and the two commands of the project."""
 
 
-def play(options: Options, early: EarlyTerminal | None = None) -> int:
-    """Run the demo in a throw-away copy of its project and return the exit code.
+@contextmanager
+def prepared(options: Options, *, alone: bool) -> Iterator[Options]:
+    """What to run for the demo, in a throw-away copy of its project that is there until the end.
 
-    Where no terminal is, it plays to its end by itself, and edits need no approval.
+    `alone`: nobody is there; it plays to its end by itself, and edits need no approval.
     """
-    from agentcli.run import has_terminal, run_options
-
     folder = _throw_away()
     try:
         build(folder)
-        alone = options.print or not has_terminal()
-        mode = "auto-edit" if alone else "ask"
-        settings = (*SMALL_WINDOW, *options.settings)
-        asked = replace(options, prompt=TASK, then=(COMPRESS, CHECK), model="demo/demo", mode=mode, print=alone)
-        return run_options(replace(asked, cwd=str(folder), settings=settings), early)
+        yield replace(
+            options,
+            cwd=str(folder),
+            prompt=TASK,
+            then=(COMPRESS, CHECK),
+            model="demo/demo",
+            mode="auto-edit" if alone else "ask",
+            print=alone,
+            settings=(*SMALL_WINDOW, *options.settings),
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -35,6 +35,7 @@ from agentcli.core.errors import Cause, InputError, ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, PartDone, Request, Step, Stopped, UsageSeen
+from agentcli.providers.summary import snapshot, wants_summary
 
 Then = Literal["repeat", "loop", "fail"]
 PIECE = 12
@@ -113,7 +114,7 @@ class Scripted:
 
     async def stream(self, request: Request) -> AsyncIterator[Step]:
         """See `Model.stream`. A request for a summary is answered with one, without using up the script."""
-        reply = self._numbered(summary(request) if wants_summary(request) else self._next(request), request)
+        reply = self._numbered(say(snapshot(request)) if wants_summary(request) else self._next(request), request)
         await self._wait(reply.delay)
         usage = reply.usage or self._reckon(request, reply)
         yield UsageSeen(replace(usage, output=min(usage.output, 1), reasoning=0))
@@ -174,19 +175,6 @@ class Scripted:
 
         # Even without a pace others get their turn between two pieces, as they do while a real reply arrives.
         await (asyncio.sleep(0) if seconds <= 0 else (self._sleep or asyncio.sleep)(seconds))
-
-
-def wants_summary(request: Request) -> bool:
-    """Whether the last thing that the user's side says asks for a state snapshot."""
-    texts = [part.text for part in request.turns[-1].parts if isinstance(part, Text)] if request.turns else []
-    return bool(texts) and "generate the <state_snapshot>" in texts[-1]
-
-
-def summary(request: Request) -> Reply:
-    """A plausible state snapshot, made of what the request holds."""
-    from agentcli.providers.scripts import snapshot
-
-    return say(snapshot(request))
 
 
 def blocks(request: Request) -> list[tuple[bytes, int]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from agentcli.core.errors import InputError
@@ -64,51 +63,6 @@ def last_words(request: Request) -> str:
     return ""
 
 
-def snapshot(request: Request) -> str:
-    """A well-formed state snapshot that says of a conversation what can be read off it without understanding."""
-    wishes, files, commands = [], [], []
-    for turn in request.turns[:-1]:
-        for part in turn.parts:
-            match part:
-                case Text(text, False) if turn.role == "user":
-                    wishes.append(_line(text))
-                case ToolCall(_, "bash", arguments):
-                    commands.append(_line(str(arguments.get("command", ""))))
-                case ToolCall(_, name, arguments) if "file_path" in arguments:
-                    files.append(f"{'READ' if name == 'read' else 'MODIFIED'} {arguments['file_path']}")
-                case _:
-                    pass
-    return state_snapshot(wishes, files, commands)
-
-
-def state_snapshot(wishes: Sequence[str], files: Sequence[str], commands: Sequence[str]) -> str:
-    """A well-formed state snapshot with these contents, after a short scratchpad."""
-    return _SNAPSHOT.format(
-        goal=wishes[0] if wishes else "Go on with the user's task.",
-        knowledge="\n".join(f"- The user said: {wish}" for wish in wishes[:8]) or "- nothing yet",
-        files="\n".join(dict.fromkeys(files)) or "none",
-        actions="\n".join(f"- ran {command}" for command in dict.fromkeys(commands)) or "- none",
-    )
-
-
-_SNAPSHOT = """<scratchpad>The conversation is short enough to be read off.</scratchpad>
-<state_snapshot>
-  <overall_goal>{goal}</overall_goal>
-  <key_knowledge>
-{knowledge}
-  </key_knowledge>
-  <file_system_state>
-{files}
-  </file_system_state>
-  <recent_actions>
-{actions}
-  </recent_actions>
-  <current_plan>
-1. [IN PROGRESS] {goal}
-  </current_plan>
-</state_snapshot>"""
-
-
 def _block(number: int) -> str:
     tag = f"#{number:04}"
     match number % 5:
@@ -144,10 +98,6 @@ def _harmless_call(request: Request, number: int) -> ToolCall:
     if "glob" in names:
         return call("glob", unique, pattern=f"*{number}*")
     return call("bash", unique, command=f"echo step {number + 1}")
-
-
-def _line(text: str) -> str:
-    return re.sub(r"[<>]", "", " ".join(text.split()))[:200]
 
 
 def _number(text: str, default: int) -> int:

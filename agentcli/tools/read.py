@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 from agentcli.core.errors import ToolError
-from agentcli.core.images import mime_of
+from agentcli.core.images import IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
 from agentcli.tools._files import remember
 from agentcli.tools._paths import Spot, held, open_regular
 from agentcli.tools._text import clip, decode, head_of, is_binary, plural, shown
-
-_IMAGE_BYTES = 5_000_000
-"""The largest picture that both providers take (Anthropic: 5 MB an image)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +77,9 @@ def _read(work: Workplace, path: str, offset: int, limit: int) -> Outcome:
 
 
 def _image(spot: Spot, file: BinaryIO, size: int, mime: str) -> Outcome:
-    if size > _IMAGE_BYTES:
+    if size > IMAGE_BYTES:
         raise ToolError(
-            f"{spot.shown} is a picture of {size:,} bytes; the most is {_IMAGE_BYTES:,}. Make it smaller with bash first."
+            f"{spot.shown} is a picture of {size:,} bytes; the most is {IMAGE_BYTES:,}. Make it smaller with bash first."
         )
     data = base64.b64encode(file.read()).decode("ascii")
     return Outcome(

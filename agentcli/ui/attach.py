@@ -6,25 +6,29 @@ import base64
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import Prompt
 from agentcli.core.errors import InputError
-from agentcli.core.images import mime_of
+from agentcli.core.images import IMAGE_BYTES, mime_of
 from agentcli.core.message import File, Image, Part, Text
+
+if TYPE_CHECKING:
+    from agentcli.agent.ports import Prompt
 
 FILE_BYTES = 100_000
 """A longer file is attached up to here; the model can read the rest."""
-IMAGE_BYTES = 5_000_000
 FOLDER_ENTRIES = 200
 
 _AT = re.compile(r"""(?:^|(?<=[\s("']))@(?:"([^"\n]+)"|([^\s"']+))""")
 
 
-def prompt(text: str, folder: Path, before: tuple[Part, ...] = ()) -> Prompt:
+def with_attachments(text: str, folder: Path, before: tuple[Part, ...] = ()) -> Prompt:
     """The words, with `before` and every existing file, picture or folder named by @path ahead of them.
 
     Raises InputError for one that cannot be read, and for a picture that is too large.
     """
+    from agentcli.agent.ports import Prompt  # the editor knows this module, and it stands before the agent is loaded
+
     attached = tuple(part for name in _names(text) for part in _attach(name, folder))
     if not attached and not before:
         return Prompt(text)

@@ -15,9 +15,9 @@ from pathlib import Path
 from agentcli.core.errors import AgentError
 from agentcli.core.hardened import hardened
 from agentcli.core.programs import find_program
-from agentcli.ui import mention
 from agentcli.ui.frame import Item
 from agentcli.ui.fuzzy import Found, Listing
+from agentcli.ui.mention import mention
 
 FILES = 200_000
 SHOWN = 50
@@ -99,7 +99,7 @@ class Completion:
         low = f"{folder}/{name}".lower()
         items = [item for item in known if item.label.lower().lstrip('@"').startswith(low)]
         shown = [item for item in items if name.startswith(".") or not _is_hidden(item.label)]
-        if any(item.label == mention.of(typed) for item in shown):
+        if any(item.label == mention(typed) for item in shown):
             return Menu()
         return Menu(tuple(shown[:SHOWN]), len(typed) + 1, first=bool(name), more=more)
 
@@ -116,7 +116,7 @@ class Completion:
         inside = typed.endswith("/")
         if typed in found.paths and not inside:
             return Menu()
-        items = tuple(Item(mention.of(path)) for path in found.paths if path != typed)
+        items = tuple(Item(mention(path)) for path in found.paths if path != typed)
         # A folder is complete: Enter sends it, and what is in it can be chosen all the same.
         return Menu(items, len(typed) + 1, first=not (inside and typed in found.paths), more=not found.whole)
 
@@ -141,7 +141,7 @@ def _entries(root: Path, folder: str) -> Sequence[Item]:
             found = sorted((not entry.is_dir(), entry.name) for entry in islice(entries, ENTRIES))
     except (OSError, RuntimeError, ValueError):
         return ()
-    return [Item(mention.of(f"{folder}{name}{'' if file else '/'}")) for file, name in found]
+    return [Item(mention(f"{folder}{name}{'' if file else '/'}")) for file, name in found]
 
 
 def _is_hidden(label: str) -> bool:

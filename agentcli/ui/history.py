@@ -24,12 +24,12 @@ class Typed:
     folder: str = ""
 
 
-def load(file: Path, kept: int = KEPT) -> list[Typed]:
+def load_history(file: Path, kept: int = KEPT) -> list[Typed]:
     """The newest prompts, oldest first; lines that cannot be read are passed over."""
     return [typed for line in lines(file)[-kept:] if (typed := _parse(line)) is not None]
 
 
-def append(file: Path, typed: Typed, kept: int = KEPT) -> None:
+def append_history(file: Path, typed: Typed, kept: int = KEPT) -> None:
     """Remember one more. A history that cannot be written is not worth an error: nothing happens then."""
     line = json.dumps({"text": typed.text, "folder": typed.folder}, ensure_ascii=False)
     with contextlib.suppress(StoreError):

@@ -11,8 +11,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from agentcli.core.errors import ConfigError
-from agentcli.ui import mention
 from agentcli.ui.cells import wrap
+from agentcli.ui.mention import mention_of_picture
 from agentcli.ui.theme import Theme
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def bindings(editor: EditorOps, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
             # So a terminal pastes a clipboard that holds no text.
             editor.handler.act("picture")
         elif buffer is editor.draft:
-            buffer.insert_text(mention.of_picture(event.data) or editor.pastes.fold(event.data))
+            buffer.insert_text(mention_of_picture(event.data) or editor.pastes.fold(event.data))
         else:
             buffer.insert_text(event.data[:LINE].replace("\r", " ").replace("\n", " "))
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Literal
 
 from agentcli.core.errors import HANGUP, INTERRUPTED
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.ui import theme
 from agentcli.ui.cells import clip
 from agentcli.ui.complete import Menu
 from agentcli.ui.device import Device
 from agentcli.ui.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
 from agentcli.ui.entry import input_lines
 from agentcli.ui.handler import Act
+from agentcli.ui.theme import choose_theme
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ class Lobby:
         self.device = Device(early, self)
         self.editor, self.painter = self.device.editor, self.device.painter
         self._early = early
-        self._colours = theme.choose("auto", os.environ)
+        self._colours = choose_theme("auto", os.environ)
 
     async def run(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> int:
         """Read keys until the person leaves."""

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from agentcli.ui import links, theme
+from agentcli.ui import links
 from agentcli.ui.blocks import Block
 from agentcli.ui.settings import UiSettings
-from agentcli.ui.theme import DARK, Theme
+from agentcli.ui.theme import DARK, Theme, choose_theme
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Look:
 def looks(settings: UiSettings, env: Mapping[str, str] = os.environ) -> Look:
     """How things are shown with these settings on the terminal that the environment tells of."""
     return Look(
-        theme.choose(settings.theme, env),
+        choose_theme(settings.theme, env),
         settings.thinking,
         settings.output_lines,
         settings.diff_lines,

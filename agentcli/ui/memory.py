@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.ui import history
 from agentcli.ui.drafts import Drafts
-from agentcli.ui.history import KEPT, Typed
+from agentcli.ui.history import KEPT, Typed, append_history, load_history
 
 
 class Memory:
@@ -17,7 +16,7 @@ class Memory:
         self._file = folder / "history.jsonl" if folder else None
         self._drafts = Drafts(folder / "drafts") if folder else None
         self._limit = limit
-        self._past = history.load(self._file, limit) if self._file else []
+        self._past = load_history(self._file, limit) if self._file else []
 
     @property
     def texts(self) -> Sequence[str]:
@@ -60,4 +59,4 @@ class Memory:
     def _add(self, typed: Typed) -> None:
         self._past.append(typed)
         if self._file is not None:
-            history.append(self._file, typed, self._limit)
+            append_history(self._file, typed, self._limit)

@@ -6,15 +6,18 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+from agentcli.core.images import ENDINGS
+
+PICTURES = (*ENDINGS.values(), ".jpeg")
+"""How the names of files that are taken for pictures end."""
 
 
-def of(path: str) -> str:
+def mention(path: str) -> str:
     """`@path`, quoted where it needs to be."""
     return f'@"{path}"' if any(char.isspace() or char in "\"'" for char in path) else f"@{path}"
 
 
-def of_picture(pasted: str) -> str:
+def mention_of_picture(pasted: str) -> str:
     """`@path` for a paste that is nothing but the path of a picture, quoted in any of the ways of terminals; else nothing."""
     if len(pasted) > 4_096 or "\n" in pasted.strip():
         return ""
@@ -24,6 +27,6 @@ def of_picture(pasted: str) -> str:
     if not path.lower().endswith(PICTURES) or '"' in path:
         return ""
     try:
-        return f"{of(path)} " if Path(path).expanduser().is_file() else ""
+        return f"{mention(path)} " if Path(path).expanduser().is_file() else ""
     except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte
         return ""

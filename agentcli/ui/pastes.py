@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentcli.ui import mention
+from agentcli.ui.mention import mention
 
-LINES, CHARACTERS = 8, 1_000
+PASTE_LINES, PASTE_CHARACTERS = 8, 1_000
 """A paste with more of either is folded."""
 
 _LABEL = re.compile(r"\[(?:Pasted text #\d+, [\d,]+ (?:lines|characters)|Image #\d+)\]")
@@ -18,8 +18,8 @@ _LABEL = re.compile(r"\[(?:Pasted text #\d+, [\d,]+ (?:lines|characters)|Image #
 class Pastes:
     """What the labels stand for: a text, or the mention of a picture's file."""
 
-    lines: int = LINES
-    characters: int = CHARACTERS
+    lines: int = PASTE_LINES
+    characters: int = PASTE_CHARACTERS
     texts: dict[str, str] = field(default_factory=dict)
     pictures: dict[str, str] = field(default_factory=dict)
 
@@ -37,7 +37,7 @@ class Pastes:
     def picture(self, file: Path) -> str:
         """What goes into the buffer for a picture."""
         label = f"[Image #{len(self.pictures) + 1}]"
-        self.pictures[label] = mention.of(str(file))
+        self.pictures[label] = mention(str(file))
         return label
 
     def unfold(self, text: str) -> str:

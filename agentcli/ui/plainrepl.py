@@ -18,7 +18,8 @@ from agentcli.core.event import Event
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
-from agentcli.ui import attach, commands, shell, words
+from agentcli.ui import commands, shell, words
+from agentcli.ui.attach import with_attachments
 from agentcli.ui.dialogs import Choice
 from agentcli.ui.idle import Idle
 from agentcli.ui.lines import Lines
@@ -244,7 +245,7 @@ class PlainTerminal:
                 await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
             elif text.strip():
                 ahead, self._ahead = tuple(self._ahead), []
-                prompt = await asyncio.to_thread(attach.prompt, text, self.desk.cwd, ahead)
+                prompt = await asyncio.to_thread(with_attachments, text, self.desk.cwd, ahead)
                 await self.play("Working", lambda interrupt: self.desk.turn(prompt, interrupt))
         except AgentError as error:
             self.warn(str(error))

@@ -12,7 +12,8 @@ from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import ToolProgress, ToolStarted
 from agentcli.core.message import ToolCall
 from agentcli.core.sanitise import safe
-from agentcli.ui import attach, commands, shell
+from agentcli.ui import commands, shell
+from agentcli.ui.attach import with_attachments
 from agentcli.ui.console import Console
 from agentcli.ui.idle import Idle
 from agentcli.ui.pieces import Note, Said
@@ -57,7 +58,7 @@ class Repl:
         if commands.is_command(text) or text.startswith("!"):
             self.submit(text)
             return
-        self._console.desk.steer(attach.prompt(text, self._console.desk.cwd))
+        self._console.desk.steer(with_attachments(text, self._console.desk.cwd))
         state = self._console.state
         self._console.screen.change(replace(state, steering=(*state.steering, text)))
 
@@ -137,7 +138,7 @@ class Repl:
         """What was typed with what it names. Raises InputError where that cannot be read; the words come back then."""
         console = self._console
         try:
-            prompt = await asyncio.to_thread(attach.prompt, text, console.desk.cwd, tuple(console.ahead))
+            prompt = await asyncio.to_thread(with_attachments, text, console.desk.cwd, tuple(console.ahead))
         except InputError:
             if not console.editor.draft.text:
                 console.draft(text)

@@ -28,7 +28,7 @@ from agentcli.ui.repl import Repl
 from agentcli.ui.screen import Screen
 from agentcli.ui.settings import UiSettings
 from agentcli.ui.status import SCRIPT_EVERY, run_script
-from agentcli.ui.theme import PLAIN, background
+from agentcli.ui.theme import PLAIN, theme_for_background
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,7 +181,7 @@ class Terminal:
         if light is None:
             return
         automatic = self.settings.theme == "auto" and look.theme is not PLAIN
-        self.screen.look = replace(look, light=light, theme=background(light) if automatic else look.theme)
+        self.screen.look = replace(look, light=light, theme=theme_for_background(light) if automatic else look.theme)
 
     async def _begin(self, prompts: Sequence[str]) -> None:
         """Ask whether what this folder would load is wanted; then say what was given on the way in."""

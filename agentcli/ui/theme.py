@@ -72,15 +72,15 @@ LIGHT = Theme(
 PLAIN = Theme("none", _WEIGHTS)
 MUTE = Theme("mute", {})
 """Not even weight: for terminals that know no escape sequence."""
-NAMES = ("auto", "dark", "light", "none")
+THEMES = ("auto", "dark", "light", "none")
 
 
-def background(light: bool) -> Theme:
+def theme_for_background(light: bool) -> Theme:
     """The theme for a light background, or a dark one."""
     return LIGHT if light else DARK
 
 
-def choose(name: str, environment: Mapping[str, str], light: bool | None = None) -> Theme:
+def choose_theme(name: str, environment: Mapping[str, str], light: bool | None = None) -> Theme:
     """The theme of that name; `auto` follows NO_COLOR and the background: what the terminal said of it, else COLORFGBG."""
     if environment.get("NO_COLOR"):
         return PLAIN
@@ -93,4 +93,6 @@ def choose(name: str, environment: Mapping[str, str], light: bool | None = None)
             return DARK
         case _:
             told = environment.get("COLORFGBG", "").rpartition(";")[2]
-            return background(told in ("7", "9", "10", "11", "12", "13", "14", "15") if light is None else light)
+            return theme_for_background(
+                told in ("7", "9", "10", "11", "12", "13", "14", "15") if light is None else light
+            )

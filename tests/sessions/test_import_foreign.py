@@ -10,7 +10,7 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.core.history import fold
-from agentcli.core.message import Image, Message, Text, Thinking, ToolResult, Usage
+from agentcli.core.message import File, Image, Message, Text, Thinking, ToolResult, Usage
 from agentcli.core.record import Compaction, Failure, Record, Settings, Title, Todo, TodoItem
 from agentcli.sessions.importing import Imported, read, recognise
 
@@ -365,6 +365,76 @@ def test_claude_code_compaction_keeps_what_it_preserved(tmp_path: Path):
     session = read(file)
     (cut,) = of(session, Compaction)
     assert session.bodies[cut.kept_from - 1][1].text == "Run the slow thing."
+
+
+def attachment(key: str, parent: str, **raw: Any) -> dict[str, Any]:
+    return {
+        "parentUuid": parent,
+        "isSidechain": False,
+        "attachment": raw,
+        "type": "attachment",
+        "uuid": key,
+        "timestamp": "2026-11-22T06:57:00.000Z",
+        "cwd": "/home/dev/shop",
+        "version": "2.1.197",
+    }
+
+
+def test_claude_code_attachments_stand_ahead_of_the_words_of_their_prompt(tmp_path: Path):
+    said = {
+        "sessionId": "s",
+        "isSidechain": False,
+        "timestamp": "2026-11-22T06:57:00.000Z",
+        "cwd": "/home/dev/shop",
+        "version": "2.1.197",
+    }
+    text = {"filePath": "/home/dev/shop/cart.py", "content": "x = 1\n", "numLines": 2, "startLine": 1, "totalLines": 2}
+    picture = {"base64": "aGk=", "type": "image/png", "originalSize": 2}
+    pdf = {"filePath": "/home/dev/shop/a.pdf", "base64": "aGk=", "originalSize": 2}
+    asked = {"role": "user", "content": "Look at @cart.py, @a.png, @a.pdf and @tests"}
+    answer = {
+        "id": "m",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": "Seen."}],
+    }
+    lines = [
+        {"type": "user", "uuid": "a", "parentUuid": None, "message": asked, **said},
+        attachment(
+            "b",
+            "a",
+            type="file",
+            filename="/home/dev/shop/cart.py",
+            content={"type": "text", "file": text},
+            displayPath="cart.py",
+        ),
+        attachment("c", "b", type="skill_listing", content="…"),
+        attachment("d", "c", type="file", filename="/home/dev/shop/a.png", content={"type": "image", "file": picture}),
+        attachment("e", "d", type="file", filename="/home/dev/shop/a.pdf", content={"type": "pdf", "file": pdf}),
+        attachment(
+            "f", "e", type="directory", path="/home/dev/shop/tests", content="test_cart.py", displayPath="tests"
+        ),
+        attachment("g", "f", type="file", filename="/home/dev/shop/odd.py", content={"type": "text"}),
+        {"type": "assistant", "uuid": "h", "parentUuid": "g", "message": answer, **said},
+    ]
+    file = tmp_path / "session.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    session = read(file)
+    prompt, reply = of(session, Message)
+    assert prompt.parts == (
+        File("text/plain", "/home/dev/shop/cart.py", "x = 1\n"),
+        Image("image/png", "aGk=", "/home/dev/shop/a.png"),
+        File("application/octet-stream", "/home/dev/shop/a.pdf"),
+        File("inode/directory", "/home/dev/shop/tests", "test_cart.py"),
+        Text(asked["content"]),
+    )
+    assert reply.text == "Seen."
+    assert session.notes == ("line 7: no field 'file'; it was left out",)
+
+
+def test_claude_code_files_that_were_read_again_after_a_compaction_are_nobodys_attachment():
+    session = read(SAMPLES / "claude-code-2.1.197.jsonl")
+    assert not any(isinstance(part, File) for message in of(session, Message) for part in message.parts)
 
 
 def test_pi_edits_of_several_places_are_multi_edits():

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.errors import InputError
+from agentcli.core.images import IMAGE_BYTES
 from agentcli.core.message import File, Image, Part, Text
-from agentcli.ui.attach import IMAGE_BYTES, prompt
+from agentcli.ui.attach import with_attachments
 
 PNG = b"\x89PNG\r\n\x1a\n and the rest"
 
 
 def attached(text: str, folder: Path) -> tuple[Part, ...]:
-    return prompt(text, folder).parts[:-1]
+    return with_attachments(text, folder).parts[:-1]
 
 
 def test_a_file_a_folder_and_a_picture_are_attached_ahead_of_the_words(tmp_path: Path) -> None:
@@ -21,7 +22,7 @@ def test_a_file_a_folder_and_a_picture_are_attached_ahead_of_the_words(tmp_path:
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "b.py").touch()
     (tmp_path / "shot.png").write_bytes(PNG)
-    said = prompt("look at @a.py, (@lib/) and @shot.png.", tmp_path)
+    said = with_attachments("look at @a.py, (@lib/) and @shot.png.", tmp_path)
     assert said.parts == (
         File("text/plain", str(tmp_path / "a.py"), "x = 1\n"),
         File("inode/directory", str(tmp_path / "lib"), "b.py"),
@@ -47,11 +48,11 @@ def test_a_picture_is_what_its_bytes_say_whatever_its_name(tmp_path: Path) -> No
 def test_a_picture_that_is_too_large_is_told_and_not_sent(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(PNG + bytes(IMAGE_BYTES))
     with pytest.raises(InputError, match="Make it smaller"):
-        prompt("@a.png", tmp_path)
+        with_attachments("@a.png", tmp_path)
 
 
 @pytest.mark.parametrize(
     "text", ["mail me@home.org", "@nothing", "@" + "x" * 5_000, "@~nobody-of-this-name/x", "@a\0b"]
 )
 def test_what_names_no_file_is_just_words(tmp_path: Path, text: str) -> None:
-    assert prompt(text, tmp_path).parts in ((), (Text(text),))
+    assert with_attachments(text, tmp_path).parts in ((), (Text(text),))

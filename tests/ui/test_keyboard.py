@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.keys import Keys
 
 from agentcli.ui.keyboard import Keyboard
-from agentcli.ui.mention import of_picture
+from agentcli.ui.mention import mention_of_picture
 from agentcli.ui.pastes import Pastes
 
 TYPED = "ab\x1b[A\x1b[200~one\ntwo\x1b[Zé日\x1b[201~c\x1b[200~\x1b[201~d\x1b[B"
@@ -94,13 +94,13 @@ def test_the_terminals_answer_about_its_background_is_no_key(
 def test_a_dropped_picture_becomes_a_mention(tmp_path: Path) -> None:
     picture = tmp_path / "shot.png"
     picture.touch()
-    assert of_picture(f"'{picture}' ") == f"@{picture} "
-    assert of_picture(f"file://{picture}") == f"@{picture} "
+    assert mention_of_picture(f"'{picture}' ") == f"@{picture} "
+    assert mention_of_picture(f"file://{picture}") == f"@{picture} "
     spaced = tmp_path / "a shot (1).png"
     spaced.touch()
     for typed in (f"'{spaced}'", str(spaced).replace(" ", "\\ ").replace("(", "\\(").replace(")", "\\)")):
-        assert of_picture(typed) == f'@"{spaced}" '
-    assert of_picture(f"{tmp_path}/none.png") == ""
-    assert of_picture("a.png is what I mean") == ""
+        assert mention_of_picture(typed) == f'@"{spaced}" '
+    assert mention_of_picture(f"{tmp_path}/none.png") == ""
+    assert mention_of_picture("a.png is what I mean") == ""
     for odd in ("~no-such-user/a.png", "a\0.png", "x" * 4_000 + ".png"):
-        assert of_picture(odd) == ""
+        assert mention_of_picture(odd) == ""

@@ -9,6 +9,7 @@ from typing import Any
 
 from agentcli.core.errors import InputError
 from agentcli.core.message import (
+    File,
     Image,
     Message,
     Part,
@@ -103,6 +104,8 @@ class _Reader:
         self.keys: dict[str, str] = {}
         self.tasks: dict[str, TodoItem] = {}
         self.asked: dict[str, ToolCall] = {}
+        self.prompts: dict[str, int] = {}
+        """Place in `items` of the user's message that an entry, or the attachments before it, hang on."""
 
     def add(self, entry: Json) -> None:
         time, key = utc(entry.get("timestamp")), str(entry["uuid"])
@@ -113,10 +116,14 @@ class _Reader:
                 self.items.append(sound(Item(time, self._summary(entry["message"]), key)))
             case "user":
                 self.items.extend(sound(Item(time, said, key)) for said in _spoken(entry, time))
+                if self.items and isinstance(self.items[-1].said, Message) and self.items[-1].key == key:
+                    self.prompts[key] = len(self.items) - 1
                 if self._planned(entry):
                     self.items.append(Item(time, Todo(tuple(self.tasks.values()))))
             case "system" if entry.get("subtype") == "compact_boundary":
                 self.boundary = entry.get("compactMetadata") or {}
+            case "attachment":
+                self._attach(entry, key)
             case _:
                 pass  # hooks, progress, snapshots of files
 
@@ -134,6 +141,19 @@ class _Reader:
             return
         self.replies[message.get("id") or key] = len(self.items)
         self.items.append(sound(Item(time, said, key)))
+
+    def _attach(self, entry: Json, key: str) -> None:
+        """Put a file ahead of the words of the prompt that it hangs on; what the program reads again by itself is none."""
+        place = self.prompts.get(_parent(entry))
+        if place is None:
+            return
+        self.prompts[key] = place
+        item = self.items[place]
+        part = _attached(entry.get("attachment") or {})
+        if part is not None and isinstance(item.said, Message) and item.said.is_prompt:
+            at = next((n for n, one in enumerate(item.said.parts) if isinstance(one, Text)), len(item.said.parts))
+            parts = (*item.said.parts[:at], part, *item.said.parts[at:])
+            self.items[place] = sound(replace(item, said=item.said.with_parts(parts)))
 
     def _summary(self, message: Json) -> Summary:
         trigger, tokens = self.boundary.get("trigger"), int(self.boundary.get("preTokens") or 0)
@@ -195,6 +215,22 @@ def _spoken(entry: Json, time: str) -> Iterable[Said]:
     parts = tuple(_parts([block for block in content if block["type"] != "tool_result"]))
     if parts:
         yield Message("user", tuple(_injected(part, bool(entry.get("isMeta"))) for part in parts))
+
+
+def _attached(raw: Json) -> File | Image | None:
+    """The file or folder that was named with `@`; what is neither text nor a picture stays a name."""
+    if raw.get("type") == "directory":
+        return File("inode/directory", raw["path"], raw["content"])
+    if raw.get("type") != "file":
+        return None
+    path, content = raw["filename"], raw["content"]
+    match content["type"]:
+        case "text":
+            return File("text/plain", path, content["file"]["content"])
+        case "image":
+            return Image(content["file"]["type"], content["file"]["base64"], path)
+        case _:
+            return File("application/octet-stream", path)
 
 
 def _injected(part: Part, meta: bool) -> Part:

@@ -9,11 +9,11 @@ from dataclasses import replace
 from agentcli.core.errors import UsageError
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES
-from agentcli.ui import theme as themes_
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.stage import Stage
 from agentcli.ui.dialogs import Choice
 from agentcli.ui.frame import Item
+from agentcli.ui.theme import THEMES, choose_theme
 
 _MODES = {
     "ask": "asks before it changes or runs anything",
@@ -36,7 +36,7 @@ def modes(stage: Stage) -> Sequence[Item]:
 
 def themes(stage: Stage) -> Sequence[Item]:
     """Themes as completions."""
-    return [Item(one) for one in themes_.NAMES]
+    return [Item(one) for one in THEMES]
 
 
 @command(arguments=models)
@@ -77,13 +77,13 @@ async def theme(stage: Stage, name: str) -> None:
     `auto` follows the background that the terminal tells. It holds until you leave; ui.theme in config keeps it.
     """
     if not name:
-        chosen = await stage.pick("Which colours?", [Choice(one) for one in themes_.NAMES])
+        chosen = await stage.pick("Which colours?", [Choice(one) for one in THEMES])
         if chosen is None:
             return
-        name = themes_.NAMES[chosen]
-    if name not in themes_.NAMES:
-        raise UsageError(f"There is no theme {name}; there are {', '.join(themes_.NAMES)}.")
-    stage.look = replace(stage.look, theme=themes_.choose(name, os.environ, stage.look.light))
+        name = THEMES[chosen]
+    if name not in THEMES:
+        raise UsageError(f"There is no theme {name}; there are {', '.join(THEMES)}.")
+    stage.look = replace(stage.look, theme=choose_theme(name, os.environ, stage.look.light))
     stage.say(f"The colours are {name} until you leave; `agentcli config set ui.theme {name}` keeps them.")
 
 

@@ -1,0 +1,41 @@
+"""Sums of what was used: tokens and USD, and as lines with bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agentcli.core.chart import bars
+from agentcli.core.message import Usage
+
+NAME = 28
+"""Characters of a name beyond which its bar no longer stands below the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostSum:
+    """Requests or sessions and what they used; `cost` in USD, None while no price is known."""
+
+    count: int = 0
+    usage: Usage = Usage()
+    cost: float | None = None
+
+    def plus(self, usage: Usage, cost: float | None) -> CostSum:
+        """The sum with one more."""
+        known = self.cost if cost is None else (self.cost or 0.0) + cost
+        return CostSum(self.count + 1, self.usage + usage, known)
+
+
+def money(cost: float | None) -> str:
+    """An amount in USD; None where no price is known."""
+    return "price unknown" if cost is None else f"${cost:,.4f}"
+
+
+def cost_chart(sums: Mapping[str, CostSum]) -> list[str]:
+    """A line for each name: a bar, tokens and USD."""
+    wide = min(max(map(len, sums), default=0), NAME)
+    drawn = bars([one.usage.total for one in sums.values()])
+    return [
+        f"  {name:{wide}}  {bar}  {one.usage.total:>12,}  {money(one.cost)}"
+        for (name, one), bar in zip(sums.items(), drawn, strict=True)
+    ]
