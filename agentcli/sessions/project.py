@@ -16,12 +16,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agentcli.core.errors import StoreError
 from agentcli.core.fields import text
-from agentcli.sessions.disk import DISK, Disk, make_folder, write_file
+from agentcli.sessions.disk import DISK, Disk
 from agentcli.sessions.info import Info
 from agentcli.sessions.opening import read_info
 from agentcli.sessions.records import read_file
 from agentcli.sessions.repository import Repository, read_repository, root_commit
+from agentcli.sessions.shared_file import update
 
 PROJECT = "project.json"
 """The file beside the sessions of one place that says which repository it holds."""
@@ -112,16 +114,19 @@ def remember(folder: Path, top: Path, disk: Disk = DISK) -> Repository:
     repository = read_repository(top)
     if repository is None:
         return Repository("")
-    known = _held(folder)
     commit = _remembered_commit(folder, repository)
     repository = replace(repository, root_commit=root_commit(top) if commit is None else commit)
+    known = _held(folder)
     if not known or known[-1] != repository:
-        former = [one for one in known if not one.is_same(repository)][-_FORMER:]
-        said = {"directory": str(top), "repositories": [asdict(one) for one in (*former, repository)]}
-        with contextlib.suppress(OSError):
-            make_folder(disk, folder)
-            write_file(disk, folder / PROJECT, (json.dumps(said) + "\n").encode("ascii"), durable=False)
+        with contextlib.suppress(StoreError):
+            update(folder / PROJECT, lambda _: _with(folder, top, repository), disk=disk)
     return repository
+
+
+def _with(folder: Path, top: Path, repository: Repository) -> str:
+    """What is written once this repository, too, is known to have lain there."""
+    former = [one for one in _held(folder) if not one.is_same(repository)][-_FORMER:]
+    return json.dumps({"directory": str(top), "repositories": [asdict(one) for one in (*former, repository)]}) + "\n"
 
 
 def remember_later(folder: Path, directory: Path) -> None:

@@ -5,12 +5,13 @@ import os
 import shutil
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from agentcli.sessions.info import Info
-from agentcli.sessions.project import PROJECT
+from agentcli.sessions.project import PROJECT, remember
 from agentcli.sessions.repository import normalised, read_repository, root_commit
 from agentcli.sessions.store import Store
 from tests.sessions.said import user
@@ -221,3 +222,11 @@ def test_a_remote_may_be_a_path(tmp_path: Path) -> None:
     assert normalised("/srv/code.git") == "/srv/code"
     assert normalised("../code") == "../code"
     assert normalised("file:///srv/code.git") == "/srv/code"
+
+
+def test_what_several_processes_remember_at_once_is_all_kept(tmp_path: Path) -> None:
+    tops = [repository(tmp_path / f"{n}", f"https://example.org/{n}") for n in range(6)]
+    with ThreadPoolExecutor(len(tops)) as pool:
+        list(pool.map(lambda top: remember(tmp_path / "kept", top), tops))
+    held = json.loads((tmp_path / "kept" / PROJECT).read_text())["repositories"]
+    assert sorted(one["remote"] for one in held) == [f"example.org/{n}" for n in range(6)]
