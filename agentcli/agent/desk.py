@@ -36,11 +36,15 @@ from agentcli.sessions.info import name_of
 
 
 class OpenDesk:
-    """A session that is open for work. A turn and a compaction can be interrupted."""
+    """A session that is open for work. A turn and a compaction can be interrupted.
+
+    `for_people` are the tools whose results the person wants to read again.
+    """
 
     def __init__(self, journal: Journal, outfit: Outfit, model: Model, mode: Mode) -> None:
         self.journal = journal
         self.cwd = outfit.place.cwd
+        self.for_people = frozenset(name for name, traits in outfit.traits.items() if traits.for_people)
         self.tools: Sequence[Tool] = outfit.tools
         self.sandbox = outfit.sandbox
         self.instructions = outfit.instructions

@@ -155,7 +155,7 @@ class Console:
         # The first @ finds the list made; the first keys must not wait for it.
         asyncio.get_running_loop().call_later(LIST_AFTER, files.refresh)
         self.telling = Telling(desk, shown)
-        self.screen.look = replace(self.screen.look, folder=str(desk.cwd))
+        self.screen.look = replace(self.screen.look, folder=str(desk.cwd), for_people=desk.for_people)
         self.screen.status = self.telling
         for record in newest(desk.journal, replay):
             self.screen.hear(Recorded(record))

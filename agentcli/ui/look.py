@@ -16,7 +16,8 @@ from agentcli.ui.theme import DARK, Theme, choose_theme
 class Look:
     """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts; `raw` leaves
     Markdown as it is; `links` writes addresses as links that the terminal follows; `light` is what the terminal said of
-    its background, if it did; `folder` is the working folder.
+    its background, if it did; `folder` is the working folder; `for_people` are the tools whose results the person wants to
+    read again.
     """
 
     theme: Theme = DARK
@@ -28,6 +29,7 @@ class Look:
     links: bool = False
     light: bool | None = None
     folder: str = ""
+    for_people: frozenset[str] = frozenset()
 
     def near(self, title: str) -> str:
         """The title of a call with paths in the working folder as they are called there."""

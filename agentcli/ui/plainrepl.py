@@ -96,7 +96,7 @@ class PlainTerminal:
     async def run(self, host: Host, desk: OpenDesk, settings: UiSettings, prompts: Sequence[str] = ()) -> int:
         """Read, work and print until the person leaves; returns the exit code."""
         self.host, self.desk, self._next = host, desk, list(filter(None, prompts))
-        self.look = replace(self.look, thinking=settings.thinking, folder=str(desk.cwd))
+        self.look = replace(self.look, thinking=settings.thinking, folder=str(desk.cwd), for_people=desk.for_people)
         self._idle.quiet = settings.idle_after
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._break)

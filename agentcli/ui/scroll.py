@@ -15,8 +15,6 @@ from agentcli.ui.look import Look, Markdown, duration
 from agentcli.ui.pieces import Called, Note, Piece, Printed, Reply, Said, Thought
 from agentcli.ui.theme import Role, Theme
 
-FOR_PEOPLE = ("todo", "ask_user", "exit_plan")
-"""Tools whose results the person wants to read again: the list, the answers, the plan."""
 SAID_LINES, SAID_CHARACTERS = 40, 8_000
 """Of what the user said with more of either, a quarter of that is shown."""
 _MARKS = {"success": "●", "error": "✗", "denied": "⊘", "interrupted": "⊘"}
@@ -57,7 +55,7 @@ def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[s
     mark = theme.paint(
         "bad" if result.status == "error" else "warn" if result.failed else "good", _MARKS[result.status]
     )
-    short = brief(result) + (", as shown above" if piece.shown and not (whole or result.failed) else "")
+    short = brief(result, look) + (", as shown above" if piece.shown and not (whole or result.failed) else "")
     title = clip(expand(look.near(piece.title)), max(width // 2, width - _width(short) - 5))
     head = clip(f"{mark} {title}" + (theme.paint("dim", f" · {short}") if short else ""), width)
     above = [""] if piece.gap else []
@@ -66,8 +64,8 @@ def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[s
         rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.shown else []
         limit = len(rows) if whole else look.diff_lines
         return [*above, head, *_fold(["  " + row for row in rows], limit, theme)]
-    rows = _output(result, width, theme, whole)
-    if result.name in FOR_PEOPLE and not result.failed:
+    rows = _output(result, width, look, whole)
+    if result.name in look.for_people and not result.failed:
         return [*above, head, *_fold(["  " + row for row in rows], len(rows) if whole else look.diff_lines, theme)]
     limit = len(rows) if whole else look.output_lines
     return [*above, head, *_fold(["  " + row for row in rows], limit, theme, end=True)]
@@ -82,7 +80,7 @@ def _fold(rows: list[str], limit: int, theme: Theme, end: bool = False) -> list[
     return [*rows[:limit], theme.paint("dim", f"  … {len(rows) - limit} more lines (Ctrl-O)")]
 
 
-def brief(result: ToolResult) -> str:
+def brief(result: ToolResult, look: Look) -> str:
     """What came of a call, in a few words."""
     facts: list[str] = []
     data = result.metadata
@@ -102,7 +100,7 @@ def brief(result: ToolResult) -> str:
         facts.append(_many(data["matches"], "match", "matches"))
     elif isinstance(data.get("lines"), int):
         facts.append(_many(data["lines"], "line", "lines"))
-    elif result.output and result.name not in FOR_PEOPLE and not result.failed and not data.get("diff"):
+    elif result.output and result.name not in look.for_people and not result.failed and not data.get("diff"):
         facts.append(_many(len(result.output.splitlines()), "line", "lines"))
     spent = result.ended - result.started
     if spent >= 2:
@@ -110,9 +108,9 @@ def brief(result: ToolResult) -> str:
     return ", ".join(facts)
 
 
-def _output(result: ToolResult, width: int, theme: Theme, whole: bool) -> list[str]:
+def _output(result: ToolResult, width: int, look: Look, whole: bool) -> list[str]:
     """Only what a person wants to see at once: what commands print, and why something failed."""
-    if not (whole or result.failed or result.name in FOR_PEOPLE or "exit_code" in result.metadata):
+    if not (whole or result.failed or result.name in look.for_people or "exit_code" in result.metadata):
         return []
     if isinstance(plan := result.metadata.get("plan"), str) and not whole:
         return wrap(expand(safe(plan.rstrip("\n"))), width - 2)
@@ -121,8 +119,8 @@ def _output(result: ToolResult, width: int, theme: Theme, whole: bool) -> list[s
     output = result.output.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
     text = expand(safe(output))
     rows = wrap(text, width - 2) if text else []
-    plain = result.name in FOR_PEOPLE and not result.failed
-    return rows if plain else [theme.paint(role, row) for row in rows]
+    plain = result.name in look.for_people and not result.failed
+    return rows if plain else [look.theme.paint(role, row) for row in rows]
 
 
 def _said(text: str, width: int, theme: Theme) -> list[str]:

@@ -7,7 +7,7 @@ from typing import assert_never
 from agentcli.ui.cells import clip
 from agentcli.ui.look import Look, duration
 from agentcli.ui.pieces import Called, Note, Piece, Printed, Reply, Said, Thought
-from agentcli.ui.scroll import FOR_PEOPLE, brief
+from agentcli.ui.scroll import brief
 from agentcli.ui.view import State, Work
 
 OUTPUT_LINES = 20
@@ -56,12 +56,12 @@ def ended(work: Work, now: float) -> str:
 def _called(piece: Called, look: Look) -> list[str]:
     result = piece.result
     status = "Done" if result.status == "success" else result.status.capitalize()
-    short = brief(result)
+    short = brief(result, look)
     lines = [f"{status}: {_title(piece.title, look)}" + (f", {short}" if short else "")]
     change = result.metadata.get("diff")
     if isinstance(change, str) and change:
         return lines if piece.shown and not result.failed else [*lines, *change.rstrip("\n").split("\n")]
-    if result.failed or result.name in FOR_PEOPLE or "exit_code" in result.metadata:
+    if result.failed or result.name in look.for_people or "exit_code" in result.metadata:
         output = result.output.rstrip("\n").split("\n")
         cut = [f"({len(output) - OUTPUT_LINES} earlier lines left out)"] if len(output) > OUTPUT_LINES else []
         lines += [*cut, *output[-OUTPUT_LINES:]]

@@ -38,6 +38,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem
 from agentcli.core.tool import Choice, Question, Tool
 from agentcli.run import load_terminal
+from agentcli.tools.table import TRAITS
 
 if TYPE_CHECKING:
     from agentcli.ui.settings import UiSettings
@@ -95,6 +96,7 @@ class ScriptedDesk:
     def __init__(self, name: str, approve: Approve, ask_user: AskUser) -> None:
         self.journal = MemoryJournal(name)
         self.model, self.cwd = MODELS[0], Path.cwd()
+        self.for_people = frozenset(name for name, traits in TRAITS.items() if traits.for_people)
         self.tools: Sequence[Tool] = ()
         self.instructions = [(Path("AGENTS.md"), 420)]
         self.approve, self.ask_user = approve, ask_user

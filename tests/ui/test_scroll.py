@@ -71,7 +71,8 @@ def test_a_long_paste_that_was_said_is_folded_with_its_size() -> None:
 def test_the_todo_list_the_answers_and_the_plan_stay_to_be_read_above() -> None:
     def shown(name: str, output: str, **metadata: object) -> list[str]:
         result = ToolResult("c", name, "success", output, metadata=metadata)
-        return render([Called("Title", result)], 80, Look(MUTE), as_it_is)
+        look = Look(MUTE, for_people=frozenset({"todo", "ask_user", "exit_plan"}))
+        return render([Called("Title", result)], 80, look, as_it_is)
 
     assert shown("todo", "[x] Read\n[>] Write", done=1, of=2) == ["● Title · 1 of 2 done", "  [x] Read", "  [>] Write"]
     assert shown("ask_user", "Which?\n→ red") == ["● Title", "  Which?", "  → red"]
