@@ -7,18 +7,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.core.codec import decode, encode
 from agentcli.core.record import Record
 from agentcli.sessions.disk import DISK, Disk, make_folder, write_new
 from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import Info, Times, encode_info, note
 from agentcli.sessions.opening import encode_origin
 from agentcli.sessions.place import Draft, build, settle_drafts
 from agentcli.sessions.project import project_id
 from agentcli.sessions.records import Shelf, digest, file_name
+
+if TYPE_CHECKING:  # so that a store loads no importer
+    from agentcli.sessions.importing.imported import Imported
 
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 
