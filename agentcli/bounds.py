@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from agentcli.agent.outfit import Sandboxes
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.permissions.rules import Rules, parse_rules
 from agentcli.agent.ports import Approve, Ask
 from agentcli.agent.sandbox import Sandbox, box_for, choose, protected_since

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.cover import Cover, Makes
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.permissions.rules import Rules
 from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from agentcli.agent.permissions.commands import Looks
 from agentcli.agent.permissions.decide import Decision, decide
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.permissions.rules import Rules, parse_rules
 from agentcli.agent.ports import Answer, Approve, Ask
 from agentcli.core.codec import dumps

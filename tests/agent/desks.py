@@ -12,7 +12,7 @@ from typing import Any
 from agentcli.agent.allowance import Allowance
 from agentcli.agent.desk import OpenDesk
 from agentcli.agent.outfit import Outfit
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.permissions.rules import parse_rules
 from agentcli.agent.ports import Answer, Ask, Prompt
 from agentcli.agent.settings import AgentSettings, HookSettings

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.sandbox import Sandbox, detect
 from agentcli.agent.sandbox.probe import startable
 from tests.attack.ways_out import ATTEMPTS, SECRET

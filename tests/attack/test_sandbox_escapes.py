@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.sandbox import Sandbox, box_for, detect, protected_since
 from agentcli.agent.sandbox import landlock as landlock_box
 from tests.attack import sandbox_escapes

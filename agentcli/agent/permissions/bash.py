@@ -12,8 +12,7 @@ from pathlib import Path
 from agentcli.agent.permissions import word_set
 from agentcli.agent.permissions.commands import Looks, Reading, looks_at_machine, read_only
 from agentcli.agent.permissions.ordinary import INTERPRETERS, KNOWN, WRAPPERS, is_ordinary, never_saved
-from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
-from agentcli.agent.permissions.place import Place, impossible
+from agentcli.agent.permissions.paths import Place, could_name_protected, impossible, judge_path, names_protected
 from agentcli.agent.permissions.plain import NotPlain, read_plain
 from agentcli.agent.permissions.shell import UNKNOWN, Command, Part, contents, spellings
 from agentcli.agent.permissions.table import READERS

@@ -10,8 +10,7 @@ from typing import Literal
 
 from agentcli.agent.permissions import word_set
 from agentcli.agent.permissions.git_table import GIT_READERS, shown_secret
-from agentcli.agent.permissions.paths import could_name_protected, judge_path, names_protected
-from agentcli.agent.permissions.place import Place, resolved
+from agentcli.agent.permissions.paths import Place, could_name_protected, judge_path, names_protected, resolved
 from agentcli.agent.permissions.searches import find_reads, objection, search_of
 from agentcli.agent.permissions.shapes import Found, fit
 from agentcli.agent.permissions.shell import Command
@@ -25,7 +24,7 @@ _STREAMS = frozenset({"-", os.devnull})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one command of a line reads: nothing objectionable when `why` is empty. `protected` when it must ask in every mode."""
+    """Verdict on one command: known to only read what may be read when `why` is empty; `protected` when it must ask in every mode."""
 
     why: str = ""
     protected: bool = False
@@ -173,7 +172,7 @@ def _recursion(name: str, arguments: list[str], found: Found, folders: tuple[Pat
 
 
 _BUILTINS = word_set(": [ [[ cd command echo false help history printf pwd test true type ulimit umask")
-"""What bash does by itself: no program is looked for."""
+"""Builtins of bash: no program is looked for."""
 
 _LOOKING_UP = word_set("command type whereis which")
 """Commands that tell which program a name would start."""
@@ -244,7 +243,7 @@ _FILES = frozenset({"path", "archive", "object"})
 
 
 def looks_at_machine(commands: Sequence[Command]) -> Looks:
-    """What a line of commands that only read looks at."""
+    """Tell whether a line of commands that only read looks at the machine, and whether at files too."""
     if not any(command.words[0] in _ON_THE_MACHINE for command in commands):
         return ""
     return "also" if any(map(_names_files, commands)) else "only"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from agentcli.agent.permissions.decide import decide
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.permissions.rules import Rules
 from agentcli.core.codec import dumps
 from agentcli.core.message import ToolCall

@@ -42,7 +42,7 @@ _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
 
 @dataclass(frozen=True, slots=True)
 class GitFacts:
-    """What the repository around a folder would start when it is only read; empty `danger` when nothing.
+    """Facts of the repository around a folder: `danger` names what would be started when it is only read, empty when nothing.
 
     `secrets` are the files of its index that speak of `.env`, as absolute paths.
     """

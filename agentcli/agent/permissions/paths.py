@@ -1,4 +1,4 @@
-"""One policy for every path, whether a file tool or a recognised shell command names it."""
+"""The place where the agent works, and one policy for every path, whether a file tool or a recognised shell command names it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,71 @@ import itertools
 import os
 import stat
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from agentcli.agent.permissions.place import Place, impossible, resolved
+from agentcli.agent.permissions.git import GitFacts, git_facts
+from agentcli.core.programs import search_path
 from agentcli.core.resolve import follow, spelled
 from agentcli.core.sanitise import invisible
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLimits:
+    """Limits of the shell text that is analysed; a longer command is refused, one of more parts than `parts` always asks.
+
+    `walk` is how many directory entries are looked at for protected files before a search through hidden files; beyond
+    that it asks.
+    """
+
+    characters: int = 10_000
+    commands: int = 200
+    parts: int = 50
+    walk: int = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place where the agent works: `cwd`, the workspace `roots` (cwd alone when empty), and the folders that belong to the user.
+
+    `own` are agentcli's config, data and state folders: nobody but the user and agentcli reads or writes there. `sandboxed`
+    says that commands run in a sandbox that is known to work. `git` reads what a repository's config would start. `path` is
+    PATH as the user set it.
+    """
+
+    cwd: Path
+    roots: tuple[Path, ...] = ()
+    home: Path = field(default_factory=Path.home)
+    own: tuple[Path, ...] = ()
+    sandboxed: bool = False
+    git: Callable[[Path], GitFacts] = git_facts
+    limits: CommandLimits = CommandLimits()
+    path: str = field(default_factory=search_path)
+    workspace: tuple[Path, ...] = field(init=False, compare=False)
+    """The roots, resolved when the place was made."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "workspace", tuple(resolved(root) for root in self.roots or (self.cwd,)))
+
+
+def impossible(path: str) -> str:
+    """Why no system call takes this as a path, or nothing."""
+    if "\0" in path:
+        return "the path holds a NUL byte"
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return "the path holds half a character"
+    return ""
+
+
+def resolved(path: Path | str) -> Path:
+    """The path with every link followed as far as it exists. Raises ValueError for a path that no system call takes."""
+    return follow(os.fspath(path))
+
 
 Verdict = Literal["free", "outside", "protected", "refused"]
 
@@ -63,7 +119,7 @@ PRIVATE_IN_HOME = (
     (".pypirc",),
     (".password-store",),
 )
-"""What holds credentials in the home folder: asked for before reading too."""
+"""Holders of credentials in the home folder: asked for before reading too."""
 
 _SPECIAL_TREES = ("/proc", "/sys", "/dev")
 
@@ -81,7 +137,7 @@ class PathVerdict:
 
 
 def judge_path(text: str, place: Place, *, write: bool, cwd: Path | None = None) -> PathVerdict:
-    """What the policy says of `text` as a path seen from `cwd`, both as it is written and where its links lead."""
+    """The verdict on `text` as a path seen from `cwd`, both as it is written and where its links lead."""
     if why := impossible(text):
         return PathVerdict("refused", why)
     first, *others = (_judge(reading, place, write) for reading in _readings(text, place, cwd or place.cwd))

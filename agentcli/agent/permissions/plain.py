@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NotPlain:
-    """Why a line is more than plain words joined by `&& || ; |` and newlines."""
+    """The reason that a line is more than plain words joined by `&& || ; |` and newlines."""
 
     why: str
 

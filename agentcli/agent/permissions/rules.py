@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from agentcli.agent.permissions.paths import canonical
-from agentcli.agent.permissions.place import Place, impossible, resolved
+from agentcli.agent.permissions.paths import Place, canonical, impossible, resolved
 from agentcli.core.errors import AgentError, ConfigError, UsageError
 
 if TYPE_CHECKING:

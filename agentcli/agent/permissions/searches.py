@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.agent.permissions import word_set
-from agentcli.agent.permissions.paths import judge_path, names_protected
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place, judge_path, names_protected
 from agentcli.agent.permissions.shapes import Found
 
 

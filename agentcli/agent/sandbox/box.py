@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentcli.agent.permissions.paths import names_protected
-from agentcli.agent.permissions.place import Place, resolved
+from agentcli.agent.permissions.paths import Place, names_protected, resolved
 
 _HIDDEN_IN_HOME = (
     *(

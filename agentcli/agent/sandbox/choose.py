@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.sandbox import bubblewrap, landlock, seatbelt
 from agentcli.agent.sandbox.box import Box, box_for
 from agentcli.agent.sandbox.reading import box_for_reader

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from agentcli.agent.permissions.git import repository
-from agentcli.agent.permissions.place import Place, resolved
+from agentcli.agent.permissions.paths import Place, resolved
 from agentcli.agent.sandbox.box import Box, private
 
 SYSTEM = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 
 DATA = Path(__file__).parent / "data"
 

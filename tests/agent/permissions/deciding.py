@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentcli.agent.permissions.decide import Decision, decide
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.permissions.rules import Rules, parse_rule
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode

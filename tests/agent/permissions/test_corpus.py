@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.agent.permissions.place import CommandLimits, Place
+from agentcli.agent.permissions.paths import CommandLimits, Place
 from agentcli.agent.permissions.rules import Rules
 from agentcli.agent.permissions.shell import dissect
 from agentcli.core.message import ToolCall

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.permissions.decide import Decision
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.permissions.rules import Rules, parse_rule, parse_rules
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.core.message import ToolCall

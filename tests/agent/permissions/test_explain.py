@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.permissions.explain import explain_lines
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.permissions.rules import Rules, parse_rules
 from agentcli.tools.table import TRAITS
 from tests.agent.permissions.corpus import commands, workspace

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcli.agent.permissions.git import config_keys, git_facts, gitlinks, tracked_secrets
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.permissions.rules import Rules
 from agentcli.core.hardened import GIT_CONFIG, GIT_HARDENED_ENV, git_settings
 from agentcli.core.message import ToolCall

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.permissions.rules import Rules
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode

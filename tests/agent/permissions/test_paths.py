@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions.paths import judge_path
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place, judge_path
 from agentcli.agent.permissions.rules import Rules
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.sandbox import Sandbox, box_for, choose, detect
 from agentcli.agent.sandbox.seatbelt import profile
 from agentcli.core.errors import AgentError

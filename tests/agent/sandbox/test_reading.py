@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.sandbox import Sandbox, detect
 from agentcli.agent.sandbox.probe import startable
 from agentcli.agent.sandbox.reading import box_for_reader

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
 from agentcli.agent.sandbox.box import UNSET, Box, box_for
 from agentcli.agent.sandbox.seatbelt import PROGRAM, boxed, profile, works
 

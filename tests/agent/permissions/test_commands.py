@@ -1,4 +1,4 @@
-"""A command reads unasked only where the workspace does not choose the program that its name starts."""
+"""A command reads unasked only where the workspace does not choose its program; looks at the machine are told from looks at files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.agent.permissions.commands import looks_at_machine
 from agentcli.agent.permissions.decide import Decision
-from agentcli.agent.permissions.place import Place
+from agentcli.agent.permissions.paths import Place
+from agentcli.agent.permissions.plain import NotPlain, read_plain
 from agentcli.agent.permissions.rules import Rules
 from agentcli.core.message import ToolCall
 from tests.agent.permissions.corpus import workspace
@@ -101,3 +103,25 @@ def test_what_the_user_chose_for_the_whole_home_folder_does_not_nag(tmp_path: Pa
     path = f"{home}/.asdf/shims:{SYSTEM}"
     assert decided("node --version", Place(work, (work,), home, path=path)).decision == "allow"
     assert decided("node --version", Place(home, (home,), home, path=path)).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("ps aux", "only"),
+        ("ps aux | grep node | head -5", "only"),
+        ("ss -tln; pgrep -fl node", "only"),
+        ("df -h", "only"),
+        ("df -h .", "also"),
+        ("ps aux; cat a.txt", "also"),
+        ("cd src && ps aux", "also"),
+        ("ps aux && git status", "also"),
+        ("ps aux && find . -name a", "also"),
+        ("cat a.txt", ""),
+        ("uname -a; git status", ""),
+    ],
+)
+def test_what_a_line_looks_at(line: str, expected: str) -> None:
+    commands = read_plain(line)
+    assert not isinstance(commands, NotPlain)
+    assert looks_at_machine(commands) == expected
