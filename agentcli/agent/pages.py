@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from agentcli.agent.summaries.secretary import Secretary
 from agentcli.context.inject import wrap
-from agentcli.context.truncate import truncate_middle
 from agentcli.core.delegated import spending
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, UsageReported
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.tool import PageAnswer
+from agentcli.core.truncate import truncate_middle
 from agentcli.resources import prompt
 
 SHOWN = 200_000

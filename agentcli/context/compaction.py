@@ -14,13 +14,13 @@ from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.stretch import stretch
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot import ROOT, Snapshot, items, parse
-from agentcli.context.truncate import truncate_middle
 from agentcli.context.verify import Evidence
 from agentcli.context.view import View, ViewMessage, is_answer
 from agentcli.context.window import Window
 from agentcli.core.history import History
 from agentcli.core.message import Text, ToolResult
 from agentcli.core.record import Compaction, Record, Trigger, Words
+from agentcli.core.truncate import truncate_middle
 
 _CHARACTERS = 3
 """Characters of an output for each token that is to be left of it."""

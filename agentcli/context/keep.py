@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agentcli.context.tokens import Counts
-from agentcli.context.truncate import truncate_middle
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Words
+from agentcli.core.truncate import truncate_middle
 
 
 def kept_words(summarised: Sequence[ViewMessage], window: Window) -> tuple[Words, ...]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from agentcli.context.inject import escape
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.tokens import Counts, as_text
-from agentcli.context.truncate import truncate_middle
 from agentcli.context.view import Block, ViewMessage
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.truncate import truncate_middle
 
 _DEFAULT = SnapshotSettings()
 _WHOLE = 1_000_000

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections.abc import Callable
 
 from agentcli.core.tool import ToolLimits
+from agentcli.core.truncate import around
 from agentcli.tools._cut import whereabouts
-from agentcli.tools._text import tail_of
 
 _IN_MEMORY = 5_000_000
 """Bytes of the whole output that are kept where there is no file for it: the session is not stored, or its disk is full."""
@@ -72,9 +71,7 @@ class Capture:
         """What the model sees. Bytes that are no UTF-8 become U+FFFD."""
         if not self.cut:
             return (self._head + self._tail).decode("utf-8", "replace")
-        head = codecs.getincrementaldecoder("utf-8")("replace").decode(self._head)  # leaves out a character that is cut
-        tail = tail_of(b"\x80" + self._tail, self._half).decode("utf-8", "replace")
-        return f"{head}\n\n[{self._notice(self.size - 2 * self._half)}]\n\n{tail}"
+        return around(self._head, self._tail, self._notice(self.size - 2 * self._half))
 
     def where(self) -> str:
         """Where the whole is kept, for a notice; empty if nowhere."""

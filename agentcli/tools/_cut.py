@@ -1,13 +1,14 @@
-"""How a result that is too long is shown: the part that fits, and a notice that names where the whole is kept."""
+"""Truncation of results: the part that fits, and a notice that names where the whole is kept."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agentcli.core.tool import Outcome, Workplace
-from agentcli.tools._text import cut_middle, shown
+from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.core.truncate import truncate_bytes
+from agentcli.tools._text import clip, shown
 
 
 def kept(
@@ -17,7 +18,7 @@ def kept(
     if not notice:
         return whole_or_cut(work, call_id, "\n".join(part), metadata)
     file = work.keep_output(call_id, shown("\n".join(whole)))
-    text = cut_middle("\n".join(part), work.limits.read_bytes, "cut")
+    text = truncate_bytes("\n".join(part), work.limits.read_bytes, "cut")
     return Outcome(
         f"{text}\n[{notice}{whereabouts(file, call_id)}]", truncated=True, output_file=file, metadata=metadata
     )
@@ -30,8 +31,21 @@ def whole_or_cut(work: Workplace, call_id: str, text: str, metadata: Mapping[str
         return Outcome(text, metadata=metadata)
     file = work.keep_output(call_id, shown(text))
     notice = f"{size - work.limits.read_bytes:,} of {size:,} bytes left out here{whereabouts(file, call_id)}"
-    cut = cut_middle(text, work.limits.read_bytes, notice)
+    cut = truncate_bytes(text, work.limits.read_bytes, notice)
     return Outcome(cut, truncated=True, output_file=file, metadata=metadata)
+
+
+def numbered(lines: Iterable[tuple[int, str]], limits: ToolLimits) -> list[str]:
+    """Lines with their numbers, as `cat -n` prints them: as many as fit into `read_bytes`, at least one, each clipped."""
+    rows: list[str] = []
+    size = 0
+    for n, line in lines:
+        row = f"{n:>6}\t{clip(line, limits.line_characters)}"
+        size += len(row.encode("utf-8", "replace")) + 1
+        if size > limits.read_bytes and rows:
+            break
+        rows.append(row)
+    return rows
 
 
 def whereabouts(file: str, call_id: str, what: str = "the whole output") -> str:

@@ -1,4 +1,4 @@
-"""Bytes to text and back without losing a byte, and cuts that never split a character."""
+"""Bytes to text and back without losing a byte."""
 
 from __future__ import annotations
 
@@ -78,36 +78,6 @@ def clip(line: str, characters: int) -> str:
     if len(line) <= characters:
         return line
     return f"{line[:characters]} [… {len(line) - characters} more characters]"
-
-
-def head_of(data: bytes, size: int) -> bytes:
-    """The first `size` bytes or up to three fewer, so that no UTF-8 character is split."""
-    if len(data) <= size:
-        return data
-    end = size
-    while end > max(0, size - 3) and data[end] & 0xC0 == 0x80:
-        end -= 1
-    return data[:end]
-
-
-def tail_of(data: bytes, size: int) -> bytes:
-    """The last `size` bytes or up to three fewer, so that no UTF-8 character is split."""
-    if len(data) <= size:
-        return data
-    start = len(data) - size
-    while start < len(data) and start < len(data) - size + 3 and data[start] & 0xC0 == 0x80:
-        start += 1
-    return data[start:]
-
-
-def cut_middle(text: str, size: int, notice: str) -> str:
-    """The beginning and the end of a text that has more than `size` bytes of UTF-8, with the notice between them."""
-    data = text.encode("utf-8", "replace")
-    if len(data) <= size:
-        return text
-    head = head_of(data, size // 2).decode("utf-8", "replace")
-    tail = tail_of(data, size - size // 2).decode("utf-8", "replace")
-    return f"{head}\n\n[{notice}]\n\n{tail}"
 
 
 def plural(count: int, noun: str) -> str:

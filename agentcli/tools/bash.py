@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +19,6 @@ from agentcli.core.secrets import holds_secret
 from agentcli.core.tool import Outcome, ToolLimits, Workplace, Wrap
 from agentcli.tools import _process
 from agentcli.tools._capture import Capture
-from agentcli.tools._clues import held_back, needs_terminal, wanted_terminal
 from agentcli.tools._process import Command, Ended, Sink
 from agentcli.tools._text import plural
 from agentcli.tools.jobs import Fresh, Jobs
@@ -27,6 +27,24 @@ _TICK = 0.1
 """Seconds between two pieces of progress."""
 _SHOWN = 8_000
 """Bytes of output shown as progress at most each tick."""
+# Patterns of what a command or its output give away, compiled when first used: together they would cost milliseconds of every start.
+_QUOTED = r"""(?s)'[^']*'|"(?:[^"\\]|\\.)*\""""
+_TERMINAL_PROGRAM = (
+    r"(?:^|[;&|({`\n]\s*)(?:(?:\w+=\S*|sudo|env|time|nohup|command|exec|nice|timeout\s+\S+)\s+)*(?:/(?:[\w.]+/)+)?"
+    r"(vim?(?!\s+-[eE]s)|nvim(?!\s+(?:-[eE]s|--headless))|nano|pico|emacs(?!\s+--?batch)|top(?!\s+-\S*b)|"
+    r"watch|htop|btop|tmux(?!\s+\w)|screen(?!\s+-(?:ls|d))|mc|ranger|lazygit|tig)(?=[\s;&|)}`]|$)(?!\s+(?:--version|--help|-V))"
+)
+_NO_TERMINAL = (
+    r"(?i)not a (?:tty|terminal)|no tty present|inappropriate ioctl|cannot open /dev/tty|/dev/tty: no such device|failed tty get|"
+    r"error opening terminal|terminal (?:unknown|is not fully functional)|EOF when reading a line|a terminal is required|"
+    r"press \^C at any time to quit|new password:|output is not to a terminal|\[y/n\][)?: ]*$"
+)
+_HELD_BACK = (
+    r"(?i)[^\n]*(?:read-only file system|permission denied|operation not permitted|network is unreachable|could not resolve|"
+    r"name resolution|getaddrinfo|connection refused|no route to host|EROFS|EACCES|EPERM|ENETUNREACH|EAI_AGAIN)[^\n]{0,100}"
+)
+_LOOKED_AT = 4_000
+"""Characters at the end of an output in which reasons are looked for."""
 
 
 async def bash(
@@ -134,7 +152,7 @@ def _held_back(outcome: Outcome) -> str:
     """What the sandbox seems to have kept a failed command from; nothing if it failed for a reason of its own."""
     if outcome.status != "error" or not outcome.metadata["exit_code"]:
         return ""
-    line = held_back(outcome.output)
+    line = _sandbox_complaint(outcome.output)
     return f"it says “{line}”" if line else ""
 
 
@@ -143,7 +161,7 @@ def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
         raise ToolError("The command is empty.")
     if "\0" in command:
         raise ToolError("The command has a NUL character in it.")
-    interactive = needs_terminal(command)
+    interactive = _needs_terminal(command)
     if interactive:
         raise ToolError(
             f"{interactive} needs a terminal, and commands have none. "
@@ -199,9 +217,26 @@ def _notes(text: str, ended: Ended, seconds: float, limits: ToolLimits) -> list[
         notes.append(
             f"[stopped what it left running ({plural(ended.left, 'process')}); use run_in_background for what should go on]"
         )
-    if ended.exit_code != 0 and wanted_terminal(text):
+    if ended.exit_code != 0 and _wanted_terminal(text):
         notes.append("[it seems to want a terminal or input, and there is none: use options such as -y or --batch]")
     return notes
+
+
+def _needs_terminal(command: str) -> str:
+    """The program in a command that does nothing useful without a terminal, or nothing. Quoted text is not looked at."""
+    found = re.search(_TERMINAL_PROGRAM, re.sub(_QUOTED, "_", command))
+    return found.group(1) if found else ""
+
+
+def _wanted_terminal(output: str) -> bool:
+    """Whether a program complains that there is no terminal or no input."""
+    return re.search(_NO_TERMINAL, output[-_LOOKED_AT:]) is not None
+
+
+def _sandbox_complaint(output: str) -> str:
+    """The line that sounds as if a sandbox stood in the way, or nothing."""
+    found = re.search(_HELD_BACK, output[-_LOOKED_AT:])
+    return found.group().strip() if found else ""
 
 
 class _Shown:

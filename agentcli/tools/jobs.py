@@ -11,10 +11,10 @@ from typing import Any
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.core.truncate import truncate_bytes
 from agentcli.tools import _process
 from agentcli.tools._capture import Capture
 from agentcli.tools._process import Command, Ended
-from agentcli.tools._text import cut_middle
 
 
 @dataclass(slots=True)
@@ -134,7 +134,7 @@ async def bash_output(work: Workplace, call_id: str, id: str) -> Outcome:
     job.missed = 0
     job.told = job.told or job.ended is not None
     exit_code = job.ended.exit_code if job.ended else None
-    output = cut_middle(text, work.limits.bash_output, "left out")
+    output = truncate_bytes(text, work.limits.bash_output, "left out")
     return Outcome(
         f"[{job.id}: {job.state}]\n{missed}{output or '(nothing new)'}",
         truncated=bool(missed),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
@@ -14,23 +14,25 @@ from agentcli.core.errors import ToolError
 from agentcli.core.images import IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.core.truncate import head_of
+from agentcli.tools._cut import numbered
 from agentcli.tools._files import remember
 from agentcli.tools._paths import Spot, held, open_regular
-from agentcli.tools._text import clip, decode, head_of, is_binary, plural, shown
+from agentcli.tools._text import decode, is_binary, plural, shown
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Some lines of a file. `total` is the number of all lines where it is known without reading on."""
+    """Some lines of a file, numbered. `total` is the number of all lines where it is known without reading on."""
 
-    lines: tuple[str, ...]
+    rows: tuple[str, ...]
     first: int
     total: int | None
     cut_by: str = ""
 
     @property
     def last(self) -> int:
-        return self.first + len(self.lines) - 1
+        return self.first + len(self.rows) - 1
 
 
 async def read(
@@ -48,11 +50,6 @@ def title(given: Mapping[str, Any]) -> str:
     first, count = _whole_number(given.get("offset")) or 1, _whole_number(given.get("limit"))
     lines = f" (lines {first}-{first + count - 1})" if count > 0 else f" (from line {first})" if first > 1 else ""
     return f"Read {given.get('file_path', '')}{lines}"
-
-
-def number(lines: Iterable[str], first: int) -> str:
-    """Lines with their numbers, as `cat -n` prints them."""
-    return "\n".join(f"{n:>6}\t{line}" for n, line in enumerate(lines, first))
 
 
 def _whole_number(value: object) -> int:
@@ -99,8 +96,7 @@ def _page(spot: Spot, data: bytes, offset: int, count: int, limits: ToolLimits) 
         lines.pop()
     if offset > max(1, len(lines)):
         raise ToolError(f"{spot.shown} has only {plural(len(lines), 'line')}; line {offset:,} is beyond its end.")
-    kept, cut_by = _fitting(lines[offset - 1 : offset - 1 + count], limits)
-    return _Page(kept, offset, len(lines), cut_by)
+    return _paged(lines[offset - 1 : offset - 1 + count], offset, len(lines), limits)
 
 
 def _page_of_huge(spot: Spot, file: BinaryIO, offset: int, count: int, limits: ToolLimits) -> _Page:
@@ -116,9 +112,8 @@ def _page_of_huge(spot: Spot, file: BinaryIO, offset: int, count: int, limits: T
             break
     if not wanted:
         raise ToolError(f"{spot.shown} ends before line {offset:,}.")
-    kept, cut_by = _fitting(wanted[:count], limits)
     known = offset + len(wanted) - 1 if len(wanted) <= count else None
-    return _Page(kept, offset, known, cut_by)
+    return _paged(wanted[:count], offset, known, limits)
 
 
 def _bounded_lines(file: BinaryIO, size: int) -> Iterator[str]:
@@ -132,24 +127,16 @@ def _bounded_lines(file: BinaryIO, size: int) -> Iterator[str]:
         yield text.rstrip("\n") + (f" [… about {rest:,} more bytes]" if rest else "")
 
 
-def _fitting(lines: list[str], limits: ToolLimits) -> tuple[tuple[str, ...], str]:
-    """As many of the lines as fit into `read_bytes`, at least one; and what stopped them."""
-    kept: list[str] = []
-    size = 0
-    for line in lines:
-        clipped = clip(line.removesuffix("\r"), limits.line_characters)
-        size += len(clipped.encode()) + 8
-        if size > limits.read_bytes and kept:
-            return tuple(kept), f"{limits.read_bytes:,} bytes"
-        kept.append(clipped)
-    return tuple(kept), ""
+def _paged(lines: Sequence[str], first: int, total: int | None, limits: ToolLimits) -> _Page:
+    rows = numbered(enumerate((line.removesuffix("\r") for line in lines), first), limits)
+    return _Page(tuple(rows), first, total, f"{limits.read_bytes:,} bytes" if len(rows) < len(lines) else "")
 
 
 def _outcome(spot: Spot, page: _Page, size: int) -> Outcome:
     metadata = {"path": str(spot.path), "lines": [page.first, page.last]}
     if page.total == 0:
         return Outcome(f"[{spot.shown} is empty]", metadata=metadata)
-    text = number(page.lines, page.first)
+    text = "\n".join(page.rows)
     more = page.total is None or page.last < page.total
     if not more:
         return Outcome(text, metadata=metadata)

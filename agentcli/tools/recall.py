@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
 from agentcli.core.message import ToolResult
 from agentcli.core.tool import Outcome, ToolLimits, Workplace
-from agentcli.tools._patience import patience
+from agentcli.tools._cut import numbered
 from agentcli.tools._text import clip, plural
-from agentcli.tools.read import number
 
 _LINES_EACH = 5
 """Matching lines shown of each result when several are searched."""
@@ -26,7 +28,7 @@ async def recall(
     limit: int = 0,
 ) -> Outcome:
     regex = _compiled(pattern)
-    with patience(work.limits.pattern_seconds):
+    with _time_limit(work.limits.pattern_seconds):
         if id:
             return _one(work, id, regex, offset, limit)
         if not pattern:
@@ -38,6 +40,31 @@ def title(given: Mapping[str, Any]) -> str:
     """`Recall call_7 "Error"`."""
     pattern = f' "{given["pattern"]}"' if given.get("pattern") else ""
     return f"Recall {given.get('id') or 'results'}{pattern}"
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Time limit for regex matching (SIGALRM): raises ToolError in a search that takes longer, since some would not end for years.
+
+    Only for code that does not await; elsewhere than in the main thread nothing is bounded.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise ToolError(
+            f"The pattern takes longer than {seconds:g} s here. Make it simpler: no repetition inside another one."
+        )
+
+    # The re module looks for signals while it matches, so that a timer can end what nothing else could.
+    handler = signal.signal(signal.SIGALRM, stop)
+    left, every = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left, every)
+        signal.signal(signal.SIGALRM, handler)
 
 
 def _one(work: Workplace, call_id: str, regex: re.Pattern[str], offset: int, limit: int) -> Outcome:
@@ -58,14 +85,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _page(result: ToolResult, lines: Sequence[tuple[int, str]], limit: int, limits: ToolLimits) -> Outcome:
     count = min(limit, limits.read_lines) if limit > 0 else limits.read_lines
-    rows: list[str] = []
-    size = 0
-    for n, line in lines[:count]:
-        row = number([clip(line, limits.line_characters)], n)
-        size += len(row.encode("utf-8", "replace")) + 1
-        if size > limits.read_bytes and rows:
-            break
-        rows.append(row)
+    rows = numbered(lines[:count], limits)
     head = f"[{result.name}: {result.title or result.call_id}, {result.status}]"
     if not lines:
         return Outcome(f"{head}\nNothing there.")

@@ -13,10 +13,10 @@ from agentcli.context.inject import wrap
 from agentcli.context.material import recite, spoken
 from agentcli.context.policies.regions import heading
 from agentcli.context.snapshot import TRUNCATED
-from agentcli.context.truncate import truncate_middle
 from agentcli.context.verify import Evidence, Struck, speaks_another_language, verified_text
 from agentcli.context.view import ViewMessage
 from agentcli.core.secrets import redact
+from agentcli.core.truncate import truncate_middle
 from agentcli.resources import prompt
 
 

@@ -1,0 +1,39 @@
+"""Truncation keeps both ends of a text and says what is missing."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentcli.core.truncate import around, truncate_bytes, truncate_middle
+
+
+@given(st.text(max_size=300), st.integers(0, 200))
+def test_a_truncated_text_is_never_longer_than_the_whole_and_a_notice(text: str, longest: int) -> None:
+    cut = truncate_middle(text, longest)
+    assert len(cut) <= longest + 60 or cut == text
+    assert cut.startswith(text[: longest // 2])
+    assert not longest // 2 or cut.endswith(text[-(longest // 2) :])
+
+
+def test_the_notice_says_how_much_is_left_out_and_why() -> None:
+    assert truncate_middle("a" * 50 + "b" * 50, 6) == "aaa\n[… 94 characters left out …]\nbbb"
+    assert truncate_middle("abc", 0, "no room") == "\n[… 3 characters left out: no room …]\n"
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="["), max_size=200), st.integers(0, 120))
+def test_bytes_are_counted_and_no_character_is_split(text: str, size: int) -> None:
+    whole = text.encode()
+    cut = truncate_bytes(text, size, "left out")
+    if len(whole) <= size:
+        assert cut == text
+        return
+    head, tail = (part.encode() for part in cut.split("\n\n[left out]\n\n"))
+    assert whole.startswith(head)
+    assert whole.endswith(tail)
+    assert size - 6 <= len(head) + len(tail) <= size
+
+
+def test_a_character_that_is_cut_in_two_is_left_out_and_a_wrong_byte_is_marked() -> None:
+    assert around("aé".encode()[:-1], "é€b".encode()[1:], "…") == "a\n\n[…]\n\n€b"
+    assert around(b"a\xffb", "😀c".encode()[1:], "…") == "a\ufffdb\n\n[…]\n\nc"
