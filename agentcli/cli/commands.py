@@ -198,9 +198,7 @@ def resume(
 @app.command("completion")
 def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish")]) -> None:
     """A script that completes commands, options, sessions, models and settings in your shell."""
-    from agentcli.cli.completion import complete
-
-    complete([shell])
+    # It is answered before this parser is loaded, and stands here for the help and for what is mistyped.
 
 
 @app.command("demo")
