@@ -22,7 +22,7 @@ from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question
 from agentcli.ground import Ground
-from agentcli.integrations.instructions import Instructions, instructions
+from agentcli.integrations.instructions import instructions
 from agentcli.models import Models, no_key
 from agentcli.options import LAST, Options
 from agentcli.resources import prompt
@@ -72,7 +72,8 @@ class Program(Ground):
 
     def new(self) -> OpenDesk:
         """A fresh session in the current folder."""
-        return self.desk(self._fresh())
+        fresh = MemorySession() if self.options.no_session else self.store.create(self.cwd, version=__version__)
+        return self.desk(fresh)
 
     def begin(self) -> OpenDesk:
         """The session that the command line asks for."""
@@ -200,9 +201,10 @@ class Program(Ground):
         return (f"This session was led in {info.directory}{gone}. It goes on in {self.cwd}.",)
 
     def _outfit(self, notes: Sequence[str]) -> Outfit:
-        config, bounds = self.config, self.bounds
+        config, bounds, options = self.config, self.bounds, self.options
         files = instructions(self.cwd, self.places.config, config.agent.instruction_bytes)
         counts = Counts(self._estimator(config.context.policy))
+        base = options.system_prompt if options.system_prompt is not None else prompt("system.md")
         return Outfit(
             connect=self.models.connect,
             summariser=self.models.summariser,
@@ -210,7 +212,7 @@ class Program(Ground):
             tools=[tool for tool in tools() if config.agent.subagents or not tool.traits.delegates],
             traits=TRAITS,
             run=run,
-            system=self._system(files),
+            system=system_blocks(base, self.cwd, bounds.roots, files, options.append_system_prompt),
             context=config.context,
             budget=config.budget,
             agent=config.agent,
@@ -222,31 +224,19 @@ class Program(Ground):
             changes=self._changes,
             child=self._child,
             policy=self.policy_asked,
-            restated=self.options.restates_system,
+            restated=options.restates_system,
             sandbox=bounds.sandbox.state,
             approve=self.approve,
             ask=self.ask,
             save_rule=bounds.save_rule,
             instructions=[(file.path, counts.text(file.text)) for file in files],
-            allowance=self._allowance,
+            allowance=lambda: Allowance(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
             notes=(*notes, *config.warnings),
         )
-
-    def _system(self, files: Sequence[Instructions]) -> tuple[str, ...]:
-        options = self.options
-        base = options.system_prompt if options.system_prompt is not None else prompt("system.md")
-        return system_blocks(base, self.cwd, self.bounds.roots, files, options.append_system_prompt)
 
     def _estimator(self, policy: str) -> Estimator:
         context = self.config.context
         return estimator(context.estimator_of(policy), [self.vocabularies], context.tiktoken)
-
-    def _allowance(self) -> Allowance:
-        options = self.options
-        return Allowance(options.max_turns, options.max_cost, options.max_tokens, options.max_time)
-
-    def _fresh(self) -> Journal:
-        return MemorySession() if self.options.no_session else self.store.create(self.cwd, version=__version__)
 
     def _child(self, parent: Journal) -> Journal:
         """The session of a subagent; one that is not kept where its parent is not."""

@@ -31,7 +31,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
-from agentcli.core.tool import Outcome, PageAnswer, Tool
+from agentcli.core.tool import Tool
 from agentcli.sessions.info import name_of
 
 
@@ -53,7 +53,14 @@ class OpenDesk:
         """What the person should know before the first prompt: records that were lost, settings that are ignored."""
         self._outfit = outfit
         opened_at = journal.history.last_seq
-        self._hands = Hands(journal, outfit, mode, self._leave_plan, self._delegate, self._answer)
+        self._hands = Hands(
+            journal,
+            outfit,
+            mode,
+            self._leave_plan,
+            lambda *call: self._subagents.delegate(*call),
+            lambda *asked: self._pages.answer(*asked),
+        )
         self._subagents = Subagents(outfit, self._hands, lambda: self.talk, OpenDesk)
         self._pages = PageReader(
             lambda: outfit.summariser(self.model),
@@ -171,12 +178,6 @@ class OpenDesk:
     async def _leave_plan(self, plan: str) -> None:
         """The person approved the plan: go on in the mode that was chosen with it."""
         self.switch(mode=self._hands.gate.after_plan)
-
-    async def _delegate(self, call_id: str, description: str, words: str, kind: str) -> Outcome:
-        return await self._subagents.delegate(call_id, description, words, kind)
-
-    async def _answer(self, question: str, page: str) -> PageAnswer:
-        return await self._pages.answer(question, page)
 
     def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""

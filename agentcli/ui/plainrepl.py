@@ -17,7 +17,6 @@ from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
-from agentcli.core.tool import Question
 from agentcli.ui import commands, shell, words
 from agentcli.ui.attach import with_attachments
 from agentcli.ui.dialogs import Choice
@@ -91,6 +90,7 @@ class PlainTerminal:
         self._next: list[str] = []
         self._ahead: list[Part] = []
         self._asking = PlainAsking(self.say, self._ask, self._lines.drop, lambda: self.look)
+        self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
         self._idle = Idle(lambda: self._working, lambda: self.desk, self.tell)
 
     async def run(self, host: Host, desk: OpenDesk, settings: UiSettings, prompts: Sequence[str] = ()) -> int:
@@ -150,17 +150,12 @@ class PlainTerminal:
         self.state = replace(self.state, shown=self.state.shown | {ask.call.call_id})
         return answer
 
-    async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Put the model's questions; None at the end of input."""
-        return await self._asking.ask_user(questions)
-
     def say(self, *lines: str) -> None:
         """Print lines of text."""
         self._write("".join(f"{safe(line)}\n" for line in lines))
 
-    def show(self, *lines: str) -> None:
-        """Print lines; nothing here has colours."""
-        self.say(*lines)
+    show = say  # nothing here has colours
+    copy = say  # a plain terminal has no clipboard
 
     def warn(self, text: str) -> None:
         """Tell of something that did not work."""
@@ -197,10 +192,6 @@ class PlainTerminal:
         answer = await self._ask("Number, or nothing to leave it: ") or ""
         return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
 
-    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
-        """A yes-or-no question; no is the default."""
-        return await self._asking.confirm(title, body)
-
     async def compose(self, text: str, ending: str = ".md") -> str:
         """There is no editor that reads a line at a time: a new text is typed."""
         return await self._ask("Text: ") or text
@@ -222,10 +213,6 @@ class PlainTerminal:
         """Say something to the model next, with what goes along unseen."""
         self._ahead += along
         self._next.insert(0, text)
-
-    def copy(self, text: str) -> None:
-        """A plain terminal has no clipboard: the text is printed."""
-        self.say(text)
 
     def toggle_vi(self) -> bool:
         """Lines are edited by the terminal itself."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from agentcli.core.event import Event, TextDelta, ThinkingDelta
+from agentcli.core.sanitise import safe_line
 from agentcli.ui.device import Device
 from agentcli.ui.draw import draw, tail
 from agentcli.ui.early import PLAIN_PASTE
@@ -145,6 +146,11 @@ class Screen:
             self._unfinished = tail(self.state, size, self.look, _markdown(self.look))
             self._unfinished_for = size
         self._show([], size)
+
+    def notify(self, text: str, how: str) -> None:
+        """Tell a person who looks elsewhere, by OSC 9 (`osc9`), by the `bell`, or by both (`auto`)."""
+        words, bell = f"\x1b]9;{safe_line(text)[:200]}\a", "\a"
+        self.painter.raw({"auto": words + bell, "osc9": words, "bell": bell}.get(how, ""))
 
     def erase(self) -> None:
         """Take the live part away: somebody else writes now."""

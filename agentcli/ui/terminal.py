@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from agentcli.core.errors import AgentError
-from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.sanitise import safe
 from agentcli.ui.acts import Acts
 from agentcli.ui.approving import Approving
 from agentcli.ui.asking import Asking
@@ -54,12 +54,14 @@ class Terminal:
         self.screen.edit = lambda: self.editor.edit
         self.console = Console(self.screen, self.editor)
         self.repl = Repl(self.console, self._finished, self._failed)
-        self._asking = Asking(self.screen, self.editor, self.repl.interrupt, self._notify)
+
+        def notify(text: str) -> None:
+            self.screen.notify(text, self.settings.notify)
+
+        self._asking = Asking(self.screen, self.editor, self.repl.interrupt, notify)
         self.console.asking = self._asking
         self.screen.resized = self._asking.resized
-        approving = Approving(
-            self._asking, self.screen, self.editor, self.console.compose, self.repl.interrupt, self._notify
-        )
+        approving = Approving(self._asking, self.screen, self.editor, self.console.compose, self.repl.interrupt, notify)
         self.approve, self.ask_user = approving.approve, self._asking.ask_user
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -217,17 +219,12 @@ class Terminal:
     def _finished(self, seconds: float) -> None:
         self._acts.begin_anew()
         if seconds > self.settings.notify_after:
-            self._notify("agentcli is done")
+            self.screen.notify("agentcli is done", self.settings.notify)
 
     def _failed(self, error: BaseException) -> None:
         """What nobody foresaw ends the program with its traceback; the draft is kept in the history."""
         if self.editor.application.is_running and not self.editor.application.is_done:
             self.editor.application.exit(exception=error)
-
-    def _notify(self, text: str) -> None:
-        """Tell a person who looks elsewhere, by OSC 9, the bell, or both."""
-        words, bell = f"\x1b]9;{safe_line(text)[:200]}\a", "\a"
-        self.screen.painter.raw({"auto": words + bell, "osc9": words, "bell": bell}.get(self.settings.notify, ""))
 
     def _say_goodbye(self) -> None:
         self._drafting.leave()
