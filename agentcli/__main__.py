@@ -55,7 +55,7 @@ def _run(arguments: list[str]) -> int:
     early = None
     if _opens_editor(arguments):
         # The prompt is painted before anything else is looked at, and taken back if it turns out to be wrong.
-        from agentcli.ui.early import possible, start
+        from agentcli.ui.terminal.early import possible, start
 
         early = start() if possible() else None
     else:

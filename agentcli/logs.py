@@ -10,13 +10,13 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from agentcli.core.secrets import known_secrets, mask
-from agentcli.paths import Places, folder
+from agentcli.paths import AppDirs, folder
 
 LOG_BYTES = 1_000_000
 """A longer log is put aside when a run begins; one former log is kept."""
 
 
-def log_to(places: Places, env: Mapping[str, str], *, kept: bool = True) -> None:
+def log_to(places: AppDirs, env: Mapping[str, str], *, kept: bool = True) -> None:
     """Send warnings and errors to `agentcli.log` in the state folder, which is made when there is something to say.
 
     What is not `kept`, or cannot be written, is dropped.

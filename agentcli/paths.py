@@ -17,7 +17,7 @@ _LINUX = {"config": ".config", "data": ".local/share", "state": ".local/state", 
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class AppDirs:
     """The four folders of agentcli. They need not exist; `folder` makes them, for their owner alone."""
 
     config: Path
@@ -36,9 +36,9 @@ class Places:
         return self.config / "config.toml"
 
 
-def places(env: Mapping[str, str] = os.environ) -> Places:
+def places(env: Mapping[str, str] = os.environ) -> AppDirs:
     """The folders for this environment. A relative XDG path is ignored, as the specification says."""
-    return Places(**{kind: _place(kind, env) for kind in _VARIABLES})
+    return AppDirs(**{kind: _place(kind, env) for kind in _VARIABLES})
 
 
 def folder(path: Path) -> Path:

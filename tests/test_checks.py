@@ -31,7 +31,7 @@ def test_the_code_passes(check: list[str]) -> None:
 
 def test_every_prompt_is_found_and_every_tool_has_one() -> None:
     from agentcli.resources import prompt
-    from agentcli.tools.table import tools
+    from agentcli.tools.registry import tools
 
     assert all(prompt(f"tools/{tool.name}.md") == tool.schema.description for tool in tools())
     assert prompt("system.md")
@@ -42,7 +42,7 @@ def test_what_every_request_begins_with_stays_small() -> None:
     import json
 
     from agentcli.resources import prompt
-    from agentcli.tools.table import tools
+    from agentcli.tools.registry import tools
 
     schemas = [
         {"name": tool.name, "description": tool.schema.description, "input_schema": tool.schema.parameters}

@@ -38,11 +38,11 @@ def test_the_version_needs_nothing(tmp_path: Path) -> None:
 
 
 def test_the_composition_root_loads_no_sdk_and_no_terminal_library(tmp_path: Path) -> None:
-    assert not loaded("import agentcli.app", tmp_path) & set(HEAVY)
+    assert not loaded("import agentcli.app.program", tmp_path) & set(HEAVY)
 
 
 def test_the_early_prompt_needs_only_a_handful_of_modules(tmp_path: Path) -> None:
-    modules = loaded("import agentcli.ui.early", tmp_path)
+    modules = loaded("import agentcli.ui.terminal.early", tmp_path)
     assert not modules & {*HEAVY, "asyncio", "json", "dataclasses"}
 
 
@@ -57,4 +57,6 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
 def test_sessions_are_listed_and_searched_without_a_parser_or_an_agent(tmp_path: Path, command: str) -> None:
     modules = loaded(f"from agentcli.__main__ import main\nmain([{command}])", tmp_path)
     assert not modules & {*HEAVY, "asyncio", "tomllib"}
-    assert not {module for module in modules if module.startswith(("agentcli.agent", "agentcli.tools", "agentcli.app"))}
+    assert not {
+        module for module in modules if module.startswith(("agentcli.agent", "agentcli.tools", "agentcli.app.program"))
+    }

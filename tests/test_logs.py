@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from agentcli.logs import Masking, log_to
-from agentcli.paths import Places
+from agentcli.paths import AppDirs
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Iterator[Places]:
+def places(tmp_path: Path) -> Iterator[AppDirs]:
     root, before = logging.getLogger(), os.umask(0)
     had = list(root.handlers)
-    yield Places(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))
+    yield AppDirs(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))
     os.umask(before)
     logging.captureWarnings(False)
     for handler in set(root.handlers) - set(had):
@@ -26,7 +26,7 @@ def places(tmp_path: Path) -> Iterator[Places]:
         handler.close()
 
 
-def test_the_log_is_made_when_there_is_something_to_say_and_for_its_owner_alone(places: Places) -> None:
+def test_the_log_is_made_when_there_is_something_to_say_and_for_its_owner_alone(places: AppDirs) -> None:
     log_to(places, {})
     assert not places.state.exists()
     logging.getLogger("agentcli.test").warning("something")
@@ -35,13 +35,13 @@ def test_the_log_is_made_when_there_is_something_to_say_and_for_its_owner_alone(
     assert (places.state.stat().st_mode & 0o777, log.stat().st_mode & 0o777) == (0o700, 0o600)
 
 
-def test_a_run_that_keeps_nothing_has_no_log(places: Places) -> None:
+def test_a_run_that_keeps_nothing_has_no_log(places: AppDirs) -> None:
     log_to(places, {}, kept=False)
     logging.getLogger("agentcli.test").warning("something")
     assert not places.state.exists()
 
 
-def test_a_log_that_cannot_be_written_is_no_error(places: Places) -> None:
+def test_a_log_that_cannot_be_written_is_no_error(places: AppDirs) -> None:
     places.state.write_text("a file where the folder should be")
     log_to(places, {})
     logging.getLogger("agentcli.test").warning("something")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from agentcli.context.cache import health_of
+from agentcli.context.cache_health import health_of
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Usage
@@ -14,7 +14,7 @@ from agentcli.core.record import Record
 from agentcli.core.tool import Traits
 
 
-class CacheWatch:
+class CacheMonitor:
     """`health` is what the session's requests say of the cache so far, `sent` the newest of those that this run has made.
 
     `thrash` misses in a row are too many.

@@ -8,12 +8,12 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 
-from agentcli.agent.hands import Hands
-from agentcli.agent.unless import unless
+from agentcli.agent.streams import until_interrupted
+from agentcli.agent.tool_runner import ToolRunner
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Recorded, ToolStarted
 from agentcli.core.message import Status, ToolCall, ToolResult
-from agentcli.core.tool import Outcome, Tool
+from agentcli.core.tool import Tool, ToolOutput
 
 INTERRUPTED = "Interrupted by the user: this call may or may not have taken effect."
 NOT_RUN = "Not run: the user interrupted before it began."
@@ -21,7 +21,7 @@ NOT_RUN = "Not run: the user interrupted before it began."
 _log = logging.getLogger(__name__)
 
 
-async def execute(calls: Sequence[ToolCall], runner: Hands, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     """Run the calls and record one result for each. An interrupt ends it early; it still ends normally."""
     answered: set[str] = set()
     allowed: list[tuple[ToolCall, Tool]] = []
@@ -34,7 +34,7 @@ async def execute(calls: Sequence[ToolCall], runner: Hands, interrupt: asyncio.E
             answered.add(call.call_id)
             yield runner.record(refusal(call, f"There is no tool {call.name!r}. There are: {names}.", "error"))
             continue
-        permit = await unless(interrupt, runner.permit(call, tool))
+        permit = await until_interrupted(interrupt, runner.permit(call, tool))
         if permit is None:
             break
         if permit.event is not None:
@@ -74,7 +74,7 @@ def _groups(calls: Sequence[tuple[ToolCall, Tool]]) -> list[list[tuple[ToolCall,
 
 
 async def _together(
-    group: Sequence[tuple[ToolCall, Tool]], runner: Hands, interrupt: asyncio.Event
+    group: Sequence[tuple[ToolCall, Tool]], runner: ToolRunner, interrupt: asyncio.Event
 ) -> AsyncIterator[Event]:
     waiting = [asyncio.create_task(_run(call, tool, runner)) for call, tool in group]
     stop = asyncio.create_task(interrupt.wait())
@@ -107,18 +107,18 @@ async def _together(
         await asyncio.gather(*waiting, stop, return_exceptions=True)
 
 
-async def _run(call: ToolCall, tool: Tool, runner: Hands) -> ToolResult:
+async def _run(call: ToolCall, tool: Tool, runner: ToolRunner) -> ToolResult:
     """One call, its failures turned into an answer. A cancelled tool may still hand back what it had."""
     started = time.time()
     try:
         outcome = await runner.run(tool, call.call_id, call.input)
     except asyncio.CancelledError:
-        outcome = Outcome(INTERRUPTED, status="interrupted")
+        outcome = ToolOutput(INTERRUPTED, status="interrupted")
     except (AgentError, OSError) as error:
-        outcome = Outcome(str(error), status="error")
+        outcome = ToolOutput(str(error), status="error")
     except Exception as error:  # noqa: BLE001 - a bug in one tool must not cost the conversation; the log has the traceback
         _log.exception("tool %s failed", call.name)
-        outcome = Outcome(f"The tool failed: {type(error).__name__}: {error}", status="error")
+        outcome = ToolOutput(f"The tool failed: {type(error).__name__}: {error}", status="error")
     return ToolResult(
         call_id=call.call_id,
         name=call.name,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from agentcli.agent.settings import HookSettings
 from agentcli.core.errors import AgentError, ConfigError
-from agentcli.tools._process import Command, run_until
+from agentcli.tools.lib.process import Command, run_until
 
 
 @dataclass(frozen=True, slots=True)

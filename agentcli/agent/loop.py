@@ -6,27 +6,18 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 
-from agentcli.agent.draft import Draft
+from agentcli.agent.conversation import Conversation
 from agentcli.agent.execute import NOT_RUN, execute
-from agentcli.agent.merge import merge
 from agentcli.agent.ports import Prompt
-from agentcli.agent.talk import Talk
+from agentcli.agent.reply import ReplyBuilder
+from agentcli.agent.streams import merge
 from agentcli.agent.unfinished import Defect, at_last, defect, not_run
 from agentcli.core.errors import AgentError, ContextError, LimitReached, ModelError
-from agentcli.core.event import (
-    CallDelta,
-    Event,
-    ReplyRestarted,
-    Retrying,
-    TextDelta,
-    ThinkingDelta,
-    TurnEnded,
-    Warned,
-)
+from agentcli.core.event import CallDelta, Event, ReplyRestarted, Retrying, TextDelta, ThinkingDelta, TurnEnded, Warned
 from agentcli.core.record import Retry
 
 
-async def turn(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+async def turn(talk: Conversation, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     """Answer a prompt. Ends with exactly one TurnEnded, whatever happens; after it the history is valid and saved."""
     try:
         async for event in _work(talk, prompt, interrupt):
@@ -36,7 +27,7 @@ async def turn(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIte
         yield TurnEnded("limit" if isinstance(error, LimitReached) else "failed", error=error, steps=talk.steps)
 
 
-async def _work(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+async def _work(talk: Conversation, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     for event in talk.begin(prompt):
         yield event
     asked_again: Counter[Defect] = Counter()
@@ -77,10 +68,10 @@ async def _work(talk: Talk, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIt
 class Reply:
     """Where a request leaves what came of it: an async generator cannot return a value."""
 
-    draft: Draft = Draft()
+    draft: ReplyBuilder = ReplyBuilder()
 
 
-async def _ask(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+async def _ask(talk: Conversation, reply: Reply, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     """One request and its reply, recorded. A request that is refused is mended once in each way that may help."""
     tried: set[str] = set()
     while True:
@@ -113,9 +104,9 @@ async def _ask(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncItera
                     raise
 
 
-async def _stream(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+async def _stream(talk: Conversation, reply: Reply, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     """Send the request as it is now. What arrives is recorded, also when the stream breaks off or is interrupted."""
-    draft, failure = Draft(), None
+    draft, failure = ReplyBuilder(), None
     async for event in talk.hold_back(interrupt):
         yield event
     try:
@@ -135,7 +126,7 @@ async def _stream(talk: Talk, reply: Reply, interrupt: asyncio.Event) -> AsyncIt
     if failure is not None and talk.can_fall_back(failure):
         # The other model answers from the beginning: half an answer of this one would stand before it.
         yield ReplyRestarted()
-        draft = Draft(usage=draft.usage)
+        draft = ReplyBuilder(usage=draft.usage)
     reply.draft = draft
     for event in talk.received(draft, failure):
         yield event

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from agentcli.agent.summaries.secretary import Secretary
+from agentcli.agent.compaction.summariser import Summariser
 from agentcli.context.inject import wrap
-from agentcli.core.delegated import spending
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, UsageReported
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
+from agentcli.core.subagent_result import spending
 from agentcli.core.tool import PageAnswer
 from agentcli.core.truncate import truncate_middle
 from agentcli.resources import prompt
@@ -45,7 +45,7 @@ class PageReader:
             model = self._connect()
         except AgentError as error:
             return PageAnswer(trouble=str(error))
-        secretary = Secretary(model, calls=1, longest=REPLY)
+        secretary = Summariser(model, calls=1, longest=REPLY)
         shown = truncate_middle(page, max(1, min(SHOWN, secretary.room * CHARACTERS)))
         words = f"{wrap('page', shown)}\n{wrap('question', question)}"
         forbidden = await self._objection(model.spec, len(words) // CHARACTERS)

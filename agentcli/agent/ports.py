@@ -11,7 +11,7 @@ from agentcli.core.tool import Question
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ApprovalRequest:
     """A call that only a person may allow. `preview` is the whole command, or a unified diff, or the whole input.
 
     `always` is the exact rule that the choice "always" would save, or empty where no rule may be saved; `unsaved` then says why.
@@ -24,12 +24,12 @@ class Ask:
     kind: Literal["command", "diff", "input", "plan"] = "input"
     always: str = ""
     unsaved: str = ""
-    others: tuple[Ask, ...] = ()
+    others: tuple[ApprovalRequest, ...] = ()
     """The later calls of the same reply that will be asked about as well, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApprovalResponse:
     """What the person said: allow once, for this session, always, or no. `words` go to the model with a no.
 
     `all` allows this call once and, as they were shown, all `others` of the question. `input` replaces the call's input when
@@ -41,7 +41,7 @@ class Answer:
     input: Mapping[str, Any] | None = None
 
 
-Approve = Callable[[Ask], Awaitable[Answer | None]]
+Approve = Callable[[ApprovalRequest], Awaitable[ApprovalResponse | None]]
 """Ask a person about one call. None when nobody is there: the call is denied and listed."""
 
 AskUser = Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]
@@ -57,7 +57,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class StatusFacts:
     """What the status line tells of a session besides its window.
 
     `sandbox` is a word. `prunes` is the size of the window in tokens below which nothing is pruned, `early` that from
@@ -76,7 +76,7 @@ class Glance:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowUsage:
     """How full the context window is now, in tokens: what the next request fills of what it may fill."""
 
     used: int

@@ -7,20 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from agentcli.agent.ports import Glance, Window
-from agentcli.agent.talk import Talk
-from agentcli.context.ahead import foresee
+from agentcli.agent.conversation import Conversation
+from agentcli.agent.ports import StatusFacts, WindowUsage
 from agentcli.context.budget import Budget, Spent
-from agentcli.context.cache import Health, health_of
-from agentcli.context.culprit import explained
-from agentcli.context.lab.shown import show
+from agentcli.context.cache_health import CacheHealth, explain_miss, health_of
+from agentcli.context.forecast import forecast
+from agentcli.context.lab.window_report import show
 from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
 from agentcli.core.costs import CostSum, cost_chart, money
-from agentcli.core.delegated import purpose, spent
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
+from agentcli.core.subagent_result import purpose, spent
 from agentcli.tools.jobs import Job, Jobs
 
 LOSSES_TOLD = 5
@@ -30,7 +29,7 @@ LOSSES_TOLD = 5
 class SessionReport:
     """Reports about one open session. `opened_at`: seq of the last record before this process opened it."""
 
-    def __init__(self, talk: Talk, jobs: Jobs, sandbox: str, opened_at: int) -> None:
+    def __init__(self, talk: Conversation, jobs: Jobs, sandbox: str, opened_at: int) -> None:
         self._talk, self._jobs, self._sandbox, self._opened_at = talk, jobs, sandbox, opened_at
         self._journal = talk.journal
 
@@ -38,16 +37,16 @@ class SessionReport:
         """Each budget that is set, with what has been spent of it."""
         return self._talk.purse.state(*self._talk.purses())
 
-    def window(self) -> Window:
+    def window(self) -> WindowUsage:
         """How full the context window is now."""
         window = self._talk.builder.window()
-        return Window(window.tokens, window.usable)
+        return WindowUsage(window.tokens, window.usable)
 
     def context(self, width: int = 79) -> Sequence[str]:
         """The window drawn and the messages listed, as plain lines of about `width` characters."""
         builder, window = self._talk.builder, self._talk.builder.window()
         cache = builder.cache.health
-        made = foresee(self._journal.history, window, datetime.now(UTC))
+        made = forecast(self._journal.history, window, datetime.now(UTC))
         tools = window.counter.overhead((), builder.tools)
         marks = {
             "prunes from": prunes_from(window),
@@ -75,7 +74,7 @@ class SessionReport:
         now, records = self._talk.builder.cache.health, list(self._journal.records())
         whole = health_of(records, self._talk.model.spec, self._talk.builder.traits, now.thrash)
         known = replace(whole, in_a_row=now.in_a_row, changed=now.changed) if now.last else whole
-        return cache_lines(explained(known, records, self._talk.model.spec), self._talk.model.spec.prices)
+        return cache_lines(explain_miss(known, records, self._talk.model.spec), self._talk.model.spec.prices)
 
     def tasks(self) -> Sequence[str]:
         """The background jobs."""
@@ -85,11 +84,11 @@ class SessionReport:
         """Retries, compactions and the like of earlier processes, oldest first."""
         return list(automatic_actions(record for record in self._journal.records() if record.seq <= self._opened_at))
 
-    def status(self) -> Glance:
+    def status(self) -> StatusFacts:
         """Facts for the status line, the window aside."""
         builder, state = self._talk.builder, self.budgets()
         window, health = builder.window(), builder.cache.health
-        return Glance(
+        return StatusFacts(
             sandbox=self._sandbox,
             prunes=prunes_from(window),
             early=compacts_early_from(window),
@@ -145,7 +144,7 @@ def cost_lines(records: Iterable[Record]) -> Sequence[str]:
     ]
 
 
-def cache_lines(health: Health, prices: Prices | None) -> Sequence[str]:
+def cache_lines(health: CacheHealth, prices: Prices | None) -> Sequence[str]:
     """How well the provider's cache works: its hit rate, tokens and USD by kind, and what rewrote it."""
     if not health.requests:
         return ["Nothing has been asked yet, so nothing is cached."]

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agentcli.agent.cachewatch import CacheWatch
+from agentcli.agent.cachewatch import CacheMonitor
 from agentcli.agent.ports import Prompt
 from agentcli.agent.settings import AgentSettings
-from agentcli.agent.unless import unless
+from agentcli.agent.streams import until_interrupted
 from agentcli.context.assemble import assemble
-from agentcli.context.check import check, ensure, mended
-from agentcli.context.oversize import is_oversize, reference, size_of
+from agentcli.context.invariants import check, ensure, mended
+from agentcli.context.large_input import is_oversize, reference, size_of
 from agentcli.context.settings import ContextSettings
-from agentcli.context.tokens import Counts
+from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.context.window import Window, window_of
 from agentcli.core.journal import Journal
@@ -40,7 +40,7 @@ class RequestBuilder:
         model: Model,
         system: tuple[str, ...],
         tools: tuple[ToolSchema, ...],
-        counter: Counts,
+        counter: TokenCounter,
         settings: ContextSettings,
         agent: AgentSettings,
         traits: Mapping[str, Traits],
@@ -54,7 +54,7 @@ class RequestBuilder:
         self.counter = counter
         self.settings = settings
         self.traits = traits
-        self.cache = CacheWatch(journal, model.spec, traits, settings.cache.thrash)
+        self.cache = CacheMonitor(journal, model.spec, traits, settings.cache.thrash)
         self._agent = agent
         self._strict = strict
         self._inputs = 0
@@ -77,9 +77,9 @@ class RequestBuilder:
     async def count_exactly(self, interrupt: asyncio.Event) -> bool:
         """Ask the provider how large the next prompt is. False, and the estimate stands, where it does not say in time."""
         counting = self.model.count(self._assembled())
-        tokens = await unless(interrupt, counting, self.settings.exact_count_seconds)
+        tokens = await until_interrupted(interrupt, counting, self.settings.exact_count_seconds)
         if tokens is not None:
-            self.counter.know(self.window().view, tokens)
+            self.counter.set_exact(self.window().view, tokens)
         return tokens is not None
 
     def fitting(self, prompt: Prompt) -> Prompt:
@@ -98,7 +98,7 @@ class RequestBuilder:
 
     def recount(self) -> None:
         """Count for the model in use, with what its replies have taught."""
-        self.counter.for_request(self.model.spec.id, self.system, self.tools)
+        self.counter.use_model(self.model.spec.id, self.system, self.tools)
         self.counter.learn(self.journal.history)
 
     @property

@@ -7,14 +7,13 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from agentcli.agent.allowance import Allowance
-from agentcli.agent.hands import Hands
-from agentcli.agent.outfit import Outfit
-from agentcli.agent.ports import Answer, Approve, Ask, Prompt
+from agentcli.agent.conversation import Conversation
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
 from agentcli.agent.report import changes
-from agentcli.agent.talk import Talk
+from agentcli.agent.setup import SessionSetup
+from agentcli.agent.spending import RunLimits
+from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.budget import Spent
-from agentcli.core.delegated import FILES, spending
 from agentcli.core.errors import ToolError
 from agentcli.core.event import (
     Event,
@@ -33,7 +32,8 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
-from agentcli.core.tool import Outcome, Traits
+from agentcli.core.subagent_result import FILES, spending
+from agentcli.core.tool import ToolOutput, Traits
 from agentcli.resources import prompt
 
 
@@ -53,7 +53,7 @@ class Child(Protocol):
     def close(self) -> None: ...
 
 
-OpenChild = Callable[[Journal, Outfit, Model, Mode], Child]
+OpenChild = Callable[[Journal, SessionSetup, Model, Mode], Child]
 KINDS: Mapping[str, Callable[[Traits], bool]] = {
     "general": lambda _: True,
     "explore": lambda traits: traits.effect in ("read", "network") or traits.recalls,
@@ -66,9 +66,9 @@ class Subagents:
 
     def __init__(
         self,
-        outfit: Outfit,
-        hands: Hands,
-        talk: Callable[[], Talk],
+        outfit: SessionSetup,
+        hands: ToolRunner,
+        talk: Callable[[], Conversation],
         open_child: OpenChild,
     ) -> None:
         """`hands` and `talk` are the parent's; `open_child` opens a session."""
@@ -77,7 +77,7 @@ class Subagents:
         self._asking = asyncio.Lock()
         self._sent: dict[str, Journal] = {}
 
-    async def delegate(self, call_id: str, description: str, words: str, kind: str) -> Outcome:
+    async def delegate(self, call_id: str, description: str, words: str, kind: str) -> ToolOutput:
         """Have a subagent do this and report. Raises ToolError for a kind that does not exist.
 
         When it is cancelled the subagent is interrupted, and what it has said so far is the report.
@@ -131,14 +131,14 @@ class Subagents:
         return ended
 
     def _approve(self, description: str, approve: Approve) -> Approve:
-        async def asked(ask: Ask) -> Answer | None:
+        async def asked(ask: ApprovalRequest) -> ApprovalResponse | None:
             why = f"A subagent asks ({description}). {ask.why}".rstrip()
             async with self._asking:  # one question at a time
                 return await approve(replace(ask, why=why))
 
         return asked
 
-    def _allowance(self) -> Allowance:
+    def _allowance(self) -> RunLimits:
         talk = self._parent()
         usage, cost = talk.spent()
         others = [journal.history for journal in self._working()]
@@ -173,7 +173,7 @@ def _told(event: Event, call_id: str) -> Iterator[Event]:
             pass
 
 
-def _outcome(child: Child, ended: TurnEnded) -> Outcome:
+def _outcome(child: Child, ended: TurnEnded) -> ToolOutput:
     """The subagent's report as the result of the call, with what it changed and spent."""
     history = child.history
     metadata = {
@@ -184,12 +184,12 @@ def _outcome(child: Child, ended: TurnEnded) -> Outcome:
     }
     match ended.ending:
         case "done":
-            return Outcome(ended.text or "The subagent said nothing.", metadata=metadata)
+            return ToolOutput(ended.text or "The subagent said nothing.", metadata=metadata)
         case "interrupted":
-            return Outcome(_stopped("was interrupted", ended.text), status="interrupted", metadata=metadata)
+            return ToolOutput(_stopped("was interrupted", ended.text), status="interrupted", metadata=metadata)
         case _:
             why = f"stopped: {ended.error or ended.ending}"
-            return Outcome(_stopped(why, ended.text), status="error", metadata=metadata)
+            return ToolOutput(_stopped(why, ended.text), status="error", metadata=metadata)
 
 
 def _stopped(why: str, text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from agentcli.agent.draft import Draft
+from agentcli.agent.reply import ReplyBuilder
 from agentcli.core.errors import AgentError, IncompleteReply, ModelError
 from agentcli.core.message import Stop, ToolCall
 
@@ -43,7 +43,7 @@ _RECITED = Defect(RECITED, 1, "repeated a source word for word", "Rephrase the r
 _REFUSED = Defect("", 0, "refused to go on", "Rephrase the request.", "refused")
 
 
-def defect(draft: Draft, most_pauses: int) -> Defect | None:
+def defect(draft: ReplyBuilder, most_pauses: int) -> Defect | None:
     """In which way the reply is no whole answer; None where it is one. `most_pauses` in a row end the turn."""
     match draft.stop:
         case "malformed_call":
@@ -66,7 +66,7 @@ def defect(draft: Draft, most_pauses: int) -> Defect | None:
             return _EMPTY if draft.empty else None
 
 
-def at_last(defect: Defect, draft: Draft) -> AgentError:
+def at_last(defect: Defect, draft: ReplyBuilder) -> AgentError:
     """The error that ends a turn whose last replies all had this defect."""
     times = defect.again + 1
     often = "" if times == 1 else " twice in a row" if times == 2 else f" {times} times in a row"
@@ -76,7 +76,7 @@ def at_last(defect: Defect, draft: Draft) -> AgentError:
     return IncompleteReply(message, transient=draft.stop == "other")
 
 
-def not_run(draft: Draft) -> str:
+def not_run(draft: ReplyBuilder) -> str:
     """What a call is answered with whose reply did not end as it should have."""
     return f"Not run: the reply that asked for it did not end as it should have{_named(draft)}."
 
@@ -84,7 +84,7 @@ def not_run(draft: Draft) -> str:
 _GOOD: frozenset[Stop | None] = frozenset({"end_turn", "tool_use", "stop_sequence", None})
 
 
-def _named(draft: Draft) -> str:
+def _named(draft: ReplyBuilder) -> str:
     """Why the reply ended, in brackets: in the provider's own word where it has one."""
     reason = draft.detail or ("" if draft.stop in _GOOD else draft.stop)
     return f" ({reason})" if reason else ""

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agentcli.app.options import LAST, Options
 from agentcli.core.errors import INTERRUPTED, AgentError
-from agentcli.options import LAST, Options
 
 if TYPE_CHECKING:
-    from agentcli.ui.early import EarlyTerminal
     from agentcli.ui.headless import Format
+    from agentcli.ui.terminal.early import EarlyTerminal
 
 
 def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
@@ -25,7 +25,7 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
             parsed = early.during(partial(_parse, arguments)) if early is not None else _parse(arguments)
             if isinstance(parsed, int):
                 return parsed  # no early terminal was made for a command that is no session
-            from agentcli.run import start
+            from agentcli.app.launch import start
 
             return start(parsed, early)
     except AgentError as error:
@@ -51,12 +51,12 @@ def _parse(arguments: list[str]) -> Options | int:
         complete(arguments[1:])
         return 0
     if arguments[:1] == ["sessions"]:
-        from agentcli.cli.finding import plainly
+        from agentcli.cli.session_list import plainly
 
         if answer := plainly(arguments):
             answer()
             return 0
-    from agentcli.cli.commands import invoke
+    from agentcli.cli.parser import invoke
 
     return invoke(arguments)
 

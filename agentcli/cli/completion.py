@@ -188,7 +188,7 @@ def _stamp() -> float:
 def _made() -> dict[str, Any]:
     from typing import get_args
 
-    from agentcli.cli.commands import Format, whole_group
+    from agentcli.cli.parser import Format, whole_group
     from agentcli.config import choices
     from agentcli.core.record import MODES
     from agentcli.providers import catalog

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from agentcli.cli.tables import say, say_json, table
+from agentcli.app.options import Options
+from agentcli.app.project import ProjectContext
+from agentcli.cli.output import say, say_json, table
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
-from agentcli.ground import Ground
-from agentcli.options import Options
 from agentcli.sessions.info import name_of
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def import_sessions(
     """
     from agentcli.sessions.importing.takeover import Takeover
 
-    ground = Ground(Options(cwd=cwd))
+    ground = ProjectContext(Options(cwd=cwd))
     name = name and name_of(name)
     alone = len(paths or ()) == 1 and not program and not Path((paths or [""])[0]).is_dir()
     if name and not alone:
@@ -84,7 +84,7 @@ def import_sessions(
 
 
 def _sources(
-    ground: Ground,
+    ground: ProjectContext,
     paths: Sequence[str],
     program: str,
     session: str,
@@ -134,7 +134,7 @@ def _stdin() -> Iterator[Path]:
         yield Path(file.name)
 
 
-def _is_here(ground: Ground, source: Candidate) -> bool:
+def _is_here(ground: ProjectContext, source: Candidate) -> bool:
     folder = Path(source.folder)
     if not folder.is_absolute():
         return False
@@ -144,7 +144,7 @@ def _is_here(ground: Ground, source: Candidate) -> bool:
     )
 
 
-def _must_be_free(ground: Ground, name: str) -> None:
+def _must_be_free(ground: ProjectContext, name: str) -> None:
     for other in ground.store.list(ground.project):
         if other.name == name:
             raise InputError(

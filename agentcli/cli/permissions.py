@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from agentcli.agent.permissions.decide import decide
-from agentcli.agent.permissions.explain import explain_lines
-from agentcli.app import Program
-from agentcli.cli.tables import say, say_json, table
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.cli.output import say, say_json, table
 from agentcli.core.errors import UsageError
 from agentcli.core.message import ToolCall
-from agentcli.options import Options
-from agentcli.tools.table import TRAITS
+from agentcli.permissions.decide import decide
+from agentcli.permissions.explain import explain_lines
+from agentcli.tools.registry import TRAITS
 
 app = typer.Typer(help="What may run without asking.", no_args_is_help=True, rich_markup_mode=None)
 

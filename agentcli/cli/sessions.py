@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
 
 import typer
 
-from agentcli.cli.finding import FOUND, HITS, print_found, print_list, when
+from agentcli.app.options import Options
+from agentcli.app.project import ProjectContext, folder_named
 from agentcli.cli.importing import import_sessions
-from agentcli.cli.pager import page
-from agentcli.cli.tables import say, say_json
-from agentcli.core.codec import body_to_json
+from agentcli.cli.output import page, say, say_json
+from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
+from agentcli.core.codec.encode import body_to_json
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
-from agentcli.ground import Ground, folder_named
-from agentcli.options import Options
-from agentcli.sessions.info import Info, info_to_json
-from agentcli.sessions.place import abandoned
+from agentcli.sessions.copying import abandoned
+from agentcli.sessions.info import SessionInfo, info_to_json
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import is_subagent
 
 if TYPE_CHECKING:
-    from agentcli.sessions.check import Report
+    from agentcli.sessions.integrity import Report
 
 T = TypeVar("T")
 DAY = 86_400.0
@@ -83,14 +82,14 @@ def fork(
     selector: Selector, at: Annotated[int, typer.Option(help="the last record to take along")] = 0, cwd: Cwd = ""
 ) -> None:
     """A copy of a session that goes its own way from here, or from an earlier record."""
-    ground = Ground(Options(cwd=cwd))
+    ground = ProjectContext(Options(cwd=cwd))
     say(ground.store.fork(ground.store.find(selector, ground.project), at or None).id)
 
 
 @app.command()
 def rename(selector: Selector, name: str, cwd: Cwd = "") -> None:
     """Give a session a name that `resume` takes."""
-    ground = Ground(Options(cwd=cwd))
+    ground = ProjectContext(Options(cwd=cwd))
     info = ground.store.rename(ground.store.find(selector, ground.project), name, ground.project)
     say(f"{info.id} is called {info.name} now.")
 
@@ -103,7 +102,7 @@ def delete(
     cwd: Cwd = "",
 ) -> None:
     """Move sessions to the trash; with --undo fetch them back."""
-    ground = Ground(Options(cwd=cwd))
+    ground = ProjectContext(Options(cwd=cwd))
     store = ground.store
     if undo:
         each_of(selectors, lambda selector: say(f"{store.restore(selector).id} is back."))
@@ -112,7 +111,7 @@ def delete(
     if not force:
         _confirm([info for info in infos if store.is_pinned(info)])
 
-    def put(info: Info) -> None:
+    def put(info: SessionInfo) -> None:
         store.delete(info)
         say(f"{info.id} is in the trash. To fetch it back: agentcli sessions delete --undo {info.id}")
 
@@ -132,14 +131,14 @@ def move(
 
     Without names and --from: those of this repository that were led where it lay before.
     """
-    ground = Ground(Options(cwd=cwd))
+    ground = ProjectContext(Options(cwd=cwd))
     target = folder_named(str(ground.cwd / to)) if to else ground.cwd
     infos = _moving(ground, selectors or (), source)
     store = ground.store
     if not infos:
         raise UsageError("Which sessions? Name them, or the folder that they were led in: --from DIR.")
 
-    def bring(info: Info) -> None:
+    def bring(info: SessionInfo) -> None:
         moved = store.move(info, target)
         say(f"{info.id} belongs to {moved.directory} now (it was led in {info.directory}).")
 
@@ -153,7 +152,7 @@ def pin(
     cwd: Cwd = "",
 ) -> None:
     """Keep a session whatever [retention] says; with --undo no longer."""
-    ground = Ground(Options(cwd=cwd))
+    ground = ProjectContext(Options(cwd=cwd))
     info = ground.store.find(selector, ground.project)
     ground.store.pin(info, not undo)
     say(f"{info.id} is {'no longer kept' if undo else 'kept'} whatever retention says.")
@@ -167,7 +166,7 @@ def sweep(
     from agentcli.sessions.retention import Swept, superfluous
     from agentcli.sessions.retention import sweep as clear
 
-    ground = Ground(Options(cwd=cwd))
+    ground = ProjectContext(Options(cwd=cwd))
     retention = ground.config.retention
     swept = Swept(tuple(superfluous(ground.store, retention))) if dry_run else clear(ground.store, retention)
     for info in swept.trashed:
@@ -191,7 +190,7 @@ def export(
 
     if format not in get_args(ExportFormat):
         raise UsageError(f"There is no format {format!r}. There are: {', '.join(get_args(ExportFormat))}.")
-    config = Ground(Options(cwd=cwd)).config
+    config = ProjectContext(Options(cwd=cwd)).config
     source = collect(_read(selector, cwd), config.checkpoints.export_bytes if format == "json" and keep_secrets else 0)
     form = cast(ExportFormat, format)
     text = write(source, form, redacted=not keep_secrets, say=_aside, settings=config.sessions)
@@ -218,11 +217,11 @@ def check(
     cwd: Cwd = "",
 ) -> None:
     """Look for damage in one session, or in all of this project."""
-    from agentcli.sessions.check import check as examine
-    from agentcli.sessions.check import repair as mend
-    from agentcli.sessions.check import report_to_json
+    from agentcli.sessions.integrity import check as examine
+    from agentcli.sessions.integrity import repair as mend
+    from agentcli.sessions.integrity import report_to_json
 
-    ground = Ground(Options(cwd=cwd))
+    ground = ProjectContext(Options(cwd=cwd))
     infos = [ground.store.find(selector, ground.project)] if selector else ground.store.list(ground.project)
     reports = [(mend if repair else examine)(ground.store.folder(info)) for info in infos]
     left = [] if selector else _unfinished(ground, repair)
@@ -252,13 +251,13 @@ def each_of(things: Iterable[T], act: Callable[[T], None]) -> None:
         raise typer.Exit(1)
 
 
-def _found(ground: Ground, selectors: Sequence[str]) -> list[Info]:
+def _found(ground: ProjectContext, selectors: Sequence[str]) -> list[SessionInfo]:
     """Each named session once. Raises InputError for a name that leads to none: then nothing is done to the others either."""
     infos = [ground.store.find(selector, ground.project) for selector in selectors]
     return list({info.id: info for info in infos}.values())
 
 
-def _moving(ground: Ground, selectors: Sequence[str], source: str) -> Sequence[Info]:
+def _moving(ground: ProjectContext, selectors: Sequence[str], source: str) -> Sequence[SessionInfo]:
     """The sessions to move, with those of their subagents."""
     everything = ground.store.list()
     old = os.path.join(os.path.realpath(ground.cwd / Path(source).expanduser()), "")
@@ -275,7 +274,7 @@ def _moving(ground: Ground, selectors: Sequence[str], source: str) -> Sequence[I
     return [info for info in everything if info.id in ids]
 
 
-def _confirm(pinned: Sequence[Info]) -> None:
+def _confirm(pinned: Sequence[SessionInfo]) -> None:
     """Ask before pinned sessions are deleted. Raises UsageError where nobody can be asked, Exit 1 for a no."""
     if not pinned:
         return
@@ -287,9 +286,9 @@ def _confirm(pinned: Sequence[Info]) -> None:
         raise typer.Exit(1)
 
 
-def _unfinished(ground: Ground, repair: bool) -> Sequence[Report]:
+def _unfinished(ground: ProjectContext, repair: bool) -> Sequence[Report]:
     """What killed forks and imports left in this project."""
-    from agentcli.sessions.check import unfinished
+    from agentcli.sessions.integrity import unfinished
 
     folders = [ground.store.root / each for each in ground.project.ids]
     if not any(abandoned(folder) for folder in folders):
@@ -308,7 +307,7 @@ def _aside(note: str) -> None:
 
 
 def _read(selector: str, cwd: str) -> Session:
-    ground = Ground(Options(cwd=cwd))
+    ground = ProjectContext(Options(cwd=cwd))
     info = ground.store.find(selector, ground.project)
     session = ground.store.open(info.project_id, info.id, read_only=True)
     for note in session.notes:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from agentcli.context.breakpoints import MILESTONE, breakpoints
-from agentcli.context.inject import shown, shown_without_images
+from agentcli.context.inject import shown_without_images, wrapped
 from agentcli.context.repair import repair
-from agentcli.context.tokens import Counts
+from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, ViewMessage
 from agentcli.core.message import Part, ToolResult
-from agentcli.core.model import REPLY_TOKENS, ModelSpec, Request, ToolSchema, Turn
+from agentcli.core.model import REPLY_TOKENS, ModelSpec, Request, RequestMessage, ToolSchema
 
 
 def assemble(
@@ -23,14 +23,14 @@ def assemble(
     *,
     options: Mapping[str, Any] | None = None,
     max_output: int = REPLY_TOKENS,
-    counts: Counts | None = None,
+    counts: TokenCounter | None = None,
     milestone: int = MILESTONE,
 ) -> Request:
     """The request that shows this view to this model.
 
     Requests made from a growing view are prefixes of one another, but for the breakpoints.
     """
-    counts = counts or Counts()
+    counts = counts or TokenCounter()
     turns = repair(turns_of(view, model), model)
     places = breakpoints(turns, counts.overhead(system, tools), model, counts.part, milestone)
     # What a small window keeps free for the reply is at most half of it (see limits_of).
@@ -38,7 +38,7 @@ def assemble(
     return Request(model, tuple(system), tuple(tools), turns, places, reply, dict(options or {}))
 
 
-def turns_of(view: View, model: ModelSpec) -> tuple[Turn, ...]:
+def turns_of(view: View, model: ModelSpec) -> tuple[RequestMessage, ...]:
     """The view's messages as they go over the wire, injections and files in their wrappers.
 
     A model that binds its thoughts to what stood before them does not get back those it had on another view.
@@ -53,11 +53,13 @@ def _without_bound(message: ViewMessage, view: View) -> ViewMessage:
     return replace(message, blocks=tuple(block for block in message.blocks if not view.is_bound(block)))
 
 
-def _turn(message: ViewMessage, model: ModelSpec) -> Turn:
+def _turn(message: ViewMessage, model: ModelSpec) -> RequestMessage:
     if message.role == "assistant":
-        return Turn("assistant", tuple(block.part for block in message.blocks), message.provider, message.model)
-    show = shown if model.images else shown_without_images
-    return Turn("user", tuple(_shown(block.part, show, model) for block in message.blocks))
+        return RequestMessage(
+            "assistant", tuple(block.part for block in message.blocks), message.provider, message.model
+        )
+    show = wrapped if model.images else shown_without_images
+    return RequestMessage("user", tuple(_shown(block.part, show, model) for block in message.blocks))
 
 
 def _shown(part: Part | ToolResult, show: Any, model: ModelSpec) -> Part | ToolResult:

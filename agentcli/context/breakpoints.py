@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from agentcli.core.message import Part, Text, Thinking, ToolResult
-from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Turn
+from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, RequestMessage
 
 MILESTONE = 2_000
 """Tokens from which a tool result is large enough to end a cached prefix."""
@@ -30,7 +30,7 @@ class Candidate:
 
 
 def breakpoints(
-    turns: Sequence[Turn], head: int, model: ModelSpec, size: Size, milestone: int = MILESTONE
+    turns: Sequence[RequestMessage], head: int, model: ModelSpec, size: Size, milestone: int = MILESTONE
 ) -> tuple[Breakpoint, ...]:
     """At most four places in the order of the request, best expected value first served.
 
@@ -51,7 +51,7 @@ def breakpoints(
 
 
 def _candidates(
-    turns: Sequence[Turn], head: int, before: Sequence[int], model: ModelSpec, size: Size, milestone: int
+    turns: Sequence[RequestMessage], head: int, before: Sequence[int], model: ModelSpec, size: Size, milestone: int
 ) -> Iterator[Candidate]:
     # The chances say what kind of edit would spare each prefix: all spare the system, a prune what is before the first
     # cleared output, an interrupted or rewound prompt everything but itself.
@@ -69,25 +69,25 @@ def _candidates(
             yield Candidate(Breakpoint(turn, part), before[turn], chance)
 
 
-def _blocks(turns: Sequence[Turn]) -> int:
+def _blocks(turns: Sequence[RequestMessage]) -> int:
     return sum(len(turn.parts) for turn in turns)
 
 
-def _snapshot(turns: Sequence[Turn]) -> int:
+def _snapshot(turns: Sequence[RequestMessage]) -> int:
     for number, turn in enumerate(turns):
         if any(isinstance(part, Text) and part.source == "compactor" for part in turn.parts):
             return number
     return -1
 
 
-def _milestone(turns: Sequence[Turn], size: Size, least: int) -> int:
+def _milestone(turns: Sequence[RequestMessage], size: Size, least: int) -> int:
     for number in range(len(turns) - 1, -1, -1):
         if any(isinstance(part, ToolResult) and size(part) >= least for part in turns[number].parts):
             return number
     return -1
 
 
-def _last_markable(turn: Turn) -> int:
+def _last_markable(turn: RequestMessage) -> int:
     """A provider takes no mark on thoughts or on empty text."""
     for number in range(len(turn.parts) - 1, -1, -1):
         part = turn.parts[number]

@@ -36,7 +36,7 @@ def injections_first(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     return tuple(sorted(parts, key=lambda part: not is_injection(part)))
 
 
-def shown(part: Part) -> Part:
+def wrapped(part: Part) -> Part:
     """The part as the model sees it: an injection or a file in its wrapper, anything else unchanged."""
     match part:
         case Text(text, True, source) if source in TAGS:
@@ -53,7 +53,7 @@ def shown_without_images(part: Part) -> Part:
         case Image(mime, _, path):
             return Text(f"[{mime} image {path}".rstrip() + " left out: this model takes no images]", True, "compactor")
         case _:
-            return shown(part)
+            return wrapped(part)
 
 
 def wrap(tag: str, text: str, **attributes: str | int) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from agentcli.core.message import Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import ModelSpec, Turn
+from agentcli.core.model import ModelSpec, RequestMessage
 
 INTERRUPTED = "Interrupted before it finished: it may or may not have taken effect. Check before you rely on it."
 OUT_OF_SIGHT = "[What was said before is not shown.]"
 CONTINUE = "Go on."
 
 
-def repair(turns: Iterable[Turn], model: ModelSpec) -> tuple[Turn, ...]:
+def repair(turns: Iterable[RequestMessage], model: ModelSpec) -> tuple[RequestMessage, ...]:
     """The turns as this model takes them; those that are in order come back unchanged.
 
     Thoughts that are unsigned or another model's are dropped, and so is what says nothing. Neighbours of one side
@@ -24,9 +24,9 @@ def repair(turns: Iterable[Turn], model: ModelSpec) -> tuple[Turn, ...]:
     paired = _paired(_merged(turn for turn in sendable if turn.parts))
     settled = _merged(turn for turn in paired if turn.parts)
     if not settled or settled[0].role == "assistant":
-        settled.insert(0, Turn("user", (Text(OUT_OF_SIGHT, True, "compactor"),)))
+        settled.insert(0, RequestMessage("user", (Text(OUT_OF_SIGHT, True, "compactor"),)))
     if settled[-1].role == "assistant":
-        settled.append(Turn("user", (Text(CONTINUE, True, "compactor"),)))
+        settled.append(RequestMessage("user", (Text(CONTINUE, True, "compactor"),)))
     return tuple(settled)
 
 
@@ -35,7 +35,7 @@ def open_result(call: ToolCall) -> ToolResult:
     return ToolResult(call.call_id, call.name, "interrupted", INTERRUPTED)
 
 
-def can_be_sent(part: Part | ToolResult, turn: Turn, model: ModelSpec) -> bool:
+def can_be_sent(part: Part | ToolResult, turn: RequestMessage, model: ModelSpec) -> bool:
     """Whether a model takes this part of a turn: not blank words, nor thoughts that it cannot verify as its own."""
     match part:
         case Thinking(_, signature, meta):
@@ -46,25 +46,25 @@ def can_be_sent(part: Part | ToolResult, turn: Turn, model: ModelSpec) -> bool:
             return True
 
 
-def _sendable(turn: Turn, model: ModelSpec) -> Turn:
+def _sendable(turn: RequestMessage, model: ModelSpec) -> RequestMessage:
     parts = tuple([part for part in turn.parts if can_be_sent(part, turn, model)])
     return turn if len(parts) == len(turn.parts) else replace(turn, parts=parts)
 
 
-def _merged(turns: Iterable[Turn]) -> list[Turn]:
-    merged: list[Turn] = []
+def _merged(turns: Iterable[RequestMessage]) -> list[RequestMessage]:
+    merged: list[RequestMessage] = []
     for turn in turns:
         last = merged[-1] if merged else None
         # A reply that asked for something was answered before the next one was made, even if the answer is lost.
         if last and last.role == turn.role and not (turn.role == "assistant" and _calls(last)):
             speaker = turn if turn.provider else last
-            merged[-1] = Turn(turn.role, (*last.parts, *turn.parts), speaker.provider, speaker.model)
+            merged[-1] = RequestMessage(turn.role, (*last.parts, *turn.parts), speaker.provider, speaker.model)
         else:
             merged.append(turn)
     return merged
 
 
-def _paired(turns: Sequence[Turn]) -> Iterator[Turn]:
+def _paired(turns: Sequence[RequestMessage]) -> Iterator[RequestMessage]:
     """Turns that alternate, with each call answered once and each answer asked for once."""
     seen: set[str] = set()
     asked: tuple[ToolCall, ...] = ()
@@ -74,15 +74,15 @@ def _paired(turns: Sequence[Turn]) -> Iterator[Turn]:
             asked = ()
             continue
         if asked:
-            yield _answering(Turn("user", ()), asked)
+            yield _answering(RequestMessage("user", ()), asked)
         turn = _without_repeated_calls(turn, seen)
         asked = _calls(turn)
         yield turn
     if asked:
-        yield _answering(Turn("user", ()), asked)
+        yield _answering(RequestMessage("user", ()), asked)
 
 
-def _answering(turn: Turn, asked: Sequence[ToolCall]) -> Turn:
+def _answering(turn: RequestMessage, asked: Sequence[ToolCall]) -> RequestMessage:
     given = [part for part in turn.parts if isinstance(part, ToolResult)]
     if not asked and not given:
         return turn
@@ -95,11 +95,11 @@ def _answering(turn: Turn, asked: Sequence[ToolCall]) -> Turn:
     return replace(turn, parts=(*results, *(part for part in turn.parts if not isinstance(part, ToolResult))))
 
 
-def _calls(turn: Turn) -> tuple[ToolCall, ...]:
+def _calls(turn: RequestMessage) -> tuple[ToolCall, ...]:
     return tuple(part for part in turn.parts if isinstance(part, ToolCall))
 
 
-def _without_repeated_calls(turn: Turn, seen: set[str]) -> Turn:
+def _without_repeated_calls(turn: RequestMessage, seen: set[str]) -> RequestMessage:
     parts: list[Part | ToolResult] = []
     for part in turn.parts:
         if isinstance(part, ToolResult) or (isinstance(part, ToolCall) and part.call_id in seen):

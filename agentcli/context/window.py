@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agentcli.context.limits import Limits, limits_of
 from agentcli.context.settings import ContextSettings
-from agentcli.context.tokens import Counts
+from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import Traits
@@ -19,7 +19,7 @@ class Window:
 
     view: View
     limits: Limits
-    counter: Counts
+    counter: TokenCounter
     settings: ContextSettings
     traits: Mapping[str, Traits]
     """What the tools are whose calls may stand in the view, by name."""
@@ -40,7 +40,7 @@ class Window:
 
 
 def window_of(
-    view: View, model: ModelSpec, counter: Counts, settings: ContextSettings, traits: Mapping[str, Traits]
+    view: View, model: ModelSpec, counter: TokenCounter, settings: ContextSettings, traits: Mapping[str, Traits]
 ) -> Window:
     """The window of this model with this view in it."""
     return Window(view, limits_of(model, settings), counter, settings, traits)

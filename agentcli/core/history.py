@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, assert_never
 
-from agentcli.core import delegated
+from agentcli.core import subagent_result
 from agentcli.core.message import Message, ToolCall, ToolResult, Usage
 from agentcli.core.record import (
     Body,
@@ -110,7 +110,7 @@ def evolve(history: History, record: Record) -> History:
                 cost=_add(history.cost, body.cost),
             )
         case ToolResult():
-            _, usage, cost = delegated.spent(body)
+            _, usage, cost = subagent_result.spent(body)
             entries = (*history.entries, record)
             return replace(history, entries=entries, usage=history.usage + usage, cost=_add(history.cost, cost))
         case Compaction():

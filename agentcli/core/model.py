@@ -92,7 +92,7 @@ class ToolSchema:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class RequestMessage:
     """One message of a request: all that one side says before the other speaks.
 
     In a user's turn, tool results come first, then injections (synthetic texts, already wrapped), then the user's words.
@@ -123,7 +123,7 @@ class Request:
     model: ModelSpec
     system: tuple[str, ...]
     tools: tuple[ToolSchema, ...]
-    turns: tuple[Turn, ...]
+    turns: tuple[RequestMessage, ...]
     breakpoints: tuple[Breakpoint, ...] = ()
     max_output: int = REPLY_TOKENS
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class Stopped:
     detail: str = ""
 
 
-Step = TextDelta | ThinkingDelta | CallDelta | PartDone | UsageSeen | Stopped | Retrying | ReplyRestarted
+StreamEvent = TextDelta | ThinkingDelta | CallDelta | PartDone | UsageSeen | Stopped | Retrying | ReplyRestarted
 
 
 class Model(Protocol):
@@ -162,7 +162,7 @@ class Model(Protocol):
         """What is known about it."""
         ...
 
-    def stream(self, request: Request) -> AsyncIterator[Step]:
+    def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """Ask. Yields deltas for show, each finished part once, usage, and `Stopped` last.
 
         Raises ModelError. Closing or cancelling the iterator closes the connection. A reply that was cut raises
@@ -176,6 +176,22 @@ class Model(Protocol):
 
 
 __all__ = [
-    "Breakpoint", "CallDelta", "Image", "Model", "ModelSpec", "PartDone", "Prices", "ReplyRestarted", "Request", "Retrying",
-    "Step", "Stopped", "TextDelta", "ThinkingDelta", "ThinkingStyle", "ToolSchema", "Turn", "UsageSeen",
+    "Breakpoint",
+    "CallDelta",
+    "Image",
+    "Model",
+    "ModelSpec",
+    "PartDone",
+    "Prices",
+    "ReplyRestarted",
+    "Request",
+    "RequestMessage",
+    "Retrying",
+    "Stopped",
+    "StreamEvent",
+    "TextDelta",
+    "ThinkingDelta",
+    "ThinkingStyle",
+    "ToolSchema",
+    "UsageSeen",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ MODES: tuple[Mode, ...] = ("ask", "auto-edit", "plan", "yolo", "auto")
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class VerbatimText:
     """Something carried verbatim through a compaction: a pinned message, or what the user typed in turn `turn`."""
 
     seq: int
@@ -73,8 +73,8 @@ class Compaction:
     kept_from: int = 0
     snapshot: str = ""
     ledger: Mapping[str, Any] = field(default_factory=dict)
-    pins: tuple[Words, ...] = ()
-    user_words: tuple[Words, ...] = ()
+    pins: tuple[VerbatimText, ...] = ()
+    user_words: tuple[VerbatimText, ...] = ()
     tokens_before: int = 0
     tokens_after: int = 0
     model: str = ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 from agentcli.core.boxed import Boxed
-from agentcli.core.codec import dumps
+from agentcli.core.codec.encode import dumps
 from agentcli.core.message import Image, Status, ToolResult
 from agentcli.core.model import ToolSchema
 from agentcli.core.record import TodoItem
@@ -70,8 +70,8 @@ UNKNOWN = Traits()
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a tool did. `output` is already cut to what a model should see; the whole went to `Workplace.keep_output`.
+class ToolOutput:
+    """What a tool did. `output` is already cut to what a model should see; the whole went to `ToolContext.keep_output`.
 
     `metadata` may hold `diff` (unified), `additions`, `deletions`, `exit_code`, `path`, `lines`, `created`, `matches`:
     the ledger and the front ends read them.
@@ -163,7 +163,7 @@ class PageAnswer:
     spent: Mapping[str, Any] = field(default_factory=dict)
 
 
-Spawn = Callable[[str, str, str, str], Awaitable[Outcome]]
+Spawn = Callable[[str, str, str, str], Awaitable[ToolOutput]]
 """Runs a subagent: (call id, description, prompt, kind of agent) → its report."""
 LeavePlan = Callable[[str], Awaitable[None]]
 """Leaves plan mode with an approved plan."""
@@ -171,7 +171,7 @@ AnswerPage = Callable[[str, str], Awaitable[PageAnswer]]
 """Answers a prompt from a page's text."""
 
 
-class Workplace(Protocol):
+class ToolContext(Protocol):
     """What a running call may use; made by the agent for each session, so that tools own no global state."""
 
     cwd: Path
@@ -218,12 +218,12 @@ class Workplace(Protocol):
         ...
 
 
-Run = Callable[..., Awaitable[Outcome]]
+Run = Callable[..., Awaitable[ToolOutput]]
 Title = Callable[[Mapping[str, Any]], str]
-Preview = Callable[[Workplace, Mapping[str, Any]], str]
+Preview = Callable[[ToolContext, Mapping[str, Any]], str]
 
 
-def as_json(_: Workplace, given: Mapping[str, Any]) -> str:
+def as_json(_: ToolContext, given: Mapping[str, Any]) -> str:
     """The input of a call as JSON."""
     return dumps(dict(given))
 
@@ -248,5 +248,5 @@ class Tool:
         return self.schema.name
 
 
-RunTool = Callable[[Tool, Workplace, str, Mapping[str, Any]], Awaitable[Outcome]]
+RunTool = Callable[[Tool, ToolContext, str, Mapping[str, Any]], Awaitable[ToolOutput]]
 """Runs a tool: the tool, where it works, the id of the call, its input."""

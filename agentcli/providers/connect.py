@@ -8,17 +8,10 @@ from types import MappingProxyType
 
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
+from agentcli.providers.preload import warm
 from agentcli.providers.registry import PROVIDERS
-from agentcli.providers.retrying import Retrying, RetryPolicy
-from agentcli.providers.settings import (
-    BUILT_IN,
-    ProviderSettings,
-    base_url,
-    credentials,
-    key_variables,
-    needs_key,
-)
-from agentcli.providers.warming import warm
+from agentcli.providers.retrying import RetryingModel, RetryPolicy
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, key_variables, needs_key
 
 __all__ = ["connect", "warm"]
 
@@ -45,9 +38,9 @@ def connect(
         raise InputError(f"The provider {spec.provider!r} is not configured. Add a [providers.{spec.provider}] table.")
     provider = PROVIDERS[spec.kind]
     if not provider.takes_key and spec.id in built_in:
-        return Retrying(built_in[spec.id](spec), retry)
+        return RetryingModel(built_in[spec.id](spec), retry)
     key = _key(settings, env)
-    return Retrying(_imported(provider.adapter)(spec, settings, key, base_url(settings, env)), retry)
+    return RetryingModel(_imported(provider.adapter)(spec, settings, key, base_url(settings, env)), retry)
 
 
 def _key(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:

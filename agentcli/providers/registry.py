@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from agentcli.core.model import ModelSpec, Prices
-from agentcli.providers import anthropic_models, google_models
+from agentcli.providers.anthropic import models as anthropic_models
+from agentcli.providers.google import models as google_models
 
 _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
@@ -64,7 +65,7 @@ _DEMO = ModelSpec("demo", "demo", "demo", prices=Prices(), cache_minimum=512, th
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
         "anthropic": Provider(
-            adapter="agentcli.providers.anthropic:AnthropicModel",
+            adapter="agentcli.providers.anthropic.model:AnthropicModel",
             url="https://api.anthropic.com",
             models_path="/v1/models",
             sdk=("httpx2", "anthropic", "anthropic.resources.messages"),
@@ -82,7 +83,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             summary_model=anthropic_models.SUMMARY_MODEL,
         ),
         "google": Provider(
-            adapter="agentcli.providers.google:GoogleModel",
+            adapter="agentcli.providers.google.model:GoogleModel",
             url="https://generativelanguage.googleapis.com",
             models_path="/v1beta/models",
             sdk=("httpx2", "google.genai"),
@@ -106,13 +107,13 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             summary_model=google_models.SUMMARY_MODEL,
         ),
         "demo": Provider(
-            adapter="agentcli.providers.scripts:scripted",
+            adapter="agentcli.providers.scripted.builtin:scripted",
             models=(_DEMO,),
             aliases=MappingProxyType({"demo": "demo/demo"}),
             unknown=replace(_DEMO, known=False),
         ),
         "script": Provider(
-            adapter="agentcli.providers.scripts:scripted", unknown=replace(_DEMO, kind="script", known=True)
+            adapter="agentcli.providers.scripted.builtin:scripted", unknown=replace(_DEMO, kind="script", known=True)
         ),
     }
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.core import event
 from agentcli.core.errors import ModelError
-from agentcli.core.model import Model, ModelSpec, Request, Step
+from agentcli.core.model import Model, ModelSpec, Request, StreamEvent
 from agentcli.core.ranges import Positive, Share
 
 
@@ -37,7 +37,7 @@ class RetryPolicy:
         return min(self.longest, self.first * 2.0 ** (attempt - 1)) * (1 - self.jitter * chance)
 
 
-class Retrying:
+class RetryingModel:
     """A Model that asks again when its own model fails in a way that may pass."""
 
     def __init__(
@@ -58,8 +58,8 @@ class Retrying:
         """What is known about the model inside."""
         return self._model.spec
 
-    async def stream(self, request: Request) -> AsyncIterator[Step]:
-        """See `Model.stream`. A wait is announced by `Retrying`; what was shown of a reply that broke off is taken back first."""
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        """See `Model.stream`. A wait is announced by `RetryingModel`; what was shown of a reply that broke off is taken back first."""
         attempt = 0
         while True:
             attempt += 1

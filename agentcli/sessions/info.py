@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from agentcli.core.codec import usage_from_json, usage_to_json
-from agentcli.core.delegated import changed_files, spent
+from agentcli.core.codec.encode import usage_from_json, usage_to_json
+from agentcli.core.codec.fields import items, number, table, text, whole
 from agentcli.core.errors import InputError
-from agentcli.core.fields import items, number, table, text, whole
 from agentcli.core.message import File, Message, ToolResult, Usage
 from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, Record, Settings, Title
 from agentcli.core.sanitise import harmful
+from agentcli.core.subagent_result import changed_files, spent
 
 _FORK = " (fork)"
 TITLE_LENGTH = 60
@@ -60,7 +60,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Info:
+class SessionInfo:
     """A session at a glance. `records` is the number of its newest record, `head` that file's SHA-256.
 
     `usage` and `cost` (USD, None where no price is known) count everything ever spent, also on what was rewound since;
@@ -94,7 +94,7 @@ class Info:
     """Fields that this version does not know; they are written back as they were."""
 
 
-def note(info: Info, record: Record, head: str) -> Info:
+def note(info: SessionInfo, record: Record, head: str) -> SessionInfo:
     """What is known after one more record, whose file has the SHA-256 `head`."""
     noted = _noted(info, record, head)
     if info.parent is None or info.parent.kind != "fork" or record.seq > info.parent.seq:
@@ -103,7 +103,7 @@ def note(info: Info, record: Record, head: str) -> Info:
     return replace(noted, title=title, inherited=noted.usage, inherited_cost=noted.cost)
 
 
-def _noted(info: Info, record: Record, head: str) -> Info:
+def _noted(info: SessionInfo, record: Record, head: str) -> SessionInfo:
     times = replace(info.time, created=info.time.created or record.time, updated=record.time)
     info = replace(info, time=times, records=record.seq, head=head)
     match record.body:
@@ -147,7 +147,7 @@ def first_title(message: Message) -> str:
     return (cut.rsplit(" ", 1)[0] if " " in cut else cut) + "…"
 
 
-def info_to_json(info: Info) -> dict[str, Any]:
+def info_to_json(info: SessionInfo) -> dict[str, Any]:
     """The fields of `session.json` as the contract names them, then our own."""
     parent = info.parent
     return {
@@ -179,12 +179,12 @@ def info_to_json(info: Info) -> dict[str, Any]:
     }
 
 
-def encode_info(info: Info) -> bytes:
+def encode_info(info: SessionInfo) -> bytes:
     """The bytes of `session.json`."""
     return (json.dumps(info_to_json(info), indent=1) + "\n").encode("ascii")
 
 
-def decode_info(data: bytes) -> Info:
+def decode_info(data: bytes) -> SessionInfo:
     """What `session.json` says. Raises ValueError when the bytes are not one."""
     try:
         return _info(json.loads(data.decode("utf-8")))
@@ -192,9 +192,9 @@ def decode_info(data: bytes) -> Info:
         raise ValueError(f"not a session.json: {error}") from error
 
 
-def _info(raw: Mapping[str, Any]) -> Info:
+def _info(raw: Mapping[str, Any]) -> SessionInfo:
     summary, time, inherited = table(raw, "summary"), table(raw, "time"), table(raw, "inherited")
-    return Info(
+    return SessionInfo(
         id=text(raw, "id", None),
         project_id=text(raw, "project_id", None),
         directory=text(raw, "directory", None),
@@ -234,12 +234,12 @@ def _full_name(message: Message) -> str:
     return f"{message.provider}/{message.model}" if message.provider and message.model else message.model
 
 
-def _spent(info: Info, usage: Usage, cost: float | None) -> Info:
+def _spent(info: SessionInfo, usage: Usage, cost: float | None) -> SessionInfo:
     total = info.cost if cost is None else (info.cost or 0.0) + cost
     return replace(info, usage=info.usage + usage, cost=total)
 
 
-def _changed(info: Info, metadata: Mapping[str, Any]) -> Info:
+def _changed(info: SessionInfo, metadata: Mapping[str, Any]) -> SessionInfo:
     additions, deletions = (_count(metadata.get(name)) for name in ("additions", "deletions"))
     path = metadata.get("path")
     if not (additions or deletions or metadata.get("created")):
@@ -250,14 +250,14 @@ def _changed(info: Info, metadata: Mapping[str, Any]) -> Info:
     return _touched(replace(info, summary=summary), [path] if isinstance(path, str) else [])
 
 
-def _delegated(info: Info, metadata: Mapping[str, Any]) -> Info:
+def _delegated(info: SessionInfo, metadata: Mapping[str, Any]) -> SessionInfo:
     """With what a subagent changed."""
     for change in changed_files(metadata):
         info = _changed(info, change)
     return info
 
 
-def _touched(info: Info, paths: Iterable[str]) -> Info:
+def _touched(info: SessionInfo, paths: Iterable[str]) -> SessionInfo:
     """With each of these files counted once, as long as it can be remembered which were."""
     new = [path for path in dict.fromkeys(paths) if path not in info.touched]
     new = new[: max(0, FILES_REMEMBERED - len(info.touched))]
@@ -275,4 +275,4 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-_KNOWN = frozenset(info_to_json(Info("", "", "", imported={"program": ""})))
+_KNOWN = frozenset(info_to_json(SessionInfo("", "", "", imported={"program": ""})))

@@ -9,9 +9,9 @@ from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Journal
 from agentcli.core.message import Part
 from agentcli.core.record import Body, Record, Undo
+from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.lasting import lasting, paid
-from agentcli.sessions.outputs import output_name
+from agentcli.sessions.storage.outputs import output_name
 
 
 class MemorySession:

@@ -16,14 +16,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agentcli.core.codec.fields import text
 from agentcli.core.errors import StoreError
-from agentcli.core.fields import text
-from agentcli.sessions.disk import DISK, Disk
-from agentcli.sessions.info import Info
-from agentcli.sessions.opening import read_info
-from agentcli.sessions.records import read_file
+from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.recovery import read_info
 from agentcli.sessions.repository import Repository, read_repository, root_commit
-from agentcli.sessions.shared_file import update
+from agentcli.sessions.storage.disk import DISK, Disk
+from agentcli.sessions.storage.locked_file import update
+from agentcli.sessions.storage.records import read_file
 
 PROJECT = "project.json"
 """The file beside the sessions of one place that says which repository it holds."""
@@ -71,7 +71,7 @@ class Project:
         """Of these, those of sessions that nobody else can mean: led here, or where the repository was before."""
         return (self.here.id, *(place.id for place in self.others if place.gone))
 
-    def elsewhere(self, info: Info) -> Place | None:
+    def elsewhere(self, info: SessionInfo) -> Place | None:
         """The other place that a session was led in."""
         return next((place for place in self.others if place.id == info.project_id), None)
 

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agentcli.core.errors import StoreError
-from agentcli.sessions.info import Info
-from agentcli.sessions.objects import sweep_pool
-from agentcli.sessions.place import ABANDONED, remove_abandoned
+from agentcli.sessions.checkpoints.objects import sweep_pool
+from agentcli.sessions.copying import ABANDONED, remove_abandoned
+from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import POOL, Store
 
 _DAY = 86_400.0
@@ -44,7 +44,7 @@ class Swept:
     """What retention did: sessions moved to the trash, ids removed from it for good, bytes of shared contents freed, and folders
     of forks and imports that were never finished and are removed."""
 
-    trashed: tuple[Info, ...] = ()
+    trashed: tuple[SessionInfo, ...] = ()
     removed: tuple[str, ...] = ()
     freed: int = 0
     leftovers: tuple[Path, ...] = ()
@@ -67,7 +67,7 @@ def _remove_leftovers(project: Path, retention: Retention) -> Sequence[Path]:
     return remove_abandoned(project, retention.leftover_days * _DAY) if retention.leftover_days else ()
 
 
-def superfluous(store: Store, retention: Retention, now: datetime | None = None) -> Sequence[Info]:
+def superfluous(store: Store, retention: Retention, now: datetime | None = None) -> Sequence[SessionInfo]:
     """What `sweep` would move to the trash, oldest first."""
     if not (retention.days or retention.count or retention.total_bytes):
         return ()
@@ -100,7 +100,7 @@ def size_on_disk(folder: Path) -> int:
     return round(total)
 
 
-def _too_old(info: Info, retention: Retention, now: datetime) -> bool:
+def _too_old(info: SessionInfo, retention: Retention, now: datetime) -> bool:
     if not retention.days:
         return False
     try:

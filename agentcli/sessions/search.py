@@ -10,13 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from agentcli.core.codec import Damaged, decode, dumps
+from agentcli.core.codec.encode import Damaged, decode, dumps
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Failure, Record, Title, Todo
-from agentcli.sessions.info import Info
-from agentcli.sessions.opening import read_info, retrace
-from agentcli.sessions.records import number_in
+from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.recovery import read_info, retrace
+from agentcli.sessions.storage.records import number_in
 
 EXCERPT = 160
 """Characters of a hit that are shown."""
@@ -48,7 +48,7 @@ class Hit:
 class Found:
     """A session that holds all the words; of its `total` hits those that hold most of them, oldest first."""
 
-    info: Info
+    info: SessionInfo
     hits: tuple[Hit, ...]
     total: int
 

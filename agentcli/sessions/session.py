@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.core.codec import encode
+from agentcli.core.codec.encode import encode
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import Part
 from agentcli.core.record import Body, Record, Settings, Undo
-from agentcli.sessions.disk import Disk
+from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.info import Info, encode_info, note
-from agentcli.sessions.lasting import lasting, paid
-from agentcli.sessions.outputs import Outputs
-from agentcli.sessions.partial import INTERVAL, Partial
-from agentcli.sessions.records import Reader, Shelf, digest, tail
-from agentcli.sessions.writer import Writer
+from agentcli.sessions.info import SessionInfo, encode_info, note
+from agentcli.sessions.storage.disk import Disk
+from agentcli.sessions.storage.outputs import Outputs
+from agentcli.sessions.storage.partial import INTERVAL, Partial
+from agentcli.sessions.storage.records import Reader, RecordFolder, digest, tail
+from agentcli.sessions.storage.writer import Writer
 
 
 class Session:
@@ -28,7 +28,7 @@ class Session:
     def __init__(
         self,
         folder: Path,
-        info: Info,
+        info: SessionInfo,
         disk: Disk,
         writer: Writer | None,
         *,
@@ -40,7 +40,7 @@ class Session:
         self._history = history or History()
         self._notes = list(notes)
         self._changed = self._closed = False
-        self._shelf = Shelf(folder / "records")
+        self._shelf = RecordFolder(folder / "records")
         self._outputs = writer.outputs if writer else Outputs(folder / "outputs", disk)
         self._partial = Partial(folder / "partial.json", disk, interval)
 
@@ -60,7 +60,7 @@ class Session:
         return self._history
 
     @property
-    def info(self) -> Info:
+    def info(self) -> SessionInfo:
         """The session at a glance, with everything that was appended."""
         return self._info
 
@@ -198,7 +198,7 @@ class Session:
 class _FromMemory(Reader):
     """Reads from memory what is there, so that neither a slow nor a failing disk is asked for it again."""
 
-    def __init__(self, shelf: Shelf, memory: dict[int, Record]) -> None:
+    def __init__(self, shelf: RecordFolder, memory: dict[int, Record]) -> None:
         super().__init__(shelf)
         self._memory = memory
 

@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING
 from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.record import Settings, Title
-from agentcli.sessions.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
+from agentcli.sessions.copying import fork
 from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.info import Info, Parent, Times, name_of
-from agentcli.sessions.lock import Lock, is_locked
-from agentcli.sessions.opening import encode_origin, open_session, read_info, retrace, save_info
-from agentcli.sessions.partial import INTERVAL
-from agentcli.sessions.place import fork
+from agentcli.sessions.info import Parent, SessionInfo, Times, name_of
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
+from agentcli.sessions.recovery import encode_origin, open_session, read_info, retrace, save_info
 from agentcli.sessions.session import Session
+from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
+from agentcli.sessions.storage.lock import Lock, is_locked
+from agentcli.sessions.storage.partial import INTERVAL
+from agentcli.sessions.storage.writer import Writer
 from agentcli.sessions.trash import Trash
-from agentcli.sessions.writer import Writer
 
 Projects = Project | str | None
 """The sessions that are meant: of a repository with all its places, of one place by its id, or all there are."""
 if TYPE_CHECKING:  # for what few commands need, imported where they do
-    from agentcli.sessions.checkpoints import Checkpoints
-    from agentcli.sessions.survey import CheckpointLimits, Listing
+    from agentcli.sessions.checkpoints.checkpoints import Checkpoints
+    from agentcli.sessions.checkpoints.file_states import CheckpointLimits, Listing
 
 POOL = ".objects"
 """The folder of a project in which its sessions share the contents of files."""
@@ -60,7 +60,7 @@ class Store:
         """The project that a folder belongs to, with the other places of its repository that have sessions."""
         return find_project(self.root, directory)
 
-    def folder(self, info: Info) -> Path:
+    def folder(self, info: SessionInfo) -> Path:
         """Where a session lies."""
         return self.root / info.project_id / info.id
 
@@ -75,7 +75,7 @@ class Store:
     ) -> Session:
         """A new session, open for writing. Nothing is on disk until something is said in it."""
         here = str(Path(os.path.realpath(directory)))
-        info = Info(new_id(), project_id(directory), here, parent, version=version, time=Times(created=stamp()))
+        info = SessionInfo(new_id(), project_id(directory), here, parent, version=version, time=Times(created=stamp()))
         folder = self.folder(info)
         on_made = partial(remember_later, folder.parent, directory)
         writer = Writer(folder, self._disk, encode_origin(info), on_made=on_made)
@@ -95,7 +95,7 @@ class Store:
             remember_later(folder.parent, Path(session.info.directory))
         return session
 
-    def fork(self, info: Info, seq: int | None = None, directory: Path | None = None) -> Info:
+    def fork(self, info: SessionInfo, seq: int | None = None, directory: Path | None = None) -> SessionInfo:
         """A new session that begins as this one was up to record `seq` (all of it by default); open it to go on there.
 
         The other session may be open: what it wrote never changes. The title says that it is a fork, a name gets a number:
@@ -133,8 +133,8 @@ class Store:
 
         `listing` names the files worth covering, by default all but those in folders that a command makes again.
         """
-        from agentcli.sessions.checkpoints import Checkpoints
-        from agentcli.sessions.survey import LIMITS, plain_listing
+        from agentcli.sessions.checkpoints.checkpoints import Checkpoints
+        from agentcli.sessions.checkpoints.file_states import LIMITS, plain_listing
 
         folder = self.folder(session.info)
         return Checkpoints(
@@ -146,7 +146,7 @@ class Store:
             disk=self._disk,
         )
 
-    def pin(self, info: Info, pinned: bool = True) -> None:
+    def pin(self, info: SessionInfo, pinned: bool = True) -> None:
         """Keep a session whatever the retention says, or no longer. Raises StoreError when the disk refuses."""
         mark = self.folder(info) / PINNED
         try:
@@ -157,26 +157,26 @@ class Store:
         except OSError as error:
             raise StoreError(f"Session {info.id} cannot be pinned: {reason(error)}.") from error
 
-    def is_pinned(self, info: Info) -> bool:
+    def is_pinned(self, info: SessionInfo) -> bool:
         """Whether the user wants a session kept."""
         return (self.folder(info) / PINNED).exists()
 
-    def is_open(self, info: Info) -> bool:
+    def is_open(self, info: SessionInfo) -> bool:
         """Whether a living process writes to a session."""
         return is_locked(self.folder(info) / "lock")
 
-    def find(self, selector: str, project: Projects = None) -> Info:
+    def find(self, selector: str, project: Projects = None) -> SessionInfo:
         """The session with this id, name or unique beginning of an id; in all projects where none is given.
 
         A whole id is found in any project. Raises InputError when none fits, or several do.
         """
         return _chosen(selector, self._fitting(selector, project), _NOT_THERE)
 
-    def chosen(self, selector: str, infos: Sequence[Info]) -> Info:
+    def chosen(self, selector: str, infos: Sequence[SessionInfo]) -> SessionInfo:
         """The one among these sessions that a selector fits, as `find` judges."""
         return _chosen(selector, _fitting(selector, infos), _NOT_THERE)
 
-    def newest(self, project: Project | str) -> Info | None:
+    def newest(self, project: Project | str) -> SessionInfo | None:
         """The session of this project that was written to last, subagents' aside.
 
         One that was led in this very place, also before the place was moved, comes before those of clones and worktrees.
@@ -185,10 +185,10 @@ class Store:
             return self._newest((project,))
         return self._newest(project.own) or self._newest(project.ids)
 
-    def _newest(self, ids: Iterable[str]) -> Info | None:
+    def _newest(self, ids: Iterable[str]) -> SessionInfo | None:
         folders = (folder for each in ids for folder in self._folders(each))
         by_time = sorted(((_written(folder), folder) for folder in folders), reverse=True)
-        best: Info | None = None
+        best: SessionInfo | None = None
         until = 0.0
         for written, folder in by_time:
             if best and written < until:
@@ -198,12 +198,12 @@ class Store:
                 best, until = info, written - _TICK
         return best
 
-    def list(self, project: Projects = None) -> Sequence[Info]:
+    def list(self, project: Projects = None) -> Sequence[SessionInfo]:
         """The sessions of a project, or of all, last written first."""
         infos = [info for folder in self._folders(project) if (info := _info(folder)) is not None]
         return sorted(infos, key=_order, reverse=True)
 
-    def rename(self, info: Info, name: str, project: Projects = None) -> Info:
+    def rename(self, info: SessionInfo, name: str, project: Projects = None) -> SessionInfo:
         """Call a session that is not open here by a name of the user's, which no other of its project may have.
 
         Raises InputError for a name that `name_of` refuses or another session has, SessionBusy when this one is open elsewhere,
@@ -226,11 +226,11 @@ class Store:
         finally:
             session.close()
 
-    def delete(self, info: Info) -> None:
+    def delete(self, info: SessionInfo) -> None:
         """Move a session to the trash; `restore` undoes it. Raises SessionBusy when it is open."""
         self.trash.put(info.project_id, info.id)
 
-    def move(self, info: Info, directory: Path) -> Info:
+    def move(self, info: SessionInfo, directory: Path) -> SessionInfo:
         """Make a session one of another folder: its project's sessions list it there, and `-c` goes on with it.
 
         It keeps the subfolder that it was led in, where `directory` has one of that name. Raises SessionBusy when it is open,
@@ -262,7 +262,7 @@ class Store:
         sync_folder(self._disk, target.parent)
         sync_folder(self._disk, source.parent)
 
-    def restore(self, selector: str) -> Info:
+    def restore(self, selector: str) -> SessionInfo:
         """Fetch a session back from the trash, by id, name or unique beginning of an id. Raises InputError when it is not there."""
         known = any(folder.name == selector for folder in self.trash.sessions())
         chosen = selector if known else _chosen(selector, _fitting(selector, self.trashed()), _NOT_IN_TRASH).id
@@ -272,7 +272,7 @@ class Store:
             raise StoreError(f"{folder} was restored but holds no session.")
         return info
 
-    def trashed(self) -> Sequence[Info]:
+    def trashed(self) -> Sequence[SessionInfo]:
         """The sessions in the trash, last deleted first."""
         return [info for folder in self.trash.sessions() if (info := _info(folder)) is not None]
 
@@ -283,7 +283,7 @@ class Store:
         numbered = (f"{stem} ({n})" for n in itertools.count(2))
         return name if name not in taken else next(other for other in numbered if other not in taken)
 
-    def _fitting(self, selector: str, project: Projects) -> Sequence[Info]:
+    def _fitting(self, selector: str, project: Projects) -> Sequence[SessionInfo]:
         whole = [folder for folder in self._folders(None) if os.path.basename(folder) == selector]
         if whole:
             return [info for folder in whole if (info := _info(folder)) is not None]
@@ -301,7 +301,7 @@ def ids(project: Project | str) -> Sequence[str]:
     return (project,) if isinstance(project, str) else project.ids
 
 
-def _fitting(selector: str, infos: Sequence[Info]) -> Sequence[Info]:
+def _fitting(selector: str, infos: Sequence[SessionInfo]) -> Sequence[SessionInfo]:
     """Those with this name, or this beginning of an id."""
     if not selector:
         return ()
@@ -309,7 +309,7 @@ def _fitting(selector: str, infos: Sequence[Info]) -> Sequence[Info]:
     return named or [info for info in infos if info.id.startswith(selector)]
 
 
-def _chosen(selector: str, fitting: Sequence[Info], none: str) -> Info:
+def _chosen(selector: str, fitting: Sequence[SessionInfo], none: str) -> SessionInfo:
     match fitting:
         case [info]:
             return info
@@ -320,7 +320,7 @@ def _chosen(selector: str, fitting: Sequence[Info], none: str) -> Info:
             raise InputError(f"{selector!r} fits {len(fitting)} sessions: {shown}. Give more of the id.")
 
 
-def is_subagent(info: Info) -> bool:
+def is_subagent(info: SessionInfo) -> bool:
     """Whether a session was a subagent's: it is shown under its parent and never resumed as the newest."""
     return info.parent is not None and info.parent.kind == "subagent"
 
@@ -340,7 +340,7 @@ def _subfolders(folder: str) -> Sequence[str]:
         return ()
 
 
-def _info(folder: str | Path) -> Info | None:
+def _info(folder: str | Path) -> SessionInfo | None:
     """A session at a glance. A lost `session.json` is read from the records; a folder without any is no session."""
     info = read_info(folder) or retrace(Path(folder))
     if not info.records:
@@ -351,7 +351,7 @@ def _info(folder: str | Path) -> Info | None:
     return info if here == (info.id, info.project_id) else replace(info, id=here[0], project_id=here[1])
 
 
-def _order(info: Info) -> tuple[str, str]:
+def _order(info: SessionInfo) -> tuple[str, str]:
     return info.time.updated, info.id
 
 

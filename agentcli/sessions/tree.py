@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from agentcli.sessions.info import Info
+from agentcli.sessions.info import SessionInfo
 
 
-def branches(infos: Sequence[Info]) -> Iterator[tuple[int, Info]]:
+def branches(infos: Sequence[SessionInfo]) -> Iterator[tuple[int, SessionInfo]]:
     """Each session once with its depth, right below the one it came from; the order among siblings stays as given.
 
     A session whose parent is not among them stands at the root.

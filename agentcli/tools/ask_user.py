@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import Choice, Outcome, Question, Workplace
-from agentcli.tools._text import plural
+from agentcli.core.tool import Choice, Question, ToolContext, ToolOutput
+from agentcli.tools.lib.text import plural
 
 
-async def ask_user(work: Workplace, call_id: str, questions: list[Question]) -> Outcome:
+async def ask_user(work: ToolContext, call_id: str, questions: list[Question]) -> ToolOutput:
     if not questions:
         raise ToolError("questions is empty: ask at least one.")
     asked = [_question(item) for item in questions]
     answers = await work.ask(asked)
     if answers is None:
-        return Outcome("Nobody is there to answer. Decide yourself, and say what you assumed.", status="denied")
+        return ToolOutput("Nobody is there to answer. Decide yourself, and say what you assumed.", status="denied")
     pairs = zip(asked, answers, strict=False)
-    return Outcome("\n".join(f"{item.question}\n→ {answer or '(no answer)'}" for item, answer in pairs))
+    return ToolOutput("\n".join(f"{item.question}\n→ {answer or '(no answer)'}" for item, answer in pairs))
 
 
 def title(given: Mapping[str, Any]) -> str:

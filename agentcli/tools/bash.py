@@ -16,12 +16,12 @@ from agentcli.core.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.core.message import Status
 from agentcli.core.programs import find_program, search_path
 from agentcli.core.secrets import holds_secret
-from agentcli.core.tool import Outcome, ToolLimits, Workplace, Wrap
-from agentcli.tools import _process
-from agentcli.tools._capture import Capture
-from agentcli.tools._process import Command, Ended, Sink
-from agentcli.tools._text import plural
+from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Wrap
 from agentcli.tools.jobs import Fresh, Jobs
+from agentcli.tools.lib import process as _process
+from agentcli.tools.lib.output_buffer import OutputBuffer
+from agentcli.tools.lib.process import Command, Ended, Sink
+from agentcli.tools.lib.text import plural
 
 _TICK = 0.1
 """Seconds between two pieces of progress."""
@@ -48,13 +48,13 @@ _LOOKED_AT = 4_000
 
 
 async def bash(
-    work: Workplace,
+    work: ToolContext,
     call_id: str,
     command: str,
     timeout: Annotated[int, "Milliseconds"] = 0,
     description: Annotated[str, "What it does, in 5 to 10 words"] = "",
     run_in_background: bool = False,
-) -> Outcome:
+) -> ToolOutput:
     sandbox = work.sandbox
     prepared = _prepared(work, command, sandbox.wrap)
     if run_in_background:
@@ -70,9 +70,9 @@ async def bash(
     return replace(again, output=f"[run again outside the sandbox, as the user allowed: {reason}]\n{again.output}")
 
 
-async def _run(work: Workplace, call_id: str, command: str, prepared: Command, timeout: int) -> Outcome:
+async def _run(work: ToolContext, call_id: str, command: str, prepared: Command, timeout: int) -> ToolOutput:
     seconds = min(timeout / 1000 if timeout > 0 else work.limits.bash_timeout, work.limits.bash_timeout_max)
-    capture = Capture(work.limits, lambda text: work.keep_output(call_id, text), call_id)
+    capture = OutputBuffer(work.limits, lambda text: work.keep_output(call_id, text), call_id)
     shown = _Shown(capture, lambda text: work.progress(call_id, text))
     jobs = work.jobs
     with (jobs if isinstance(jobs, Jobs) else Jobs()).watched() as away:
@@ -100,14 +100,14 @@ async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
     return away.is_set() and not process.done() and not process.cancelling()
 
 
-def _sent_away(jobs: Jobs, command: str, shown: _Shown, process: asyncio.Task[Ended], limits: ToolLimits) -> Outcome:
+def _sent_away(jobs: Jobs, command: str, shown: _Shown, process: asyncio.Task[Ended], limits: ToolLimits) -> ToolOutput:
     job = jobs.adopt(command, shown.capture, process)
     shown.hand_over(Fresh(job, limits.bash_output))
     so_far = job.capture.text().rstrip("\n")
     told = (
         f"[the user sent it to the background as {job.id}; bash_output shows what follows, you are told when it ends]"
     )
-    return Outcome(
+    return ToolOutput(
         "\n".join(filter(None, (so_far, told))),
         truncated=job.capture.cut,
         output_file=job.capture.file,
@@ -121,7 +121,7 @@ def title(given: Mapping[str, Any]) -> str:
     return f"$ {first}{' …' if rest else ''}{' &' if given.get('run_in_background') else ''}"
 
 
-def preview(_: Workplace, given: Mapping[str, Any]) -> str:
+def preview(_: ToolContext, given: Mapping[str, Any]) -> str:
     """The whole command."""
     return str(given["command"])
 
@@ -133,13 +133,13 @@ def environment(base: Mapping[str, str], kept: Collection[str] = ()) -> dict[str
     return known | QUIET | git_settings(GIT_CONFIG)
 
 
-def _environment(work: Workplace) -> dict[str, str]:
+def _environment(work: ToolContext) -> dict[str, str]:
     """Harder for a command that runs unasked: the policy lets it only because nothing of a repository chooses a program for it."""
     known = environment({**os.environ, "PATH": search_path()}, work.limits.bash_secrets)
     return hardened(known, work.roots) if work.sandbox.hardened else known
 
 
-def _told(outcome: Outcome, made: Sequence[str]) -> Outcome:
+def _told(outcome: ToolOutput, made: Sequence[str]) -> ToolOutput:
     """What a command made although nobody was asked about it: no sandbox can forbid a name that does not exist yet."""
     if not made:
         return outcome
@@ -148,7 +148,7 @@ def _told(outcome: Outcome, made: Sequence[str]) -> Outcome:
     return replace(outcome, output=output, metadata={**outcome.metadata, "protected": list(made)})
 
 
-def _held_back(outcome: Outcome) -> str:
+def _held_back(outcome: ToolOutput) -> str:
     """What the sandbox seems to have kept a failed command from; nothing if it failed for a reason of its own."""
     if outcome.status != "error" or not outcome.metadata["exit_code"]:
         return ""
@@ -156,7 +156,7 @@ def _held_back(outcome: Outcome) -> str:
     return f"it says “{line}”" if line else ""
 
 
-def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
+def _prepared(work: ToolContext, command: str, wrap: Wrap | None) -> Command:
     if not command.strip():
         raise ToolError("The command is empty.")
     if "\0" in command:
@@ -173,24 +173,24 @@ def _prepared(work: Workplace, command: str, wrap: Wrap | None) -> Command:
     return Command(boxed.argv, work.cwd, _environment(work), files=boxed.files)
 
 
-def _in_background(work: Workplace, call_id: str, command: str, prepared: Command) -> Outcome:
+def _in_background(work: ToolContext, call_id: str, command: str, prepared: Command) -> ToolOutput:
     if not isinstance(work.jobs, Jobs):
         raise ToolError("There are no background jobs here. Run it without run_in_background.")
     job = work.jobs.start(command, prepared, work.limits, lambda text: work.keep_output(call_id, text))
-    return Outcome(
+    return ToolOutput(
         f"Started in the background as {job.id}. bash_output shows what it prints, bash_stop ends it; you are told when it ends.",
         metadata={"job": job.id},
     )
 
 
-def _outcome(capture: Capture, ended: Ended, seconds: float, limits: ToolLimits) -> Outcome:
+def _outcome(capture: OutputBuffer, ended: Ended, seconds: float, limits: ToolLimits) -> ToolOutput:
     text = capture.text()
     notes = _notes(text, ended, seconds, limits)
     status: Status = "interrupted" if ended.why == "interrupted" else "success" if ended.exit_code == 0 else "error"
     if ended.why in ("timeout", "idle"):
         status = "error"
     body = text.rstrip("\n") if notes else text
-    return Outcome(
+    return ToolOutput(
         "\n".join([*([body] if body else []), *notes]) or "(no output)",
         status=status,
         truncated=capture.cut,
@@ -242,7 +242,7 @@ def _sandbox_complaint(output: str) -> str:
 class _Shown:
     """Captures an output and shows it: at most once a tick, and only the newest, so that no amount of it slows the command down."""
 
-    def __init__(self, capture: Capture, show: Callable[[str], None]) -> None:
+    def __init__(self, capture: OutputBuffer, show: Callable[[str], None]) -> None:
         self.capture = capture
         self._sink: Sink = capture
         self._show: Callable[[str], None] | None = show

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import Outcome, Workplace
-from agentcli.tools._diff import unified
-from agentcli.tools._files import changing, load_if_there, missing, remember, replace, require_seen
-from agentcli.tools._matching import Match, find, nearest, overlaps_itself, replacement
-from agentcli.tools._paths import Spot, locate
-from agentcli.tools._text import Encoding, decode, encode, plural, shown
+from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.tools.lib.diff import unified
+from agentcli.tools.lib.files import changing, load_if_there, missing, remember, replace, require_seen
+from agentcli.tools.lib.matching import Match, find, nearest, overlaps_itself, replacement
+from agentcli.tools.lib.paths import FileHandle, locate
+from agentcli.tools.lib.text import Encoding, decode, encode, plural, replace_surrogates
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +35,18 @@ class _Applied:
 
 
 async def edit(
-    work: Workplace,
+    work: ToolContext,
     call_id: str,
     file_path: str,
     old_string: str,
     new_string: str,
     replace_all: Annotated[bool, "Change every occurrence"] = False,
-) -> Outcome:
+) -> ToolOutput:
     change = Replacement(old_string, new_string, replace_all)
     return await asyncio.to_thread(_edit, work, file_path, [change])
 
 
-async def multi_edit(work: Workplace, call_id: str, file_path: str, edits: list[Replacement]) -> Outcome:
+async def multi_edit(work: ToolContext, call_id: str, file_path: str, edits: list[Replacement]) -> ToolOutput:
     changes = [Replacement(**item) if isinstance(item, Mapping) else item for item in edits]
     if not changes:
         raise ToolError("edits is empty: there is nothing to change.")
@@ -64,35 +64,35 @@ def multi_title(given: Mapping[str, Any]) -> str:
     return f"{title(given)} ({plural(len(edits), 'change')})" if isinstance(edits, list) else title(given)
 
 
-def preview(work: Workplace, given: Mapping[str, Any]) -> str:
+def preview(work: ToolContext, given: Mapping[str, Any]) -> str:
     """The unified diff that an edit would make, for whoever must allow it. Raises ToolError where it cannot be made."""
     change = Replacement(given["old_string"], given["new_string"], bool(given.get("replace_all")))
     return _preview(work, given["file_path"], [change])
 
 
-def multi_preview(work: Workplace, given: Mapping[str, Any]) -> str:
+def multi_preview(work: ToolContext, given: Mapping[str, Any]) -> str:
     """The same for all changes of a `multi_edit` together."""
     return _preview(work, given["file_path"], [Replacement(**item) for item in given["edits"]])
 
 
-def _preview(work: Workplace, path: str, changes: Sequence[Replacement]) -> str:
+def _preview(work: ToolContext, path: str, changes: Sequence[Replacement]) -> str:
     place = locate(work, path)
     if not place.path.exists() and changes and changes[0].old_string == "":
         return unified("", _in_order("", changes, place.shown)[0], place.shown, created=True).text
     with changing(work, path) as spot:
         _, before, after, _ = _changed(work, spot, changes)
-    return unified(shown(before), shown(after), spot.shown).text
+    return unified(replace_surrogates(before), replace_surrogates(after), spot.shown).text
 
 
-def _edit(work: Workplace, path: str, changes: Sequence[Replacement]) -> Outcome:
+def _edit(work: ToolContext, path: str, changes: Sequence[Replacement]) -> ToolOutput:
     with changing(work, path, make=changes[0].old_string == "") as spot:
         encoding, before, after, notes = _changed(work, spot, changes)
         data = encode(after, encoding, spot.shown)
         created = load_if_there(work, spot) is None
         replace(spot, data)
         remember(work, spot.path, data)
-    diff = unified(shown(before), shown(after), spot.shown, created)
-    return Outcome(
+    diff = unified(replace_surrogates(before), replace_surrogates(after), spot.shown, created)
+    return ToolOutput(
         f"{'Created' if created else 'Edited'} {spot.shown}: {_sum(notes)}.",
         metadata={
             "path": str(spot.path),
@@ -104,7 +104,9 @@ def _edit(work: Workplace, path: str, changes: Sequence[Replacement]) -> Outcome
     )
 
 
-def _changed(work: Workplace, spot: Spot, changes: Sequence[Replacement]) -> tuple[Encoding, str, str, list[_Applied]]:
+def _changed(
+    work: ToolContext, spot: FileHandle, changes: Sequence[Replacement]
+) -> tuple[Encoding, str, str, list[_Applied]]:
     if spot.name.lower().endswith(".ipynb"):
         raise ToolError(
             f"{spot.shown} is a notebook; text edits break its JSON. Change it with bash and a script (python with nbformat or json)."
@@ -126,7 +128,7 @@ def _in_order(text: str, changes: Sequence[Replacement], name: str) -> tuple[str
     return text, notes
 
 
-def _text_of(work: Workplace, spot: Spot, may_be_new: bool) -> tuple[Encoding, str]:
+def _text_of(work: ToolContext, spot: FileHandle, may_be_new: bool) -> tuple[Encoding, str]:
     data = load_if_there(work, spot) if may_be_new else None
     if data is None:
         if may_be_new:

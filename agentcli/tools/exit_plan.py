@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import Outcome, Workplace
+from agentcli.core.tool import ToolContext, ToolOutput
 
 
-async def exit_plan(work: Workplace, call_id: str, plan: str) -> Outcome:
+async def exit_plan(work: ToolContext, call_id: str, plan: str) -> ToolOutput:
     if not plan.strip():
         raise ToolError("The plan is empty.")
     if work.leave_plan is not None:
         await work.leave_plan(plan)
     # Whoever allows this call approves the plan: the permission layer asks, and shows the plan whole.
-    return Outcome("The user approves the plan. Carry it out.", metadata={"plan": plan})
+    return ToolOutput("The user approves the plan. Carry it out.", metadata={"plan": plan})
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -24,6 +24,6 @@ def title(given: Mapping[str, Any]) -> str:
     return f"Plan ready: {first}"
 
 
-def preview(_: Workplace, given: Mapping[str, Any]) -> str:
+def preview(_: ToolContext, given: Mapping[str, Any]) -> str:
     """The whole plan."""
     return str(given["plan"])

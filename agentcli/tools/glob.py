@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from agentcli.core.resolve import searched
-from agentcli.core.tool import Outcome, Workplace
-from agentcli.tools._beneath import top
-from agentcli.tools._cut import kept
-from agentcli.tools._paths import Place
-from agentcli.tools._search import files, ripgrep
+from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.tools.lib.openat import top
+from agentcli.tools.lib.paths import ResolvedPath
+from agentcli.tools.lib.search import files, ripgrep
+from agentcli.tools.lib.truncate import truncated
 
 
 async def glob(
-    work: Workplace, call_id: str, pattern: str, path: Annotated[str, "Folder; default the current one"] = "."
-) -> Outcome:
+    work: ToolContext, call_id: str, pattern: str, path: Annotated[str, "Folder; default the current one"] = "."
+) -> ToolOutput:
     return await asyncio.to_thread(_glob, work, call_id, pattern, path)
 
 
@@ -31,12 +31,12 @@ def inside(given: Mapping[str, Any]) -> str:
     return f" in {path}" if path != "." else ""
 
 
-def prefix(place: Place) -> str:
+def prefix(place: ResolvedPath) -> str:
     """What stands before a found path to make it one that the other tools take."""
     return "" if place.shown == "." else f"{place.shown.rstrip('/')}/"
 
 
-def _glob(work: Workplace, call_id: str, pattern: str, path: str) -> Outcome:
+def _glob(work: ToolContext, call_id: str, pattern: str, path: str) -> ToolOutput:
     path, pattern = searched(path, pattern)
     with top(work, path) as (place, held):
         times = {name: held.changed(name) for name in files(place.path, pattern, ripgrep(work.roots))}
@@ -44,9 +44,9 @@ def _glob(work: Workplace, call_id: str, pattern: str, path: str) -> Outcome:
         (name for name, time in times.items() if time is not None), key=lambda name: (-(times[name] or 0), name)
     )
     if not found:
-        return Outcome(f"No file matches {pattern}.", metadata={"matches": 0})
+        return ToolOutput(f"No file matches {pattern}.", metadata={"matches": 0})
     names = [prefix(place) + name for name in found]
     shown = names[: work.limits.matches]
     rest = len(names) - len(shown)
     notice = f"{len(shown)} of {len(names):,} files, newest first; {rest:,} more" if rest else ""
-    return kept(work, call_id, shown, names, notice, {"matches": len(names)})
+    return truncated(work, call_id, shown, names, notice, {"matches": len(names)})

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import Outcome, Workplace
-from agentcli.tools._beneath import Top, beside, top
-from agentcli.tools._cut import kept
-from agentcli.tools._paths import Place, locate
-from agentcli.tools._search import Line, Wanted, files, lines, ripgrep
-from agentcli.tools._text import clip, plural
+from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.glob import inside, prefix
+from agentcli.tools.lib.openat import DirHandle, beside, top
+from agentcli.tools.lib.paths import ResolvedPath, locate
+from agentcli.tools.lib.search import Line, Wanted, files, lines, ripgrep
+from agentcli.tools.lib.text import clip, plural
+from agentcli.tools.lib.truncate import truncated
 
 Mode = Literal["files_with_matches", "content", "count"]
 _KEPT = 20_000
@@ -23,7 +23,7 @@ _KEPT = 20_000
 
 
 async def grep(
-    work: Workplace,
+    work: ToolContext,
     call_id: str,
     pattern: Annotated[str, "Regular expression"],
     path: Annotated[str, "File or folder"] = ".",
@@ -35,7 +35,7 @@ async def grep(
     before: Annotated[int, "", "-B"] = 0,
     around: Annotated[int, "", "-C"] = 0,
     head_limit: int = 0,
-) -> Outcome:
+) -> ToolOutput:
     showing = output_mode == "content"
     wanted = Wanted(pattern, ignore_case, max(before, around, 0) * showing, max(after, around, 0) * showing)
     limit = head_limit if head_limit > 0 else work.limits.matches
@@ -49,15 +49,15 @@ def title(given: Mapping[str, Any]) -> str:
 
 
 def _grep(
-    work: Workplace, call_id: str, wanted: Wanted, path: str, glob: str, mode: Mode, numbers: bool, limit: int
-) -> Outcome:
+    work: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, mode: Mode, numbers: bool, limit: int
+) -> ToolOutput:
     with _candidates(work, path, glob) as (place, held, names):
         found = lines(held, names, wanted, ripgrep(work.roots))
         return _shown(work, call_id, found, prefix(place), mode, numbers, wanted, limit)
 
 
 def _shown(
-    work: Workplace,
+    work: ToolContext,
     call_id: str,
     found: Iterator[Line],
     before: str,
@@ -65,7 +65,7 @@ def _shown(
     numbers: bool,
     wanted: Wanted,
     limit: int,
-) -> Outcome:
+) -> ToolOutput:
     limit = min(limit, work.limits.matches)
     if mode == "content":
         printed = _rows(found, before, numbers, work.limits.line_characters, bool(wanted.before or wanted.after))
@@ -78,11 +78,11 @@ def _shown(
     shown = rows[:limit]
     rest = len(rows) - len(shown)
     notice = f"{rest:,} more of {plural(len(rows), 'file')}; {plural(total, 'matching line')} in all" if rest else ""
-    return kept(work, call_id, shown, rows, notice, {"matches": total, "files": len(rows)})
+    return truncated(work, call_id, shown, rows, notice, {"matches": total, "files": len(rows)})
 
 
 @contextmanager
-def _candidates(work: Workplace, path: str, glob: str) -> Iterator[tuple[Place, Top, list[str]]]:
+def _candidates(work: ToolContext, path: str, glob: str) -> Iterator[tuple[ResolvedPath, DirHandle, list[str]]]:
     """The folder to search from, held open, and the files in it."""
     place = locate(work, path)
     if place.path.is_dir():
@@ -95,7 +95,7 @@ def _candidates(work: Workplace, path: str, glob: str) -> Iterator[tuple[Place, 
         yield folder, held, [name]
 
 
-def _content(work: Workplace, call_id: str, found: Iterable[tuple[bool, str]], limit: int) -> Outcome:
+def _content(work: ToolContext, call_id: str, found: Iterable[tuple[bool, str]], limit: int) -> ToolOutput:
     rows: list[str] = []
     shown, total = 0, 0
     for matches, row in found:
@@ -108,7 +108,7 @@ def _content(work: Workplace, call_id: str, found: Iterable[tuple[bool, str]], l
         return _nothing()
     rest = max(0, total - limit)
     notice = f"{rest:,} more of {plural(total, 'matching line')}" if rest else ""
-    return kept(work, call_id, rows[:shown], rows, notice, {"matches": total})
+    return truncated(work, call_id, rows[:shown], rows, notice, {"matches": total})
 
 
 def _rows(
@@ -125,5 +125,5 @@ def _rows(
         last = line
 
 
-def _nothing() -> Outcome:
-    return Outcome("No matches.", metadata={"matches": 0})
+def _nothing() -> ToolOutput:
+    return ToolOutput("No matches.", metadata={"matches": 0})

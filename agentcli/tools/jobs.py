@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.core.truncate import truncate_bytes
-from agentcli.tools import _process
-from agentcli.tools._capture import Capture
-from agentcli.tools._process import Command, Ended
+from agentcli.tools.lib import process as _process
+from agentcli.tools.lib.output_buffer import OutputBuffer
+from agentcli.tools.lib.process import Command, Ended
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Job:
 
     id: str
     command: str
-    capture: Capture
+    capture: OutputBuffer
     fresh: bytearray = field(default_factory=bytearray)
     missed: int = 0
     ended: Ended | None = None
@@ -42,7 +42,7 @@ class Job:
 
 
 class Jobs:
-    """The background jobs of one session; the agent gives them to its calls as `Workplace.jobs` and closes them at the end."""
+    """The background jobs of one session; the agent gives them to its calls as `ToolContext.jobs` and closes them at the end."""
 
     def __init__(self, most: int = 20) -> None:
         self._jobs: dict[str, Job] = {}
@@ -54,7 +54,7 @@ class Jobs:
         running = len(self.running())
         if running >= self._most:
             raise ToolError(f"{running} background jobs are running, the most there may be. Stop one with bash_stop.")
-        job = self._new(command, Capture(limits, keep))
+        job = self._new(command, OutputBuffer(limits, keep))
         job.task = asyncio.get_running_loop().create_task(_run(job, prepared, limits.bash_output))
         return job
 
@@ -74,7 +74,7 @@ class Jobs:
             away.set()
         return bool(self._watched)
 
-    def adopt(self, command: str, capture: Capture, process: asyncio.Task[Ended]) -> Job:
+    def adopt(self, command: str, capture: OutputBuffer, process: asyncio.Task[Ended]) -> Job:
         """A command that runs already is a job from now on. What it prints must go to `Fresh` of the job."""
         job = self._new(command, capture)
         job.task = asyncio.get_running_loop().create_task(_finish(job, process))
@@ -120,13 +120,13 @@ class Jobs:
         """End all jobs."""
         await asyncio.gather(*(self.stop(job.id) for job in self._jobs.values()))
 
-    def _new(self, command: str, capture: Capture) -> Job:
+    def _new(self, command: str, capture: OutputBuffer) -> Job:
         job = Job(f"job-{len(self._jobs) + 1}", command, capture)
         self._jobs[job.id] = job
         return job
 
 
-async def bash_output(work: Workplace, call_id: str, id: str) -> Outcome:
+async def bash_output(work: ToolContext, call_id: str, id: str) -> ToolOutput:
     job = _jobs(work).get(id)
     text = bytes(job.fresh).decode("utf-8", "replace")
     missed = f"[{job.missed:,} bytes before this are left out{job.capture.where()}]\n" if job.missed else ""
@@ -135,7 +135,7 @@ async def bash_output(work: Workplace, call_id: str, id: str) -> Outcome:
     job.told = job.told or job.ended is not None
     exit_code = job.ended.exit_code if job.ended else None
     output = truncate_bytes(text, work.limits.bash_output, "left out")
-    return Outcome(
+    return ToolOutput(
         f"[{job.id}: {job.state}]\n{missed}{output or '(nothing new)'}",
         truncated=bool(missed),
         output_file=job.capture.file,
@@ -143,12 +143,12 @@ async def bash_output(work: Workplace, call_id: str, id: str) -> Outcome:
     )
 
 
-async def bash_stop(work: Workplace, call_id: str, id: str) -> Outcome:
+async def bash_stop(work: ToolContext, call_id: str, id: str) -> ToolOutput:
     jobs = _jobs(work)
     already = jobs.get(id).ended is not None
     job = await jobs.stop(id)
     job.told = True
-    return Outcome(
+    return ToolOutput(
         f"[{job.id}: {'had already ended, ' if already else ''}{job.state}]",
         metadata={"job": job.id, "state": job.state},
     )
@@ -202,7 +202,7 @@ async def _finish(job: Job, process: asyncio.Task[Ended]) -> None:
         job.capture.close()
 
 
-def _jobs(work: Workplace) -> Jobs:
+def _jobs(work: ToolContext) -> Jobs:
     if not isinstance(work.jobs, Jobs):
         raise ToolError("There are no background jobs here.")
     return work.jobs

@@ -13,12 +13,12 @@ from typing import Annotated, Any, BinaryIO
 from agentcli.core.errors import ToolError
 from agentcli.core.images import IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
-from agentcli.core.tool import Outcome, ToolLimits, Workplace
+from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.core.truncate import head_of
-from agentcli.tools._cut import numbered
-from agentcli.tools._files import remember
-from agentcli.tools._paths import Spot, held, open_regular
-from agentcli.tools._text import decode, is_binary, plural, shown
+from agentcli.tools.lib.files import remember
+from agentcli.tools.lib.paths import FileHandle, held, open_regular
+from agentcli.tools.lib.text import decode, is_binary, plural, replace_surrogates
+from agentcli.tools.lib.truncate import numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class _Page:
 
 
 async def read(
-    work: Workplace,
+    work: ToolContext,
     call_id: str,
     file_path: str,
     offset: Annotated[int, "First line, from 1"] = 1,
     limit: Annotated[int, "Number of lines"] = 0,
-) -> Outcome:
+) -> ToolOutput:
     return await asyncio.to_thread(_read, work, file_path, max(1, offset), limit)
 
 
@@ -56,7 +56,7 @@ def _whole_number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _read(work: Workplace, path: str, offset: int, limit: int) -> Outcome:
+def _read(work: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
     count = min(limit, work.limits.read_lines) if limit > 0 else work.limits.read_lines
     with held(work, path) as spot, os.fdopen(open_regular(spot), "rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -73,24 +73,24 @@ def _read(work: Workplace, path: str, offset: int, limit: int) -> Outcome:
         return _outcome(spot, page, size)
 
 
-def _image(spot: Spot, file: BinaryIO, size: int, mime: str) -> Outcome:
+def _image(spot: FileHandle, file: BinaryIO, size: int, mime: str) -> ToolOutput:
     if size > IMAGE_BYTES:
         raise ToolError(
             f"{spot.shown} is a picture of {size:,} bytes; the most is {IMAGE_BYTES:,}. Make it smaller with bash first."
         )
     data = base64.b64encode(file.read()).decode("ascii")
-    return Outcome(
+    return ToolOutput(
         f"[{mime}, {size:,} bytes]",
         metadata={"path": str(spot.path)},
         images=(Image(mime, data, str(spot.path)),),
     )
 
 
-def _page(spot: Spot, data: bytes, offset: int, count: int, limits: ToolLimits) -> _Page:
+def _page(spot: FileHandle, data: bytes, offset: int, count: int, limits: ToolLimits) -> _Page:
     decoded = decode(data)
     if decoded is None:
         raise _binary(spot, len(data))
-    text = shown(decoded[0])
+    text = replace_surrogates(decoded[0])
     lines = text.split("\n") if "\n" in text else text.split("\r")
     if lines[-1] == "":
         lines.pop()
@@ -99,7 +99,7 @@ def _page(spot: Spot, data: bytes, offset: int, count: int, limits: ToolLimits) 
     return _paged(lines[offset - 1 : offset - 1 + count], offset, len(lines), limits)
 
 
-def _page_of_huge(spot: Spot, file: BinaryIO, offset: int, count: int, limits: ToolLimits) -> _Page:
+def _page_of_huge(spot: FileHandle, file: BinaryIO, offset: int, count: int, limits: ToolLimits) -> _Page:
     """Only the wanted lines of a file too large to hold. UTF-8 and Latin-1 alike; the file counts as not seen."""
     if is_binary(file.read(8_000)):
         raise _binary(spot, os.fstat(file.fileno()).st_size)
@@ -123,7 +123,7 @@ def _bounded_lines(file: BinaryIO, size: int) -> Iterator[str]:
         while not ended and (more := file.readline(1 << 20)):
             rest += len(more)
             ended = more.endswith(b"\n")
-        text = shown((head_of(line, size - 4) if rest else line).decode("utf-8", "surrogateescape"))
+        text = replace_surrogates((head_of(line, size - 4) if rest else line).decode("utf-8", "surrogateescape"))
         yield text.rstrip("\n") + (f" [… about {rest:,} more bytes]" if rest else "")
 
 
@@ -132,21 +132,21 @@ def _paged(lines: Sequence[str], first: int, total: int | None, limits: ToolLimi
     return _Page(tuple(rows), first, total, f"{limits.read_bytes:,} bytes" if len(rows) < len(lines) else "")
 
 
-def _outcome(spot: Spot, page: _Page, size: int) -> Outcome:
+def _outcome(spot: FileHandle, page: _Page, size: int) -> ToolOutput:
     metadata = {"path": str(spot.path), "lines": [page.first, page.last]}
     if page.total == 0:
-        return Outcome(f"[{spot.shown} is empty]", metadata=metadata)
+        return ToolOutput(f"[{spot.shown} is empty]", metadata=metadata)
     text = "\n".join(page.rows)
     more = page.total is None or page.last < page.total
     if not more:
-        return Outcome(text, metadata=metadata)
+        return ToolOutput(text, metadata=metadata)
     of = f" of {page.total:,}" if page.total is not None else f" of a file of {size:,} bytes"
     why = f", cut at {page.cut_by}" if page.cut_by else ""
     notice = f"[lines {page.first:,}-{page.last:,}{of}{why}; go on with offset={page.last + 1}]"
-    return Outcome(f"{text}\n{notice}", truncated=True, metadata=metadata)
+    return ToolOutput(f"{text}\n{notice}", truncated=True, metadata=metadata)
 
 
-def _binary(spot: Spot, size: int) -> ToolError:
+def _binary(spot: FileHandle, size: int) -> ToolError:
     suffix = Path(spot.name).suffix.lower()
     hint = (
         " Extract its text with bash (pdftotext)."

@@ -11,22 +11,22 @@ from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
 from agentcli.core.message import ToolResult
-from agentcli.core.tool import Outcome, ToolLimits, Workplace
-from agentcli.tools._cut import numbered
-from agentcli.tools._text import clip, plural
+from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
+from agentcli.tools.lib.text import clip, plural
+from agentcli.tools.lib.truncate import numbered
 
 _LINES_EACH = 5
 """Matching lines shown of each result when several are searched."""
 
 
 async def recall(
-    work: Workplace,
+    work: ToolContext,
     call_id: str,
     id: Annotated[str, "Id of a former call, as markers and notices name it"] = "",
     pattern: Annotated[str, "Regular expression"] = "",
     offset: Annotated[int, "First line, from 1"] = 1,
     limit: int = 0,
-) -> Outcome:
+) -> ToolOutput:
     regex = _compiled(pattern)
     with _time_limit(work.limits.pattern_seconds):
         if id:
@@ -67,7 +67,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
 
 
-def _one(work: Workplace, call_id: str, regex: re.Pattern[str], offset: int, limit: int) -> Outcome:
+def _one(work: ToolContext, call_id: str, regex: re.Pattern[str], offset: int, limit: int) -> ToolOutput:
     found = work.find_result(call_id)
     if found is None:
         raise ToolError(f"No call {call_id} in this session. Search with a pattern instead.")
@@ -83,20 +83,20 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise ToolError(f"{pattern!r} is not a regular expression: {error}.") from error
 
 
-def _page(result: ToolResult, lines: Sequence[tuple[int, str]], limit: int, limits: ToolLimits) -> Outcome:
+def _page(result: ToolResult, lines: Sequence[tuple[int, str]], limit: int, limits: ToolLimits) -> ToolOutput:
     count = min(limit, limits.read_lines) if limit > 0 else limits.read_lines
     rows = numbered(lines[:count], limits)
     head = f"[{result.name}: {result.title or result.call_id}, {result.status}]"
     if not lines:
-        return Outcome(f"{head}\nNothing there.")
+        return ToolOutput(f"{head}\nNothing there.")
     rest = len(lines) - len(rows)
     after = f"\n[{plural(rest, 'more line')}; go on with offset={lines[len(rows)][0]}]" if rest else ""
-    return Outcome("\n".join([head, *rows]) + after, truncated=bool(rest))
+    return ToolOutput("\n".join([head, *rows]) + after, truncated=bool(rest))
 
 
-def _overview(results: Sequence[tuple[ToolResult, str]], regex: re.Pattern[str], limits: ToolLimits) -> Outcome:
+def _overview(results: Sequence[tuple[ToolResult, str]], regex: re.Pattern[str], limits: ToolLimits) -> ToolOutput:
     if not results:
-        return Outcome("No former result matches.", metadata={"matches": 0})
+        return ToolOutput("No former result matches.", metadata={"matches": 0})
     rows: list[str] = []
     shown = 0
     for result, whole in results:
@@ -110,4 +110,4 @@ def _overview(results: Sequence[tuple[ToolResult, str]], regex: re.Pattern[str],
         shown += 1
     rest = len(results) - shown
     after = [f"[{plural(rest, 'more result')}]"] if rest else []
-    return Outcome("\n".join([*rows, *after]), truncated=bool(rest), metadata={"matches": len(results)})
+    return ToolOutput("\n".join([*rows, *after]), truncated=bool(rest), metadata={"matches": len(results)})

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import Outcome, Workplace
+from agentcli.core.tool import ToolContext, ToolOutput
 
 
 async def task(
-    work: Workplace,
+    work: ToolContext,
     call_id: str,
     description: Annotated[str, "3 to 5 words"],
     prompt: str,
     agent: Annotated[str, "Kind of agent"] = "",
-) -> Outcome:
+) -> ToolOutput:
     if work.spawn is None:
         raise ToolError("There are no subagents here. Do it yourself.")
     return await work.spawn(call_id, description, prompt, agent)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from agentcli.core.record import TodoItem
-from agentcli.core.tool import Outcome, Workplace
-from agentcli.tools._text import plural
+from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.tools.lib.text import plural
 
 _SIGNS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
@@ -22,12 +22,12 @@ class Step:
     active_form: Annotated[str, "", "activeForm"] = ""
 
 
-async def todo(work: Workplace, call_id: str, todos: list[Step] | None = None) -> Outcome:
+async def todo(work: ToolContext, call_id: str, todos: list[Step] | None = None) -> ToolOutput:
     if todos is not None:
         work.set_todo([_item(step) for step in todos])
     items = work.todo()
     done = sum(item.status == "completed" for item in items)
-    return Outcome(show(items) or "The list is empty.", metadata={"done": done, "of": len(items)})
+    return ToolOutput(show(items) or "The list is empty.", metadata={"done": done, "of": len(items)})
 
 
 def title(given: Mapping[str, Any]) -> str:

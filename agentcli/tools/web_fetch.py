@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urljoin
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import Outcome, ToolLimits, Workplace
-from agentcli.tools._addresses import Target, target
-from agentcli.tools._cut import whereabouts, whole_or_cut
-from agentcli.tools._text import shown
+from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
+from agentcli.tools.lib.network import Target, target
+from agentcli.tools.lib.text import replace_surrogates
+from agentcli.tools.lib.truncate import whereabouts, whole_or_cut
 
 if TYPE_CHECKING:
     import httpx2
@@ -39,11 +39,11 @@ class _Page:
 
 
 async def web_fetch(
-    work: Workplace,
+    work: ToolContext,
     call_id: str,
     url: str,
     prompt: Annotated[str, "A question about the page: the answer comes instead of the page"] = "",
-) -> Outcome:
+) -> ToolOutput:
     try:
         async with asyncio.timeout(work.limits.fetch_seconds):
             page = await _get(url, work.limits)
@@ -61,9 +61,9 @@ async def web_fetch(
     if not answer.text:
         missing = f"[No model has answered the prompt: {answer.trouble} The page itself follows.]"
         return whole_or_cut(work, call_id, f"{head}\n{missing}\n\n{text}", metadata)
-    file = work.keep_output(call_id, shown(f"{head}\n\n{text}"))
+    file = work.keep_output(call_id, replace_surrogates(f"{head}\n\n{text}"))
     source = f"[{answer.model} answered this from the page{whereabouts(file, call_id, 'the page')}]"
-    return Outcome(f"{head}\n\n{answer.text}\n\n{source}", truncated=True, output_file=file, metadata=metadata)
+    return ToolOutput(f"{head}\n\n{answer.text}\n\n{source}", truncated=True, output_file=file, metadata=metadata)
 
 
 def title(given: Mapping[str, Any]) -> str:

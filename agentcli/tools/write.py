@@ -7,14 +7,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentcli.core.tool import Outcome, Workplace
-from agentcli.tools._diff import unified
-from agentcli.tools._files import changing, load_if_there, remember, replace, require_seen
-from agentcli.tools._paths import locate
-from agentcli.tools._text import Encoding, decode, encode, plural, shown, with_newlines
+from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.tools.lib.diff import unified
+from agentcli.tools.lib.files import changing, load_if_there, remember, replace, require_seen
+from agentcli.tools.lib.paths import locate
+from agentcli.tools.lib.text import Encoding, decode, encode, plural, replace_surrogates, with_newlines
 
 
-async def write(work: Workplace, call_id: str, file_path: str, content: str) -> Outcome:
+async def write(work: ToolContext, call_id: str, file_path: str, content: str) -> ToolOutput:
     return await asyncio.to_thread(_write, work, file_path, content)
 
 
@@ -23,7 +23,7 @@ def title(given: Mapping[str, Any]) -> str:
     return f"Write {given.get('file_path', '')}"
 
 
-def preview(work: Workplace, given: Mapping[str, Any]) -> str:
+def preview(work: ToolContext, given: Mapping[str, Any]) -> str:
     """The unified diff that writing would make, for whoever must allow it; folders that are missing are not made."""
     path, content = given["file_path"], given["content"]
     place = locate(work, path)
@@ -31,10 +31,10 @@ def preview(work: Workplace, given: Mapping[str, Any]) -> str:
         return unified("", content, place.shown, created=True).text
     with changing(work, path) as spot:
         before, _, after = _contents(load_if_there(work, spot), content)
-    return unified(shown(before), shown(after), place.shown).text
+    return unified(replace_surrogates(before), replace_surrogates(after), place.shown).text
 
 
-def _write(work: Workplace, path: str, content: str) -> Outcome:
+def _write(work: ToolContext, path: str, content: str) -> ToolOutput:
     with changing(work, path, make=True) as spot:
         old = load_if_there(work, spot)
         if old:
@@ -43,9 +43,9 @@ def _write(work: Workplace, path: str, content: str) -> Outcome:
         data = encode(after, encoding, spot.shown)
         replace(spot, data)
         remember(work, spot.path, data)
-    diff = unified(shown(before), shown(after), spot.shown, old is None)
+    diff = unified(replace_surrogates(before), replace_surrogates(after), spot.shown, old is None)
     count = after.count("\n") + (not after.endswith("\n") and bool(after))
-    return Outcome(
+    return ToolOutput(
         f"{'Created' if old is None else 'Replaced'} {spot.shown} ({plural(count, 'line')}).",
         metadata={
             "path": str(spot.path),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, assert_never
 
-from agentcli.core.codec import usage_to_json
+from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.errors import INTERRUPTED, TERMINATED, AgentError, IncompleteReply
 from agentcli.core.event import (
     CallDelta,

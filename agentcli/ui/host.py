@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from agentcli.agent.desk import OpenDesk
+    from agentcli.agent.session import AgentSession
     from agentcli.core.model import ModelSpec
 
 Topic = Literal["permissions", "doctor", "stats", "budget"]
@@ -15,15 +15,15 @@ Topic = Literal["permissions", "doctor", "stats", "budget"]
 class Host(Protocol):
     """The program around the open session."""
 
-    def new(self) -> OpenDesk:
+    def new(self) -> AgentSession:
         """A fresh session in the current folder."""
         ...
 
-    def open(self, selector: str) -> OpenDesk:
+    def open(self, selector: str) -> AgentSession:
         """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
         ...
 
-    def fork(self, desk: OpenDesk) -> OpenDesk:
+    def fork(self, desk: AgentSession) -> AgentSession:
         """A copy of a session that goes its own way from here."""
         ...
 
@@ -35,18 +35,18 @@ class Host(Protocol):
         """The models that are known."""
         ...
 
-    def report(self, topic: Topic, desk: OpenDesk) -> Sequence[str]:
+    def report(self, topic: Topic, desk: AgentSession) -> Sequence[str]:
         """Lines for people."""
         ...
 
-    def export(self, desk: OpenDesk, form: Literal["md", "json", "html"]) -> str:
+    def export(self, desk: AgentSession, form: Literal["md", "json", "html"]) -> str:
         """The whole session as a text, secrets redacted."""
         ...
 
-    def unloaded(self, desk: OpenDesk) -> Sequence[str]:
+    def unloaded(self, desk: AgentSession) -> Sequence[str]:
         """What the session's folder would load, a line each; nothing when it is trusted already or holds nothing of that kind."""
         ...
 
-    def trust(self, desk: OpenDesk) -> OpenDesk:
+    def trust(self, desk: AgentSession) -> AgentSession:
         """Remember that the person trusts the folder; the same session with all of it loaded."""
         ...

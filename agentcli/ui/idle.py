@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.event import Event
 
 if TYPE_CHECKING:
-    from agentcli.agent.desk import OpenDesk
+    from agentcli.agent.session import AgentSession
 
 QUIET = 30.0
 """Seconds without work before it begins: somebody who reads an answer is not idle yet."""
@@ -26,7 +26,7 @@ class Idle:
     def __init__(
         self,
         working: Callable[[], bool],
-        desk: Callable[[], OpenDesk],
+        desk: Callable[[], AgentSession],
         tell: Callable[[Sequence[Event]], None],
         quiet: float = QUIET,
     ) -> None:
@@ -54,5 +54,5 @@ class Idle:
         if not busy and not self._working():
             self._work = asyncio.get_running_loop().create_task(self._improve_title(self._desk()))
 
-    async def _improve_title(self, desk: OpenDesk) -> None:
+    async def _improve_title(self, desk: AgentSession) -> None:
         self._tell(await desk.improve_title())

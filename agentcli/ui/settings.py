@@ -33,4 +33,4 @@ class UiSettings:
     status: str = ""
     """The facts of the status line in their order; empty for the usual ones."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Those of `agentcli.ui.keys.KEYS` that the person wants elsewhere."""
+    """Those of `agentcli.ui.input.keys.KEYS` that the person wants elsewhere."""

@@ -9,24 +9,24 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from agentcli.agent.allowance import Allowance
-from agentcli.agent.desk import OpenDesk
-from agentcli.agent.outfit import Outfit
-from agentcli.agent.permissions.paths import Place
-from agentcli.agent.permissions.rules import parse_rules
-from agentcli.agent.ports import Answer, Ask, Prompt
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
+from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import AgentSettings, HookSettings
-from agentcli.context.estimators import Calibrated
+from agentcli.agent.setup import SessionSetup
+from agentcli.agent.spending import RunLimits
 from agentcli.context.settings import BudgetSettings, ContextSettings
+from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.event import Event, TurnEnded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import parse_rules
 from agentcli.providers.catalog import spec
-from agentcli.providers.scripted import Script, Scripted
+from agentcli.providers.scripted.model import Script, ScriptedModel
 from agentcli.sessions.memory import MemorySession
-from agentcli.tools.table import TRAITS, run, tools
+from agentcli.tools.registry import TRAITS, run, tools
 
 DEMO = spec("demo")
 
@@ -34,11 +34,11 @@ DEMO = spec("demo")
 class Person:
     """Somebody who answers approvals with what was laid down, and remembers what was asked."""
 
-    def __init__(self, *answers: Answer | None) -> None:
+    def __init__(self, *answers: ApprovalResponse | None) -> None:
         self.answers = list(answers)
-        self.asked: list[Ask] = []
+        self.asked: list[ApprovalRequest] = []
 
-    async def __call__(self, ask: Ask) -> Answer | None:
+    async def __call__(self, ask: ApprovalRequest) -> ApprovalResponse | None:
         self.asked.append(ask)
         return self.answers.pop(0) if self.answers else None
 
@@ -52,22 +52,22 @@ def open_desk(
     person: Person | None = None,
     context: ContextSettings | None = None,
     budget: BudgetSettings | None = None,
-    allowance: Allowance | None = None,
+    allowance: RunLimits | None = None,
     saved: list[str] | None = None,
     journal: Any = None,
     changes: Any = lambda _: None,
     child: Any = lambda _: MemorySession(),
     summariser: Model | None = None,
     **agent: Any,
-) -> OpenDesk:
+) -> AgentSession:
     """A desk that works in `folder`."""
-    made: Model = Scripted(model, script)
+    made: Model = ScriptedModel(model, script)
 
     async def nobody(_: Any) -> None:
         return None
 
-    outfit = Outfit(
-        connect=lambda name: Scripted(replace(model, id=name.partition("/")[2]), script),
+    outfit = SessionSetup(
+        connect=lambda name: ScriptedModel(replace(model, id=name.partition("/")[2]), script),
         summariser=lambda _: summariser or made,
         estimator=lambda _: Calibrated(),
         tools=tools(),
@@ -80,20 +80,20 @@ def open_desk(
         hooks=HookSettings(),
         limits=ToolLimits(),
         rules=parse_rules(),
-        place=Place(folder, (folder,), home=folder / "home"),
+        place=Workspace(folder, (folder,), home=folder / "home"),
         approve=person or nobody,
         ask=nobody,
         save_rule=(saved if saved is not None else []).append,
-        allowance=lambda: allowance or Allowance(),
+        allowance=lambda: allowance or RunLimits(),
         today=lambda: date(2026, 11, 20),
         strict=True,
         changes=changes,
         child=child,
     )
-    return OpenDesk(journal or MemorySession(), outfit, made, mode)
+    return AgentSession(journal or MemorySession(), outfit, made, mode)
 
 
-def say_to(desk: OpenDesk, *texts: str) -> list[Event]:
+def say_to(desk: AgentSession, *texts: str) -> list[Event]:
     """All events of one turn, or of several."""
 
     async def collect() -> list[Event]:
@@ -110,11 +110,11 @@ def ended(events: Sequence[Event]) -> TurnEnded:
     return last
 
 
-def messages(desk: OpenDesk) -> list[Message]:
+def messages(desk: AgentSession) -> list[Message]:
     """What was said, in order."""
     return [entry.body for entry in desk.history.entries if isinstance(entry.body, Message)]
 
 
-def results(desk: OpenDesk) -> list[ToolResult]:
+def results(desk: AgentSession) -> list[ToolResult]:
     """The answers to calls, in order."""
     return [entry.body for entry in desk.history.entries if isinstance(entry.body, ToolResult)]

@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.agent.desk import OpenDesk
-from agentcli.agent.ports import Answer, Prompt
+from agentcli.agent.ports import ApprovalResponse, Prompt
+from agentcli.agent.session import AgentSession
 from agentcli.context.settings import BudgetLimit, BudgetSettings, ContextSettings
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Event, Waiting, Warned
 from agentcli.core.message import File, Text, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Retry
-from agentcli.providers.scripted import Reply, call, say
-from tests.agent.compacting import Answers, snapshot
+from agentcli.providers.scripted.model import Reply, call, say
+from tests.agent.compaction.compacting import Answers, snapshot
 from tests.agent.desks import DEMO, Person, ended, messages, open_desk, say_to
 
 
@@ -50,7 +50,7 @@ def test_a_soft_budget_warns_once_slows_down_and_tells_the_model(tmp_path: Path)
 def test_an_approval_budget_asks_and_goes_on_when_allowed(tmp_path: Path) -> None:
     budget = BudgetSettings(session=BudgetLimit(tokens=3_000, mode="approval"))
     script = [costly("one", 2_900, call("list")), say("two")]
-    person = Person(Answer("once"))
+    person = Person(ApprovalResponse("once"))
     assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=person), "go")).text == "two"
     assert ended(say_to(open_desk(tmp_path, script, budget=budget), "go")).ending == "limit"
 
@@ -107,7 +107,7 @@ def test_a_rewind_fills_no_budget_again(tmp_path: Path) -> None:
     assert isinstance(ended(say_to(desk, "once more")).error, LimitReached)
 
 
-def told(desk: OpenDesk) -> list[str]:
+def told(desk: AgentSession) -> list[str]:
     """What the model was told of budgets, in order."""
     texts = [p.text for m in messages(desk) for p in m.parts if isinstance(p, Text) and p.synthetic]
     return [text for text in texts if " left. Finish" in text]
@@ -128,10 +128,10 @@ def test_each_budget_that_wants_to_be_asked_is_asked_for_itself(tmp_path: Path) 
         session=BudgetLimit(tokens=3_000, mode="approval"), task=BudgetLimit(tokens=3_000, mode="approval")
     )
     script = [costly("one", 2_900, call("list")), say("two")]
-    person = Person(Answer("once"), Answer("once"))
+    person = Person(ApprovalResponse("once"), ApprovalResponse("once"))
     assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=person), "go")).text == "two"
     assert [ask.why.split(" of ")[0] for ask in person.asked] == ["The session budget", "The task budget"]
-    half = Person(Answer("once"))
+    half = Person(ApprovalResponse("once"))
     assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=half), "go")).ending == "limit"
 
 

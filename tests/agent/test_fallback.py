@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from agentcli.agent import report
-from agentcli.agent.standby import Standby
+from agentcli.agent.fallback import FallbackModel
 from agentcli.core.errors import CredentialsError, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, ReplyRestarted, Retrying, Warned
 from agentcli.core.message import Text, Thinking
 from agentcli.core.model import Request
 from agentcli.core.record import Failure, Settings
-from agentcli.providers.scripted import Fault, Reply, Scripted, call, say
+from agentcli.providers.scripted.model import Fault, Reply, ScriptedModel, call, say
 from agentcli.sessions.memory import MemorySession
-from tests.agent.compacting import Answers, compress, long_story, newest, session, snapshot
-from tests.agent.compacting import ended as compressed
+from tests.agent.compaction.compacting import Answers, compress, long_story, newest, session, snapshot
+from tests.agent.compaction.compacting import ended as compressed
 from tests.agent.desks import DEMO, ended, messages, open_desk, results, say_to
 
 FIRST, OTHER = f"{DEMO.provider}/first", f"{DEMO.provider}/other"
@@ -135,11 +135,11 @@ def test_a_resumed_session_goes_on_with_the_model_it_had_and_can_go_back(tmp_pat
 def test_the_other_model_is_connected_when_it_is_needed_and_not_before(tmp_path: Path) -> None:
     asked: list[str] = []
 
-    def connect(name: str) -> Scripted:
+    def connect(name: str) -> ScriptedModel:
         asked.append(name)
-        return Scripted(OTHER_SPEC, [say("Here I am.")])
+        return ScriptedModel(OTHER_SPEC, [say("Here I am.")])
 
-    standby = Standby(OTHER, connect)
+    standby = FallbackModel(OTHER, connect)
     assert standby.instead_of(ASKED_FIRST, ModelError("x", "auth")) is None
     assert asked == []
     for _ in range(2):
@@ -151,11 +151,11 @@ def test_the_other_model_is_connected_when_it_is_needed_and_not_before(tmp_path:
 
 
 def test_another_model_that_cannot_be_connected_is_told_beside_the_error(tmp_path: Path) -> None:
-    def connect(name: str) -> Scripted:
+    def connect(name: str) -> ScriptedModel:
         raise CredentialsError("There is no key for other.")
 
     desk = open_desk(tmp_path, Pair("overloaded"), model=ASKED_FIRST, fallback_model=OTHER)
-    desk.talk.standby = Standby(OTHER, connect)
+    desk.talk.standby = FallbackModel(OTHER, connect)
     events = say_to(desk, "go")
     assert ended(events).ending == "failed"
     [warned] = [event.message for event in events if isinstance(event, Warned)]
@@ -167,7 +167,7 @@ def test_a_summary_is_written_by_the_other_model_where_the_summariser_has_failed
     busy = Answers(ModelError("Overloaded.", "overloaded"))
     other = Answers(snapshot("Fix the parser.", "- It is slow."), spec=OTHER_SPEC)
     journal = session(long_story())
-    events = compress(journal, busy, standby=Standby(OTHER, lambda _: other))
+    events = compress(journal, busy, standby=FallbackModel(OTHER, lambda _: other))
     assert compressed(events).status == "compressed"
     [told] = notices(events)
     assert (OTHER in told, "Overloaded." in told) == (True, True)
@@ -183,7 +183,7 @@ def test_a_summary_is_written_by_the_other_model_where_the_summariser_has_failed
 @pytest.mark.parametrize("cause", ["auth", "bad_request"])
 def test_a_summary_that_another_model_would_not_cure_is_left_to_the_ledger(cause: str) -> None:
     failing, other = Answers(ModelError("No.", cause)), Answers("never", spec=OTHER_SPEC)  # type: ignore[arg-type]
-    events = compress(session(long_story()), failing, standby=Standby(OTHER, lambda _: other))
+    events = compress(session(long_story()), failing, standby=FallbackModel(OTHER, lambda _: other))
     assert compressed(events).status == "compressed"
     assert other.requests == []
 

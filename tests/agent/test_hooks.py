@@ -11,7 +11,7 @@ from agentcli.agent.settings import HookSettings
 from agentcli.config import load
 from agentcli.core.errors import ConfigError
 from agentcli.core.event import Event, Warned
-from tests.agent.compacting import Answers, compaction, compress, ended, long_story, session, snapshot
+from tests.agent.compaction.compacting import Answers, compaction, compress, ended, long_story, session, snapshot
 from tests.context.story import Story
 
 EVENT = before_compression("manual", "s1", Path("/tmp/s1"), policy="auto")

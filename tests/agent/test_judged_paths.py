@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.ports import Answer, Ask
-from agentcli.providers.scripted import call, say
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.providers.scripted.model import call, say
 from tests.agent.desks import Person, open_desk, results, say_to
 
 
@@ -26,17 +26,17 @@ class Meddler(Person):
     """Says yes, and turns a link while being asked."""
 
     def __init__(self, link: Path, target: Path) -> None:
-        super().__init__(Answer("once"))
+        super().__init__(ApprovalResponse("once"))
         self.link, self.target = link, target
 
-    async def __call__(self, ask: Ask) -> Answer | None:
+    async def __call__(self, ask: ApprovalRequest) -> ApprovalResponse | None:
         self.link.unlink()
         self.link.symlink_to(self.target)
         return await super().__call__(ask)
 
 
 def test_what_is_allowed_once_is_read_once(work: Path) -> None:
-    person = Person(Answer("once"), Answer("no"))
+    person = Person(ApprovalResponse("once"), ApprovalResponse("no"))
     reads = [say("", call("read", file_path="../notes.txt")) for _ in range(2)]
     desk = open_desk(work, [*reads, say("Done.")], person=person)
     say_to(desk, "go")
@@ -45,7 +45,7 @@ def test_what_is_allowed_once_is_read_once(work: Path) -> None:
 
 
 def test_what_is_allowed_for_the_session_is_not_asked_about_again(work: Path) -> None:
-    person = Person(Answer("session"))
+    person = Person(ApprovalResponse("session"))
     reads = [say("", call("read", file_path="../notes.txt")) for _ in range(2)]
     desk = open_desk(work, [*reads, say("Done.")], person=person)
     say_to(desk, "go")
@@ -72,7 +72,7 @@ def test_a_command_of_the_same_reply_cannot_turn_the_link_of_a_later_edit(
     (work / "real").mkdir()
     (work / "link").symlink_to("real")
     reply = say("", call("bash", command=f"ln -sfn {target} link"), call("write", file_path="link/new", content="x"))
-    desk = open_desk(work, [reply, say("Done.")], mode="auto-edit", person=Person(Answer("once")))
+    desk = open_desk(work, [reply, say("Done.")], mode="auto-edit", person=Person(ApprovalResponse("once")))
     say_to(desk, "go")
     assert [result.status for result in results(desk)] == ["success", "error"]
     assert not (work / target / "new").exists()
@@ -91,7 +91,7 @@ def test_a_tilde_behind_a_dot_is_a_name_and_not_the_home_folder(
 
 
 def test_an_edit_outside_is_shown_as_a_diff_and_made_when_it_is_allowed(work: Path, tmp_path: Path) -> None:
-    person = Person(Answer("once"), Answer("once"))
+    person = Person(ApprovalResponse("once"), ApprovalResponse("once"))
     script = [
         say("", call("read", file_path="../notes.txt")),
         say("", call("edit", file_path="../notes.txt", old_string="notes", new_string="better notes")),
@@ -114,7 +114,7 @@ def test_what_stands_outside_is_not_told_before_somebody_allows_it(work: Path, n
 
 
 def test_a_search_reaches_the_folder_that_its_pattern_names_and_was_judged(work: Path, tmp_path: Path) -> None:
-    person = Person(Answer("once"), Answer("no"))
+    person = Person(ApprovalResponse("once"), ApprovalResponse("no"))
     script = [
         say("", call("glob", pattern="../*.txt")),
         say("", call("glob", pattern=f"{tmp_path}/*.txt")),

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.allowance import Allowance
-from agentcli.agent.ports import Answer, Prompt
+from agentcli.agent.ports import ApprovalResponse, Prompt
+from agentcli.agent.spending import RunLimits
 from agentcli.agent.unfinished import CUT, EMPTY, MALFORMED, UNKNOWN
 from agentcli.core.errors import IncompleteReply, LimitReached
 from agentcli.core.event import Recorded, TextDelta, TurnEnded
 from agentcli.core.message import Text, ToolCall
 from agentcli.core.record import Failure
-from agentcli.providers.scripted import Fault, Reply, call, say
+from agentcli.providers.scripted.model import Fault, Reply, call, say
 from tests.agent.desks import Person, ended, messages, open_desk, results, say_to
 
 
@@ -166,7 +166,7 @@ def test_an_interrupt_while_a_command_runs_kills_it_and_answers_its_call(tmp_pat
 
 def test_a_limit_ends_the_turn_before_the_request_that_would_break_it(tmp_path: Path) -> None:
     script = [say(f"{n}", call("list")) for n in range(9)]
-    desk = open_desk(tmp_path, script, allowance=Allowance(turns=3))
+    desk = open_desk(tmp_path, script, allowance=RunLimits(turns=3))
     last = ended(say_to(desk, "go"))
     assert (last.ending, last.steps) == ("limit", 3)
     assert isinstance(last.error, LimitReached)
@@ -194,7 +194,7 @@ def test_what_the_user_adds_meanwhile_is_heard_at_the_next_step(tmp_path: Path) 
 
 def test_the_same_call_with_the_same_result_again_and_again_is_asked_about(tmp_path: Path) -> None:
     script = [say("Again.", call("list")) for _ in range(5)] + [say("Enough.")]
-    person = Person(Answer("no", "stop listing"))
+    person = Person(ApprovalResponse("no", "stop listing"))
     desk = open_desk(tmp_path, script, person=person)
     say_to(desk, "go")
     assert len(person.asked) == 1

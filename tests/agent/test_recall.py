@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from agentcli.agent.desk import OpenDesk
 from agentcli.agent.ports import Prompt
-from agentcli.providers.scripted import call, say
+from agentcli.agent.session import AgentSession
+from agentcli.providers.scripted.model import call, say
 from tests.agent.desks import open_desk, results
 
 
@@ -33,6 +33,6 @@ def test_what_was_rewound_can_still_be_recalled(tmp_path: Path) -> None:
     assert found.status == "success"
 
 
-async def said(desk: OpenDesk, text: str) -> None:
+async def said(desk: AgentSession, text: str) -> None:
     async for _ in desk.turn(Prompt(text), asyncio.Event()):
         pass

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import automatic_actions, cache_lines, cost_lines, job_lines
-from agentcli.context.cache import Health
+from agentcli.context.cache_health import CacheHealth
 from agentcli.context.policies import prunes_from
 from agentcli.core.message import Message, Text, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Body, Compaction, Prune, Record, Retry, Settings
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.memory import MemorySession
 from tests.agent.desks import open_desk
 from tests.context.story import Story
@@ -46,7 +46,9 @@ def test_acts_tells_what_was_done_unasked_and_nothing_that_was_asked_for() -> No
 
 
 def test_the_cache_report_has_tokens_and_money_by_kind_and_what_rewrote_it() -> None:
-    health = Health(requests=4, fresh=1_000, written=2_000, read=7_000, output=500, compactions=1, prunes=2, recalls=3)
+    health = CacheHealth(
+        requests=4, fresh=1_000, written=2_000, read=7_000, output=500, compactions=1, prunes=2, recalls=3
+    )
     lines = "\n".join(cache_lines(health, Prices(input=1.0, output=10.0, cache_read=0.1, cache_write=2.0)))
     assert lines.startswith("70.0% of all input came from the cache, in 4 requests; 0 missed it.")
     assert "cache read         7,000 tokens  $0.0007" in lines

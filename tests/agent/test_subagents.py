@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.allowance import Allowance
-from agentcli.agent.desk import OpenDesk
-from agentcli.agent.ports import Answer, Prompt
-from agentcli.context.ledger import Ledger
+from agentcli.agent.ports import ApprovalResponse, Prompt
+from agentcli.agent.session import AgentSession
+from agentcli.agent.spending import RunLimits
+from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.event import Event, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
 from agentcli.core.message import ToolCall, ToolResult, Usage
 from agentcli.core.model import Prices, Request
-from agentcli.providers.scripted import Reply, call, say
-from agentcli.sessions.changes import Changes
+from agentcli.providers.scripted.model import Reply, call, say
+from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.info import Parent
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
@@ -47,7 +47,7 @@ def family(parent: list[Reply], child: list[Reply]) -> Tell:
     return reply
 
 
-def on_disk(tmp_path: Path, script: Tell, **more: object) -> tuple[Path, Store, OpenDesk]:
+def on_disk(tmp_path: Path, script: Tell, **more: object) -> tuple[Path, Store, AgentSession]:
     work = tmp_path / "work"
     work.mkdir()
     store = Store(tmp_path / "sessions")
@@ -146,7 +146,7 @@ def test_its_session_stands_under_its_parent_and_is_never_the_newest(tmp_path: P
 
 
 def test_its_edits_are_asked_about_counted_and_taken_back_with_its_parent(tmp_path: Path) -> None:
-    person = Person(Answer("once"))
+    person = Person(ApprovalResponse("once"))
     write = call("write", file_path="a.txt", content="one\ntwo\n")
     work, store, desk = on_disk(
         tmp_path, family([say("", SEND), say("Done.")], [say("", write), say("Written.")]), person=person
@@ -229,11 +229,11 @@ def test_a_subagent_cannot_spend_what_its_parent_no_longer_has(tmp_path: Path) -
 
 def test_the_limits_of_a_run_hold_for_its_subagents(tmp_path: Path) -> None:
     child = [Reply((call("list"),), usage=Usage(1_000, 10)), say("Found.")]
-    desk = open_desk(tmp_path, family([say("", SEND), say("Done.")], child), allowance=Allowance(tokens=900))
+    desk = open_desk(tmp_path, family([say("", SEND), say("Done.")], child), allowance=RunLimits(tokens=900))
     last = ended(say_to(desk, "go"))
     assert "--max-tokens" in results(desk)[0].output
     assert last.ending == "limit"
-    rest = Allowance(5, 1.0, 100).rest(2, Usage(30), 0.25)
+    rest = RunLimits(5, 1.0, 100).rest(2, Usage(30), 0.25)
     assert (rest.turns, rest.cost, rest.tokens) == (3, 0.75, 70)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentcli.providers.scripted import say
+from agentcli.providers.scripted.model import say
 from tests.e2e.faults import MODELS, asks, chunk, head, tail, wants, words
 from tests.e2e.program import Program, Ran
 from tests.loopback import Bytes, Cut, Fail, Gone, Loopback, Raw, Refuse

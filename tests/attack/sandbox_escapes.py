@@ -19,9 +19,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentcli.agent.permissions.paths import Place
-from agentcli.agent.sandbox import Sandbox, detect
-from agentcli.agent.sandbox.probe import startable
+from agentcli.permissions.paths import Workspace
+from agentcli.sandbox import Sandbox, detect
+from agentcli.sandbox.probe import startable
 from tests.attack.ways_out import ATTEMPTS, SECRET
 
 NOBODY = 65534
@@ -34,7 +34,7 @@ class Scene:
     """A workspace to be boxed in, with everything around it that must stay as it is."""
 
     top: Path
-    place: Place
+    place: Workspace
     env: dict[str, str]
     drop: tuple[str, ...]
     sentinel: subprocess.Popen[bytes]
@@ -211,7 +211,7 @@ def _scene(top: Path, run: Path, user: str) -> Iterator[Scene]:
     try:
         with _shared_memory() as key, _terminal() as terminal, _kernel_key() as secret:
             env |= {"KEY": str(key), "PTY": terminal, "SECRET_KEY": str(secret)}
-            yield Scene(top, Place(top / "work", (top / "work",), top / "home"), env, drop, sentinel, servers)
+            yield Scene(top, Workspace(top / "work", (top / "work",), top / "home"), env, drop, sentinel, servers)
     finally:
         sentinel.kill()
         sentinel.wait()

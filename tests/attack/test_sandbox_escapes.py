@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.permissions.paths import Place
-from agentcli.agent.sandbox import Sandbox, box_for, detect, protected_since
-from agentcli.agent.sandbox import landlock as landlock_box
+from agentcli.permissions.paths import Workspace
+from agentcli.sandbox import Sandbox, box_for, detect, protected_since
+from agentcli.sandbox import landlock as landlock_box
 from tests.attack import sandbox_escapes
 from tests.attack.sandbox_escapes import Scene, knocked, succeeded, users
 from tests.attack.ways_out import ATTEMPTS, SECRET
@@ -115,7 +115,7 @@ def test_a_further_root_is_writable_and_its_repository_is_not(scene: Scene, sand
     subprocess.run(["chown", "-R", f"--reference={scene.place.cwd}", str(other)], check=True)
     wider = Scene(
         scene.top,
-        Place(scene.place.cwd, (scene.place.cwd, other), scene.place.home),
+        Workspace(scene.place.cwd, (scene.place.cwd, other), scene.place.home),
         scene.env,
         scene.drop,
         scene.sentinel,

@@ -10,18 +10,18 @@ import time
 from collections.abc import Callable
 
 from agentcli.context.assemble import assemble
-from agentcli.context.calibration import calibrate
-from agentcli.context.check import check
+from agentcli.context.invariants import check
 from agentcli.context.policies import plan_prune
 from agentcli.context.settings import ContextSettings
-from agentcli.context.tokens import Counts
+from agentcli.context.tokens.calibration import calibrate
+from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.context.window import window_of
 from agentcli.core.history import evolve, fold
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Record
-from agentcli.tools.table import TRAITS
+from agentcli.tools.registry import TRAITS
 
 MODEL = ModelSpec("anthropic", "bench", window=2_000_000)
 
@@ -58,7 +58,7 @@ def figures(messages: int = 1_001) -> dict[str, float]:
     records = session(messages)
     history = fold(records)
     seen = view(history)
-    counts = Counts(model="bench")
+    counts = TokenCounter(model="bench")
     window = window_of(seen, MODEL, counts, ContextSettings(), TRAITS)
     request = assemble(seen, ["system"], [], MODEL, counts=counts)
     texts = [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)]
@@ -72,7 +72,7 @@ def figures(messages: int = 1_001) -> dict[str, float]:
 
     return {
         "yardstick": measure(lambda: json.dumps(texts)),
-        "count, nothing known": measure(lambda: Counts().view(seen)),
+        "count, nothing known": measure(lambda: TokenCounter().view(seen)),
         "count, all known": measure(lambda: counts.view(seen)),
         "view": measure(lambda: view(history)),
         "calibrate": measure(lambda: calibrate(history, counts._added)),

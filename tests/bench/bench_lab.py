@@ -13,13 +13,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from agentcli.context.lab.compare import Report
 from agentcli.context.lab.replay import Played, Setup, replay
-from agentcli.context.lab.report import Report
 from agentcli.context.settings import POLICIES
 from agentcli.core.record import Record
 from agentcli.providers.catalog import spec
 from agentcli.sessions.importing import read
-from agentcli.tools.table import TRAITS
+from agentcli.tools.registry import TRAITS
 from tests.context.lab.traces import trace
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"

@@ -12,15 +12,15 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from agentcli.context.compaction import task
+from agentcli.context.compaction.record import prepare
 from agentcli.context.policies import plan
 from agentcli.context.settings import POLICIES, ContextSettings
-from agentcli.context.tokens import Counts
+from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.context.window import window_of
 from agentcli.core.message import ToolResult
-from agentcli.tools.table import TRAITS
-from tests.agent.compacting import CHEAP, MAIN, Answers, compaction, long_story, session, shown, snapshot
+from agentcli.tools.registry import TRAITS
+from tests.agent.compaction.compacting import CHEAP, MAIN, Answers, compaction, long_story, session, shown, snapshot
 
 SETTINGS = ContextSettings()
 
@@ -39,7 +39,7 @@ def figures(tokens: int = 1_000_000) -> dict[str, float]:
     """Seconds of each operation on a session of about so many tokens."""
     steps = max(8, tokens // 700)
     journal = session(long_story(steps=steps, size=3_800, turns=max(1, steps // 50)))
-    seen, counts = shown(journal), Counts()
+    seen, counts = shown(journal), TokenCounter()
     size = int(counts.view(seen) * 1.2)
     window = window_of(seen, replace(MAIN, window=size), counts, SETTINGS, TRAITS)
     texts = [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)]
@@ -48,11 +48,11 @@ def figures(tokens: int = 1_000_000) -> dict[str, float]:
         under = replace(window, settings=replace(SETTINGS, policy=name))
         found[f"plan {name}"] = measure(lambda under=under: plan(under, forced=True))
         found[f"plan {name}, nothing counted yet"] = measure(
-            lambda under=under: plan(replace(under, counter=Counts()), forced=True)
+            lambda under=under: plan(replace(under, counter=TokenCounter()), forced=True)
         )
     made = plan(window, forced=True)
-    work = task(made, journal.history, window)
-    found["fold the ledger"] = measure(lambda: task(made, journal.history, window))
+    work = prepare(made, journal.history, window)
+    found["fold the ledger"] = measure(lambda: prepare(made, journal.history, window))
     found["gather the evidence"] = measure(work.evidence)
     found["the whole compaction"] = measure(lambda: _compact(journal, size), 1)
     found["view afterwards"] = measure(lambda: view(journal.history))

@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from agentcli.core.codec import encode
+from agentcli.core.codec.encode import encode
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.record import Body, Record
-from agentcli.sessions.records import digest, file_name
 from agentcli.sessions.search import search
+from agentcli.sessions.storage.records import digest, file_name
 
 WORDS = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor "
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Loopback
 from tests.terminal import Terminal
@@ -81,7 +81,7 @@ def tool_turns(base: Path) -> None:
 def sizes() -> None:
     """What every request begins with."""
     from agentcli.resources import prompt
-    from agentcli.tools.table import tools
+    from agentcli.tools.registry import tools
 
     schemas = [
         {"name": t.name, "description": t.schema.description, "input_schema": t.schema.parameters} for t in tools()

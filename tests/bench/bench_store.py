@@ -16,10 +16,10 @@ from pathlib import Path
 
 from agentcli.core.history import History
 from agentcli.core.record import Body, Compaction
+from agentcli.sessions.copying import plant
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.importing.imported import Imported
-from agentcli.sessions.importing.planting import plant
-from agentcli.sessions.info import Info, Times, encode_info
+from agentcli.sessions.info import SessionInfo, Times, encode_info
 from agentcli.sessions.store import Store
 from tests.sessions.said import reply, result, user
 
@@ -40,7 +40,7 @@ def main(records: int = 100_000, sessions: int = 10_000) -> None:
         shutil.rmtree(home)
 
 
-def resuming(store: Store, short: Info, long: Info) -> None:
+def resuming(store: Store, short: SessionInfo, long: SessionInfo) -> None:
     """A long session resumes in the time of a fresh one with the same view."""
     times = {info.id: [] for info in (short, long)}
     for _ in range(9):
@@ -52,7 +52,7 @@ def resuming(store: Store, short: Info, long: Info) -> None:
     )
 
 
-def appending(store: Store, short: Info, long: Info) -> None:
+def appending(store: Store, short: SessionInfo, long: SessionInfo) -> None:
     """Appending to a long session takes what it takes in a fresh one."""
     medians = []
     for info in (short, long):
@@ -63,7 +63,7 @@ def appending(store: Store, short: Info, long: Info) -> None:
     print(f"append: {old * 1e3:.2f} ms to the long one, {fresh * 1e3:.2f} ms to the fresh one: {old / fresh:.2f}×")
 
 
-def remembering(store: Store, short: Info, long: Info) -> None:
+def remembering(store: Store, short: SessionInfo, long: SessionInfo) -> None:
     """A resumed session takes memory for its view alone."""
     peaks = []
     for info in (short, long):
@@ -81,7 +81,7 @@ def listing(home: Path, sessions: int) -> None:
     store = Store(home / "agentcli" / "sessions")
     project = store.project_id(home)
     for n in range(sessions):
-        info = Info(
+        info = SessionInfo(
             new_id(), project, str(home), title=f"session {n}", time=Times(stamp(), stamp()), records=9, head="0" * 64
         )
         folder = store.folder(info)
@@ -103,7 +103,7 @@ def listed(home: Path) -> None:
     subprocess.run(command, env={**os.environ, "XDG_DATA_HOME": str(home)}, stdout=subprocess.DEVNULL, check=True)
 
 
-def session_of(store: Store, home: Path, records: int) -> Info:
+def session_of(store: Store, home: Path, records: int) -> SessionInfo:
     began = time.perf_counter()
     said = tuple((stamp(), body) for body in life(records))
     made = plant(store.root, Imported("agentcli", "", str(home), "", stamp(), said), home)

@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agentcli.core.tool import Outcome
-from agentcli.tools._search import Wanted, files, lines, ripgrep
-from agentcli.tools.table import run, tools
+from agentcli.core.tool import ToolOutput
+from agentcli.tools.lib.search import Wanted, files, lines, ripgrep
+from agentcli.tools.registry import run, tools
 from tests.tools.workplace import Bench
 
 TOOLS = {tool.name: tool for tool in tools()}
@@ -103,7 +103,7 @@ def searches(base: Path) -> dict[str, float]:
     return {"files": len(found), **taken}
 
 
-def call(work: Bench, name: str, call_id: str, **given: Any) -> Outcome:
+def call(work: Bench, name: str, call_id: str, **given: Any) -> ToolOutput:
     """Run one tool."""
     return asyncio.run(run(TOOLS[name], work, call_id, given))
 

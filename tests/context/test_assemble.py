@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from agentcli.context.assemble import assemble
-from agentcli.context.tokens import Counts
+from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.core.message import Image, Message, Text, Thinking, ToolResult
 from agentcli.core.model import Breakpoint, ModelSpec, Request, ToolSchema
@@ -87,7 +87,7 @@ def test_the_reply_is_given_what_the_model_can_write_and_no_more_than_asked() ->
 def test_counting_with_the_sessions_counts_changes_nothing_but_the_time() -> None:
     seen = view(history(prompt(BIG), reply("a"), prompt("b")))
     tools = [ToolSchema("read", "d", {"type": "object"})]
-    assert assemble(seen, [BIG], tools, MODEL, counts=Counts()) == assemble(seen, [BIG], tools, MODEL)
+    assert assemble(seen, [BIG], tools, MODEL, counts=TokenCounter()) == assemble(seen, [BIG], tools, MODEL)
 
 
 def test_thoughts_had_on_a_view_that_was_taken_back_are_kept_from_a_model_that_binds_them() -> None:

@@ -2,15 +2,15 @@
 
 import pytest
 
-from agentcli.context.effects import effects
-from agentcli.context.language import language
-from agentcli.context.ledger import Ledger
-from agentcli.context.merge import ledger_lines, merged
-from agentcli.context.outcomes import is_test_run, outcome, read_tests
-from agentcli.context.rules import rule_sentences
+from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests
+from agentcli.context.ledger.ledger import Ledger
+from agentcli.context.ledger.shell_effects import effects
+from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.context.settings import SnapshotSettings
-from agentcli.context.snapshot import Snapshot, flaws, parse
-from agentcli.context.verify import Evidence, verified, verified_text
+from agentcli.context.snapshot.form import Snapshot, flaws, parse
+from agentcli.context.snapshot.language import language
+from agentcli.context.snapshot.reconcile import ledger_lines, merged
+from agentcli.context.snapshot.verify import Evidence, verified, verified_text
 from agentcli.core.secrets import redact
 from tests.context.folding import folded
 from tests.context.story import Story

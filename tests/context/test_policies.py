@@ -9,8 +9,8 @@ from dataclasses import fields, replace
 
 import pytest
 
+from agentcli.context.compaction.plan import Plan
 from agentcli.context.limits import Limits, limits_of
-from agentcli.context.plan import Plan
 from agentcli.context.policies import POLICIES, plan, policy_named
 from agentcli.context.policies.gemini import split_point, under_pressure, weight
 from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
@@ -23,7 +23,7 @@ from agentcli.context.settings import (
     RegionSettings,
     SlidingSettings,
 )
-from agentcli.context.tokens import Counts
+from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
 from agentcli.context.window import Window, window_of
 from agentcli.core.errors import ConfigError
@@ -31,7 +31,7 @@ from agentcli.core.history import fold
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Pin, Prune
-from agentcli.tools.table import TRAITS
+from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 
 MODEL = ModelSpec("demo", "main", window=20_000, max_output=4_000)
@@ -53,7 +53,7 @@ def planned(
 
 
 def window(story: Story, settings: ContextSettings = SETTINGS, model: ModelSpec = MODEL) -> Window:
-    return window_of(seen(story), model, Counts(), settings, TRAITS)
+    return window_of(seen(story), model, TokenCounter(), settings, TRAITS)
 
 
 def talk(*lengths: int) -> Story:
@@ -158,7 +158,7 @@ def test_gemini_does_not_count_the_message_that_waits() -> None:
 
 def test_gemini_does_nothing_below_half_of_the_limit_unless_forced() -> None:
     story = talk(*[2_000] * 10)
-    tokens = Counts().view(seen(story))
+    tokens = TokenCounter().view(seen(story))
     half = ContextSettings(gemini=GeminiSettings(limit=2 * tokens))
     more = ContextSettings(gemini=GeminiSettings(limit=2 * tokens + 2))
     assert planned("gemini", story, half, forced=False).trigger == "hard"
@@ -285,7 +285,7 @@ def test_opencode_says_how_it_counts() -> None:
 
 def test_regions_stop_at_the_aim() -> None:
     story = steps(40, 2_000)
-    before = Counts().view(seen(story))
+    before = TokenCounter().view(seen(story))
     window = int(before / 0.75)
     made = planned("regions", story, TIGHT, model=replace(MODEL, window=window), forced=False)
     assert made.trigger == "soft"
@@ -324,7 +324,7 @@ def test_sliding_keeps_the_first_three_and_the_newest_twenty() -> None:
 
 def test_sliding_begins_at_three_quarters_of_the_budget() -> None:
     story = talk(*[400] * 60)
-    tokens = Counts().view(seen(story))
+    tokens = TokenCounter().view(seen(story))
     for budget, trigger in ((int(tokens / 0.75), "hard"), (int(tokens / 0.75) + 2, None)):
         settings = ContextSettings(sliding=SlidingSettings(budget=budget))
         assert (
@@ -466,7 +466,7 @@ def long_talk(replies: int = 30, tokens: int = 80_000, prompt: str = "And now th
     """Steps of so many tokens in all, half of them said by the model itself, then a prompt that waits."""
     story = Story()
     story.user("Fix it.")
-    half = int(tokens / (replies - 1) / 2 / Counts().rule.rate)
+    half = int(tokens / (replies - 1) / 2 / TokenCounter().rule.rate)
     for n in range(replies - 1):
         story.does("read", "x = 1\n" * (half // 6), file_path=f"f{n}.py", text="word " * (half // 5))
     story.says("Done.")
@@ -490,7 +490,7 @@ def test_auto_compacts_below_the_soft_mark_when_that_pays() -> None:
     says = re.search(r"are below the soft mark of 117,599, but it pays after (\d+) requests\.", made.reasons[0])
     assert says
     # By hand: the summary at the price of the summariser, what stays written anew, and the reads that are saved from then on.
-    gone = sum(Counts().block(block) for block in seen(long_talk()).blocks if block.seq in made.summarised)
+    gone = sum(TokenCounter().block(block) for block in seen(long_talk()).blocks if block.seq in made.summarised)
     call = gone * 0.35 + (4_000 + 1_000) * 1.75
     removed = made.tokens_before - made.tokens_after_estimate
     assert int(says[1]) == math.ceil((call + made.tokens_after_estimate * 1.15) / (removed * 0.1))

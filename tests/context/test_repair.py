@@ -2,17 +2,17 @@
 
 from agentcli.context.repair import CONTINUE, INTERRUPTED, repair
 from agentcli.core.message import Text, Thinking
-from agentcli.core.model import Turn
+from agentcli.core.model import RequestMessage
 from tests.context.made import call, result, thought
 from tests.context.transcripts import MODEL, OTHER
 
 
-def user(*parts: object) -> Turn:
-    return Turn("user", tuple(Text(part) if isinstance(part, str) else part for part in parts))  # type: ignore[misc]
+def user(*parts: object) -> RequestMessage:
+    return RequestMessage("user", tuple(Text(part) if isinstance(part, str) else part for part in parts))  # type: ignore[misc]
 
 
-def model(*parts: object, who: tuple[str, str] = ("anthropic", "claude-test")) -> Turn:
-    return Turn("assistant", user(*parts).parts, *who)
+def model(*parts: object, who: tuple[str, str] = ("anthropic", "claude-test")) -> RequestMessage:
+    return RequestMessage("assistant", user(*parts).parts, *who)
 
 
 def test_a_history_in_order_comes_back_as_it_was() -> None:

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentcli.context.assemble import assemble
-from agentcli.context.check import check
+from agentcli.context.invariants import check
 from agentcli.context.repair import CONTINUE, can_be_sent
 from agentcli.context.view import Block, View, view
-from agentcli.core.codec import dumps, part_to_json
+from agentcli.core.codec.encode import dumps, part_to_json
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, Thinking, ToolResult
-from agentcli.core.model import ModelSpec, Request, ToolSchema, Turn
+from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.record import Body, Compaction, Prune, Record, Undo
 from tests.context.transcripts import ACTS, MODEL, OTHER, Session, act, sessions
 
@@ -107,7 +107,7 @@ def test_a_bound_thought_goes_back_only_behind_the_very_bytes_that_it_was_had_on
 
 def _goes_back(block: Block, seen: View) -> bool:
     speaker = next(message for message in seen.messages if block in message.blocks)
-    turn = Turn("assistant", (), speaker.provider, speaker.model)
+    turn = RequestMessage("assistant", (), speaker.provider, speaker.model)
     return can_be_sent(block.part, turn, BOUND) and not seen.is_bound(block)
 
 

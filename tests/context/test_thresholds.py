@@ -10,20 +10,20 @@ from agentcli.context.limits import Limits, limits_of
 from agentcli.context.policies import POLICIES, compacts_early_from, compacts_from, near_a_mark, plan, prunes_from
 from agentcli.context.settings import POLICIES as NAMES
 from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyName, PruneSettings
-from agentcli.context.tokens import Counts
+from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
 from agentcli.context.window import Window
 from agentcli.core.history import fold
 from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec
-from agentcli.tools.table import TRAITS
+from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 
 LIMITS = limits_of(ModelSpec("m", "m", "demo", window=200_000, max_output=32_000), ContextSettings())
 
 
 def window(settings: ContextSettings, limits: Limits = LIMITS) -> Window:
-    return Window(View(()), limits, Counts(), settings, TRAITS)
+    return Window(View(()), limits, TokenCounter(), settings, TRAITS)
 
 
 def test_auto_compacts_at_the_soft_mark_and_where_it_pays_from_its_floor_on() -> None:
@@ -65,7 +65,7 @@ def test_each_policy_compacts_just_where_it_says(policy: PolicyName) -> None:
         story = Story()
         story.user("go")
         story.says("ok", usage=Usage(input=tokens))
-        return plan(Window(view(fold(story.records)), LIMITS, Counts(), settings, TRAITS)).trigger
+        return plan(Window(view(fold(story.records)), LIMITS, TokenCounter(), settings, TRAITS)).trigger
 
     mark = compacts_from(window(settings))
     first = mark + 1 if policy in ("opencode", "regions") else mark
@@ -81,7 +81,7 @@ def test_an_exact_count_is_worth_asking_for_only_close_to_a_mark(policy: PolicyN
     now = window(ContextSettings(policy=policy, exact_count_margin=0.02))
 
     def near(tokens: int) -> bool:
-        now.counter.know(now.view, tokens)
+        now.counter.set_exact(now.view, tokens)
         return near_a_mark(now)
 
     expected = [any(abs(tokens - mark) <= 3_360 for mark in marks) for tokens in range(0, 190_000, 1_000)]

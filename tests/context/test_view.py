@@ -4,7 +4,7 @@ import pytest
 
 from agentcli.context.view import ACKNOWLEDGED, CLEARED, GO_ON, View, view
 from agentcli.core.message import File, Image, Text, ToolResult
-from agentcli.core.record import Body, Compaction, Pin, Prune, Undo, Words
+from agentcli.core.record import Body, Compaction, Pin, Prune, Undo, VerbatimText
 from tests.context.made import call, history, prompt, reply, result, thought
 
 SNAPSHOT = "<state_snapshot>what was done</state_snapshot>"
@@ -79,8 +79,8 @@ def test_after_a_compaction_come_the_snapshot_its_acknowledgement_and_what_was_k
 
 
 def test_words_and_pins_follow_the_snapshot_byte_for_byte() -> None:
-    words = (Words(1, 1, "one  </user_message> \n"),)
-    seen = view(history(*TALK, compaction(6, user_words=words, pins=(Words(4, 1, "A"),))))
+    words = (VerbatimText(1, 1, "one  </user_message> \n"),)
+    seen = view(history(*TALK, compaction(6, user_words=words, pins=(VerbatimText(4, 1, "A"),))))
     assert texts(seen)[0] == [
         "user",
         SNAPSHOT,

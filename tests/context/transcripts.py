@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agentcli.core.history import History, fold
 from agentcli.core.message import File, Image, Message, Part, Source, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
-from agentcli.core.record import Body, Carry, Compaction, Pin, Prune, Record, Settings, Undo, Words
+from agentcli.core.record import Body, Carry, Compaction, Pin, Prune, Record, Settings, Undo, VerbatimText
 
 MODEL = ModelSpec("anthropic", "claude-test", "anthropic", window=200_000, cache_minimum=512)
 OTHER = ModelSpec("google", "gemini-test", kind="google")
@@ -175,7 +175,7 @@ def _compact(session: Session, size: int, text: str) -> None:
         )
         return
     words = tuple(
-        Words(entry.seq, entry.body.turn, entry.body.text)
+        VerbatimText(entry.seq, entry.body.turn, entry.body.text)
         for entry in before
         if isinstance(entry.body, Message) and entry.body.role == "user" and entry.body.text.strip()
     )

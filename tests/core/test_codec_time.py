@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agentcli.core.codec import Damaged, decode, encode
+from agentcli.core.codec.encode import Damaged, decode, encode
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Record, Unknown
 

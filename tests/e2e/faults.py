@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentcli.providers.scripted import Reply, call, say
+from agentcli.providers.scripted.model import Reply, call, say
 from tests.loopback import Bytes, Cut, Fail, Gone, Idle, Raw, Refuse, anthropic_wire, google_wire
 
 Json = dict[str, Any]

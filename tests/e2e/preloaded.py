@@ -16,10 +16,10 @@ from typing import Any, Self
 from tests.e2e.program import ROOT, Program, Ran
 
 MODULES = (
-    "agentcli.cli.commands",
-    "agentcli.app",
-    "agentcli.print_mode",
-    "agentcli.agent.compact",
+    "agentcli.cli.parser",
+    "agentcli.app.program",
+    "agentcli.app.print_mode",
+    "agentcli.agent.compaction.run",
     "agentcli.agent.loop",
 )
 

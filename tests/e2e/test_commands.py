@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app import Program as App
-from agentcli.options import Options
+from agentcli.app.options import Options
+from agentcli.app.program import Program as App
 from tests.e2e.program import Program
 from tests.loopback import Loopback
 

@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from agentcli.context.estimators import VOCABULARIES, vocabularies
+from agentcli.context.tokens.estimators import VOCABULARIES, vocabularies
 from tests.e2e.program import Program
 
 TIKTOKEN = ("--set", "context.estimator=tiktoken")

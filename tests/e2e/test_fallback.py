@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Asked, Loopback, Refuse
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.providers.scripted import say
+from agentcli.providers.scripted.model import say
 from tests.e2e.faults import CONTENT, MODELS, Fault, faults
 from tests.e2e.preloaded import Preloaded
 from tests.e2e.program import Program, Ran

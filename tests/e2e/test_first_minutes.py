@@ -6,7 +6,7 @@ import re
 import subprocess
 from typing import Any
 
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.e2e.test_repl import CLAUDE, leave, terminal
 from tests.loopback import Asked, Loopback, Refuse

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Loopback, Refuse
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from tests.e2e.faults import MODELS
 from tests.e2e.program import Program, Ran
 from tests.loopback import Loopback, Refuse

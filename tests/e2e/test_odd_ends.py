@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.agent.sandbox.choose import detect
+from agentcli.sandbox.choose import detect
 from tests.e2e.program import Program
 from tests.terminal import Terminal
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.providers.scripted import say
+from agentcli.providers.scripted.model import say
 from tests.e2e.program import ROOT, Program
 from tests.loopback import Loopback
 

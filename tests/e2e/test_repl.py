@@ -7,7 +7,7 @@ import signal
 import time
 from typing import Any
 
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Asked, Idle, Loopback
 from tests.terminal import Terminal

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.providers.scripted import Reply, call, say
+from agentcli.providers.scripted.model import Reply, call, say
 from tests.e2e.program import Program
 from tests.loopback import Asked, Loopback
 

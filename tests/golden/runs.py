@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from agentcli.providers.scripted import Reply, call, say
+from agentcli.providers.scripted.model import Reply, call, say
 from tests.e2e.program import Program
 from tests.loopback import Asked, Loopback
 

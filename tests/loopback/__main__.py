@@ -1,6 +1,6 @@
 """Run the server by hand: `python -m tests.loopback [SCRIPT]` prints the variables that lead agentcli to it.
 
-SCRIPT is a script file of `agentcli.providers.scripted`; without one the server repeats the user's last words.
+SCRIPT is a script file of `agentcli.providers.scripted.model`; without one the server repeats the user's last words.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from agentcli.providers.scripted import Reply, load, say
+from agentcli.providers.scripted.model import Reply, load, say
 from tests.loopback import Asked, Loopback
 
 

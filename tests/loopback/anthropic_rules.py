@@ -11,7 +11,7 @@ from typing import Any
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.providers import catalog
-from agentcli.providers.scripted import tokens_of
+from agentcli.providers.scripted.model import tokens_of
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals, bare

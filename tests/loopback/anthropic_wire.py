@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agentcli.context.prefix_cache import CacheRules
+from agentcli.context.cache_model import CacheRules
 from agentcli.core.message import Part, Text, Thinking, ToolCall
-from agentcli.providers.scripted import PIECE, Reply, tokens_of
+from agentcli.providers.scripted.model import PIECE, Reply, tokens_of
 from tests.loopback import anthropic_rules
 from tests.loopback.plan import Asked, utf8
 

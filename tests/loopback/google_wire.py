@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agentcli.context.prefix_cache import CacheRules
+from agentcli.context.cache_model import CacheRules
 from agentcli.core.message import Text, Thinking, ToolCall
-from agentcli.providers.scripted import PIECE, Reply, tokens_of
+from agentcli.providers.scripted.model import PIECE, Reply, tokens_of
 from tests.loopback import google_rules
 from tests.loopback.plan import Asked, utf8
 

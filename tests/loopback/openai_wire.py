@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentcli.core.message import Part, Text, Thinking, ToolCall
-from agentcli.providers.scripted import PIECE, Reply, tokens_of
+from agentcli.providers.scripted.model import PIECE, Reply, tokens_of
 from tests.loopback.plan import Asked, utf8
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agentcli.providers.scripted import Reply
+from agentcli.providers.scripted.model import Reply
 
 Wire = Literal["anthropic", "google", "openai"]
 _TURNS: Mapping[Wire, str] = {"anthropic": "messages", "google": "contents", "openai": "input"}

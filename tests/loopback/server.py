@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from agentcli.context.prefix_cache import PrefixCache
-from agentcli.providers.scripted import Reply, say
-from agentcli.providers.summary import state_snapshot
+from agentcli.context.cache_model import PrefixCache
+from agentcli.providers.scripted.model import Reply, say
+from agentcli.providers.scripted.summary import state_snapshot
 from tests.loopback import anthropic_rules, anthropic_wire, google_rules, google_wire, openai_wire
 from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse, Wire
 from tests.loopback.refusal import Refused, anthropic_error, body_of, google_error

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from agentcli.core.message import Usage
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from tests.loopback import Loopback
 
 SAID = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.message import Usage
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from tests.loopback import Cut, Loopback
 
 Json = dict[str, Any]

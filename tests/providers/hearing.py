@@ -15,10 +15,10 @@ from agentcli.core.model import (
     ModelSpec,
     PartDone,
     Request,
-    Step,
+    RequestMessage,
     Stopped,
+    StreamEvent,
     ToolSchema,
-    Turn,
     UsageSeen,
 )
 from agentcli.providers.catalog import spec
@@ -41,7 +41,7 @@ READ = ToolSchema(
 class Heard:
     """All steps of one reply, and the error that ended it."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[StreamEvent] = field(default_factory=list)
     error: ModelError | None = None
 
     @property
@@ -68,9 +68,9 @@ class Heard:
         return [step.usage for step in self.steps if isinstance(step, UsageSeen)][-1]
 
 
-def request(model: ModelSpec, *turns: Turn | str, **more: Any) -> Request:
+def request(model: ModelSpec, *turns: RequestMessage | str, **more: Any) -> Request:
     """A request with a system prompt and one tool; strings are turns of the user."""
-    spoken = tuple(Turn("user", (Text(turn),)) if isinstance(turn, str) else turn for turn in turns)
+    spoken = tuple(RequestMessage("user", (Text(turn),)) if isinstance(turn, str) else turn for turn in turns)
     return Request(
         **{"model": model, "system": ("Be brief.",), "tools": (READ,), "turns": spoken, "max_output": 1000} | more
     )
@@ -93,7 +93,9 @@ async def hear(model: Model, asked: Request) -> Heard:
     return heard
 
 
-def ask(name: str, plan: Plan, *turns: Turn | str, retry: RetryPolicy = ONCE, **more: Any) -> tuple[Heard, Loopback]:
+def ask(
+    name: str, plan: Plan, *turns: RequestMessage | str, retry: RetryPolicy = ONCE, **more: Any
+) -> tuple[Heard, Loopback]:
     """One request through the real SDK to a loopback server with this plan."""
     with Loopback(plan) as server:
 
@@ -106,9 +108,9 @@ def ask(name: str, plan: Plan, *turns: Turn | str, retry: RetryPolicy = ONCE, **
         return asyncio.run(run()), server
 
 
-async def converse(model: Model, prompt: str, rounds: int, **more: Any) -> tuple[list[Heard], list[Turn]]:
+async def converse(model: Model, prompt: str, rounds: int, **more: Any) -> tuple[list[Heard], list[RequestMessage]]:
     """A tool loop of that many requests, each call answered with `ok`; the replies and the turns at its end."""
-    turns = [Turn("user", (Text(prompt),))]
+    turns = [RequestMessage("user", (Text(prompt),))]
     replies = []
     for _ in range(rounds):
         marks = (Breakpoint(-1), Breakpoint(len(turns) - 1))
@@ -120,10 +122,10 @@ async def converse(model: Model, prompt: str, rounds: int, **more: Any) -> tuple
     return replies, turns
 
 
-def reply_turn(model: ModelSpec, parts: Sequence[Part]) -> Turn:
-    return Turn("assistant", tuple(parts), model.provider, model.id)
+def reply_turn(model: ModelSpec, parts: Sequence[Part]) -> RequestMessage:
+    return RequestMessage("assistant", tuple(parts), model.provider, model.id)
 
 
-def answers(calls: Sequence[ToolCall]) -> Turn:
+def answers(calls: Sequence[ToolCall]) -> RequestMessage:
     results = tuple(ToolResult(call.call_id, call.name, "success", "ok") for call in calls)
-    return Turn("user", results or (Text("Go on."),))
+    return RequestMessage("user", results or (Text("Go on."),))

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.codec import part_from_json, part_to_json
+from agentcli.core.codec.encode import part_from_json, part_to_json
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Image, Text, Thinking, ToolCall, ToolResult, Usage
-from agentcli.core.model import Breakpoint, PartDone, Stopped, Turn
+from agentcli.core.model import Breakpoint, PartDone, RequestMessage, Stopped
 from agentcli.providers.catalog import spec
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from tests.loopback import Asked, Dribble, Idle, Loopback, Raw
 from tests.loopback.plan import Answer
 from tests.providers.hearing import BOTH, ask, connected, converse, hear, reply_turn, request
@@ -80,9 +80,11 @@ def test_system_tools_images_and_results_reach_the_server(name: str) -> None:
     image = Image("image/png", PIXEL)
     done = call("read", call_id="call_1", file_path="a.py")
     turns = (
-        Turn("user", (Text("Look at this."), image)),
-        Turn("assistant", (Text("Reading."), done), "elsewhere", "another-model"),
-        Turn("user", (ToolResult("call_1", "read", "error", "no such file", images=(image,)), Text("Go on."))),
+        RequestMessage("user", (Text("Look at this."), image)),
+        RequestMessage("assistant", (Text("Reading."), done), "elsewhere", "another-model"),
+        RequestMessage(
+            "user", (ToolResult("call_1", "read", "error", "no such file", images=(image,)), Text("Go on."))
+        ),
     )
     heard, server = ask(name, [say("I see.")], *turns)
     assert heard.error is None
@@ -307,7 +309,7 @@ def test_an_unknown_block_comes_back_whole_and_an_unknown_event_is_passed_over()
     assert heard.parts == (Text("", meta={"anthropic": strange}),)
     assert heard.usage == Usage(3, 2)
     model = spec("haiku")
-    from agentcli.providers.anthropic_request import to_wire
+    from agentcli.providers.anthropic.request import to_wire
     from agentcli.providers.settings import BUILT_IN
 
     wire = to_wire(request(model, "a", reply_turn(model, heard.parts), "b"), BUILT_IN["anthropic"])
@@ -364,7 +366,11 @@ def test_ids_that_were_used_before_are_replaced() -> None:
         {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
     ]
     before = call("read", call_id="call_0", file_path="a")
-    turns = ("hi", Turn("assistant", (before,)), Turn("user", (ToolResult("call_0", "read", "success", "ok"),)))
+    turns = (
+        "hi",
+        RequestMessage("assistant", (before,)),
+        RequestMessage("user", (ToolResult("call_0", "read", "success", "ok"),)),
+    )
     heard, _ = ask("haiku", [Raw(events)], *turns)
     assert len({made.call_id for made in heard.calls} | {"call_0"}) == 3
     assert {step.call_id for step in heard.steps if isinstance(step, CallDelta)} == {

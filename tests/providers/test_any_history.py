@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from agentcli.context.repair import repair
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import Breakpoint, Turn
+from agentcli.core.model import Breakpoint, RequestMessage
 from agentcli.providers.catalog import spec
-from agentcli.providers.scripted import say
+from agentcli.providers.scripted.model import say
 from tests.loopback import Loopback
 from tests.providers.hearing import connected, hear, request
 
@@ -36,9 +36,9 @@ MODEL: st.SearchStrategy[Part] = st.one_of(
 )
 TURNS = st.lists(
     st.one_of(
-        st.builds(lambda parts: Turn("user", tuple(parts)), st.lists(USER, max_size=4)),
+        st.builds(lambda parts: RequestMessage("user", tuple(parts)), st.lists(USER, max_size=4)),
         st.builds(
-            lambda parts, who: Turn("assistant", tuple(parts), *who),
+            lambda parts, who: RequestMessage("assistant", tuple(parts), *who),
             st.lists(MODEL, max_size=4),
             st.sampled_from(
                 [("", ""), ("demo", "demo"), ("anthropic", "claude-opus-4-5"), ("google", "gemini-2.5-pro")]
@@ -68,7 +68,7 @@ def _accepted(name: str, examples: int) -> None:
 
         @settings(max_examples=examples, deadline=None)
         @given(TURNS, st.lists(st.builds(Breakpoint, st.integers(-1, 9), st.integers(-1, 4)), max_size=6))
-        def check(turns: list[Turn], marks: list[Breakpoint]) -> None:
+        def check(turns: list[RequestMessage], marks: list[Breakpoint]) -> None:
             asked = request(model, *repair(turns, model), breakpoints=tuple(marks))
             heard = runner.run(hear(connection, asked))
             assert heard.error is None, server.asked[-1].body.decode()

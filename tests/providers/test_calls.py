@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.providers.calls import DEEPEST, can_run, wire_name
-from agentcli.providers.counts import tokens
+from agentcli.providers.wire import DEEPEST, can_run, tokens, wire_name
 
 
 def nested(levels: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from agentcli.core.message import Usage
 from agentcli.core.model import Prices
 from agentcli.providers.catalog import ALIASES, models, spec
 from agentcli.providers.connect import connect
-from agentcli.providers.scripted import Scripted, say
+from agentcli.providers.scripted.model import ScriptedModel, say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key
 from tests.providers.hearing import hear, request
 
@@ -163,7 +163,7 @@ def test_a_provider_that_was_taken_out_of_the_config_is_named() -> None:
 
 
 def test_the_demo_comes_from_whoever_builds_it() -> None:
-    made = connect(spec("demo"), None, {}, built_in={"demo": lambda found: Scripted(found, [say("demo!")])})
+    made = connect(spec("demo"), None, {}, built_in={"demo": lambda found: ScriptedModel(found, [say("demo!")])})
     assert asyncio.run(hear(made, request(made.spec, "x"))).text == "demo!"
 
 

@@ -17,8 +17,8 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import ReplyRestarted, TextDelta
 from agentcli.core.message import Text, ToolCall
 from agentcli.core.model import PartDone, Stopped
-from agentcli.providers.retrying import Retrying, RetryPolicy
-from agentcli.providers.scripted import Reply, call, say
+from agentcli.providers.retrying import RetryingModel, RetryPolicy
+from agentcli.providers.scripted.model import Reply, call, say
 from tests.loopback import Bytes, Cut, Fail, Idle, Loopback, Raw, Refuse
 from tests.loopback.server import KEY
 from tests.providers.hearing import BOTH, ONCE, Heard, answers, ask, connected, hear, reply_turn, request
@@ -634,7 +634,7 @@ def test_the_waits_are_slept_through_in_order() -> None:
 
         async def run() -> Heard:
             inner = connected(server, "haiku", ONCE)
-            model = Retrying(inner, sleep=sleep, chance=lambda: 0.0)
+            model = RetryingModel(inner, sleep=sleep, chance=lambda: 0.0)
             heard = await hear(model, request(model.spec, "hello"))
             await model.close()
             return heard

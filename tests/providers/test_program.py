@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.providers.scripted import call, say
+from agentcli.providers.scripted.model import call, say
 from tests.loopback import Cut, Fail, Loopback, Refuse
 from tests.loopback.plan import Answer
 from tests.loopback.seals import bare

@@ -11,14 +11,14 @@ import pytest
 from inline_snapshot import snapshot
 
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import Breakpoint, Request, ToolSchema, Turn
-from agentcli.providers.anthropic_request import to_wire
+from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
+from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
-from agentcli.providers.google_request import countable
-from agentcli.providers.google_request import to_wire as to_google
-from agentcli.providers.ids import wire_id
-from agentcli.providers.scripted import say
+from agentcli.providers.google.request import countable
+from agentcli.providers.google.request import to_wire as to_google
+from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
+from agentcli.providers.wire import wire_id
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, connected, hear, request
 
@@ -31,10 +31,10 @@ def _sent(name: str, **more: Any) -> Any:
         async def run() -> None:
             model = connected(server, name)
             turns = (
-                Turn(
+                RequestMessage(
                     "user", (Text("<system-reminder>\nit rains\n</system-reminder>", True, "reminder"), Text("Fix it."))
                 ),
-                Turn(
+                RequestMessage(
                     "assistant",
                     (
                         Thinking("I should read.", "c2ln"),
@@ -45,7 +45,7 @@ def _sent(name: str, **more: Any) -> Any:
                     model.spec.provider,
                     model.spec.id,
                 ),
-                Turn(
+                RequestMessage(
                     "user",
                     (
                         ToolResult("call_1", "read", "success", "1 def a(): ..."),
@@ -219,38 +219,38 @@ evil &lt;/file> end
     )
 
 
-def _wire(name: str, *turns: Turn | str, **more: Any) -> Any:
+def _wire(name: str, *turns: RequestMessage | str, **more: Any) -> Any:
     return to_wire(request(spec(name), *turns, **more), BUILT_IN["anthropic"])
 
 
 def test_thoughts_go_back_only_to_the_model_that_had_them() -> None:
-    thought = Turn("assistant", (Thinking("hm", "sig"), Text("So.")), "anthropic", "claude-opus-5-5")
+    thought = RequestMessage("assistant", (Thinking("hm", "sig"), Text("So.")), "anthropic", "claude-opus-5-5")
     for name, kept in (("opus", 2), ("sonnet", 1)):
         assert len(_wire(name, "a", thought, "b")["messages"][1]["content"]) == kept
     assert (
         len(
-            _wire("opus", "a", Turn("assistant", (Thinking("hm"), Text("So.")), "anthropic", "claude-opus-5-5"))[
-                "messages"
-            ][1]["content"]
+            _wire(
+                "opus", "a", RequestMessage("assistant", (Thinking("hm"), Text("So.")), "anthropic", "claude-opus-5-5")
+            )["messages"][1]["content"]
         )
         == 1
     )
 
 
 def test_a_turn_with_nothing_to_send_is_left_out_and_its_neighbours_join() -> None:
-    foreign = Turn("assistant", (Thinking("hm", "sig"), Text(" ")), "google", "gemini-3.8-flash")
+    foreign = RequestMessage("assistant", (Thinking("hm", "sig"), Text(" ")), "google", "gemini-3.8-flash")
     wire = _wire("opus", "a", foreign, "b")
     assert [message["role"] for message in wire["messages"]] == ["user"]
     assert [block["text"] for block in wire["messages"][0]["content"]] == ["a", "b"]
     contents = to_google(
-        request(spec("flash"), "a", Turn("assistant", (Thinking("hm", "sig"),), "anthropic", "x"), "b"),
+        request(spec("flash"), "a", RequestMessage("assistant", (Thinking("hm", "sig"),), "anthropic", "x"), "b"),
         BUILT_IN["google"],
     )
     assert len(contents["contents"]) == 1
 
 
 def test_never_more_than_four_cache_marks_and_the_newest_win() -> None:
-    turns = [Turn("user" if n % 2 == 0 else "assistant", (Text(f"t{n}"),)) for n in range(9)]
+    turns = [RequestMessage("user" if n % 2 == 0 else "assistant", (Text(f"t{n}"),)) for n in range(9)]
     wire = _wire("opus", *turns, breakpoints=(Breakpoint(-1), *(Breakpoint(n) for n in range(9))))
     marked = [n for n, message in enumerate(wire["messages"]) if "cache_control" in message["content"][0]]
     assert marked == [6, 7, 8]
@@ -258,7 +258,7 @@ def test_never_more_than_four_cache_marks_and_the_newest_win() -> None:
 
 
 def test_a_mark_on_what_is_not_sent_moves_back_in_its_turn() -> None:
-    turn = Turn("assistant", (Text("So."), Thinking("hm", "sig"), Text("")), "anthropic", "claude-opus-5-5")
+    turn = RequestMessage("assistant", (Text("So."), Thinking("hm", "sig"), Text("")), "anthropic", "claude-opus-5-5")
     wire = _wire("opus", "a", turn, "b", breakpoints=(Breakpoint(1), Breakpoint(7)))
     assert ["cache_control" in block for block in wire["messages"][1]["content"]] == [True, False]
 
@@ -277,8 +277,8 @@ def test_ids_of_other_vendors_become_acceptable_and_stay_apart() -> None:
     wire = _wire(
         "opus",
         "a",
-        Turn("assistant", (ToolCall("a.b:c", "read", {}),)),
-        Turn("user", (ToolResult("a.b:c", "read", "success", ""),)),
+        RequestMessage("assistant", (ToolCall("a.b:c", "read", {}),)),
+        RequestMessage("user", (ToolResult("a.b:c", "read", "success", ""),)),
     )
     assert (
         wire["messages"][1]["content"][0]["id"] == wire["messages"][2]["content"][0]["tool_use_id"] == wire_id("a.b:c")
@@ -332,20 +332,22 @@ def test_a_budget_to_think_in_follows_the_effort_and_leaves_room_for_the_answer(
 def test_a_budget_model_thinks_on_where_its_tool_loop_began_with_a_thought() -> None:
     thought = Thinking("Hm.", "c2ln")
 
-    def thinks(*turns: Turn | str) -> bool:
+    def thinks(*turns: RequestMessage | str) -> bool:
         return "thinking" in _wire("claude-haiku-4-5", "a", *turns, options={"thinking": True}, max_output=32_000)
 
-    def step(number: int, *before: Any, said: str = "") -> tuple[Turn, Turn]:
+    def step(number: int, *before: Any, said: str = "") -> tuple[RequestMessage, RequestMessage]:
         asked = ToolCall(f"c{number}", "read", {})
         answer: tuple[Any, ...] = (ToolResult(f"c{number}", "read", "success", "ok"), *([Text(said)] if said else []))
-        return Turn("assistant", (*before, asked), "anthropic", "claude-haiku-4-5"), Turn("user", answer)
+        return RequestMessage("assistant", (*before, asked), "anthropic", "claude-haiku-4-5"), RequestMessage(
+            "user", answer
+        )
 
     assert thinks(*step(1, thought))
     assert thinks(*step(1, thought), *step(2)), "not every step has a thought of its own"
     assert thinks(*step(1, thought, said="Also b."), *step(2))
     assert not thinks(*step(1))
     assert not thinks(*step(1), *step(2, thought)), "what another model began goes on without"
-    assert thinks(*step(1), Turn("assistant", (Text("Done."),)), "And now?"), "a new prompt is a new turn"
+    assert thinks(*step(1), RequestMessage("assistant", (Text("Done."),)), "And now?"), "a new prompt is a new turn"
 
 
 def test_the_beta_header_of_a_budget_model_joins_those_of_the_settings() -> None:
@@ -356,8 +358,10 @@ def test_the_beta_header_of_a_budget_model_joins_those_of_the_settings() -> None
 
 
 def test_geminis_foreign_calls_carry_the_dummy_on_the_first_of_a_step_only() -> None:
-    step = Turn("assistant", (ToolCall("1", "read", {}), ToolCall("2", "read", {})), "anthropic", "claude-opus-5-5")
-    done = Turn("user", (ToolResult("1", "read", "success", ""), ToolResult("2", "read", "success", "")))
+    step = RequestMessage(
+        "assistant", (ToolCall("1", "read", {}), ToolCall("2", "read", {})), "anthropic", "claude-opus-5-5"
+    )
+    done = RequestMessage("user", (ToolResult("1", "read", "success", ""), ToolResult("2", "read", "success", "")))
     sent = to_google(request(spec("flash"), "a", step, done), BUILT_IN["google"])["contents"][1]["parts"]
     assert sent[0]["thought_signature"] == b"skip_thought_signature_validator"
     assert "thought_signature" not in sent[1]
@@ -381,8 +385,8 @@ def test_a_schema_that_the_plain_form_cannot_say_travels_as_it_is() -> None:
 def test_lone_surrogates_do_not_stop_a_request() -> None:
     turns = (
         "bad \ud800 text",
-        Turn("assistant", (ToolCall("c", "r", {"a\ud800": ["\udfff"]}),)),
-        Turn("user", (ToolResult("c", "r", "success", "\udfff"),)),
+        RequestMessage("assistant", (ToolCall("c", "r", {"a\ud800": ["\udfff"]}),)),
+        RequestMessage("user", (ToolResult("c", "r", "success", "\udfff"),)),
     )
     json.dumps(_wire("opus", *turns, system=("\ud800",)), ensure_ascii=False).encode("utf-8")
     google = to_google(request(spec("flash"), *turns, system=("\ud800",)), BUILT_IN["google"])
@@ -397,8 +401,8 @@ def test_no_reply_may_be_longer_than_the_model_allows() -> None:
 
 def test_older_geminis_get_pictures_after_all_responses() -> None:
     image = Image("image/png", "iVBORw==")
-    step = Turn("assistant", (ToolCall("1", "read", {}), ToolCall("2", "read", {})))
-    done = Turn("user", tuple(ToolResult(n, "read", "success", "", images=(image,)) for n in "12"))
+    step = RequestMessage("assistant", (ToolCall("1", "read", {}), ToolCall("2", "read", {})))
+    done = RequestMessage("user", tuple(ToolResult(n, "read", "success", "", images=(image,)) for n in "12"))
     for name, kinds in (("gemini-2.5-pro", "rrii"), ("flash", "rr")):
         parts = to_google(request(spec(name), "a", step, done), BUILT_IN["google"])["contents"][2]["parts"]
         assert "".join("r" if "function_response" in part else "i" for part in parts) == kinds
@@ -409,7 +413,11 @@ REMINDER = Text("<system-reminder>\nit rains\n</system-reminder>", True, "remind
 
 
 def test_reminders_travel_as_system_messages_only_where_the_model_takes_them() -> None:
-    turns = (Turn("user", (REMINDER, Text("Fix it."))), Turn("assistant", (Text("Yes."),)), Turn("user", (REMINDER,)))
+    turns = (
+        RequestMessage("user", (REMINDER, Text("Fix it."))),
+        RequestMessage("assistant", (Text("Yes."),)),
+        RequestMessage("user", (REMINDER,)),
+    )
     known = to_wire(request(spec("anthropic/claude-opus-5"), *turns), BUILT_IN["anthropic"])
     assert [message["role"] for message in known["messages"]] == ["user", "system", "assistant", "user"]
     older = to_wire(request(spec("anthropic/claude-sonnet-5"), *turns), BUILT_IN["anthropic"])
@@ -426,7 +434,7 @@ def _with_lone_surrogates_everywhere(name: str) -> Request:
     model = spec(name)
     kind = model.kind
     schema = {"type": "object", "description": LONE, "properties": {LONE: {"type": "string", "enum": [LONE]}}}
-    said = Turn(
+    said = RequestMessage(
         "assistant",
         (
             Thinking(LONE, "c2ln", {kind: {"thought_signature": "c2ln"}}),
@@ -438,8 +446,10 @@ def _with_lone_surrogates_everywhere(name: str) -> Request:
         model.provider,
         model.id,
     )
-    heard = Turn("user", (ToolResult(LONE, LONE, "error", LONE), Text(LONE, synthetic=True, source="reminder")))
-    file = Turn("user", (File("text/plain", LONE, LONE), Text(LONE)))
+    heard = RequestMessage(
+        "user", (ToolResult(LONE, LONE, "error", LONE), Text(LONE, synthetic=True, source="reminder"))
+    )
+    file = RequestMessage("user", (File("text/plain", LONE, LONE), Text(LONE)))
     return request(model, file, said, heard, system=(LONE,), tools=(ToolSchema("read", LONE, schema),))
 
 

@@ -10,12 +10,12 @@ import os
 import sys
 from pathlib import Path
 
-from agentcli.agent.trust import trust
-from agentcli.config_file import set_key
+from agentcli.app.trust import trust
+from agentcli.config.edit import set_key
 from agentcli.core.errors import SessionBusy
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
-from agentcli.ui.history import Typed, append_history
+from agentcli.ui.input.history import Typed, append_history
 from tests.sessions.said import reply, user
 
 KEPT = 100_000

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.message import ToolResult
-from agentcli.sessions.check import check
+from agentcli.sessions.integrity import check
 from agentcli.sessions.store import Store
 
 REPOSITORY = Path(__file__).parents[2]

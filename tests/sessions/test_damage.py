@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.record import Title
-from agentcli.sessions.check import check, repair
-from agentcli.sessions.info import Info
+from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.integrity import check, repair
 from agentcli.sessions.store import Store
 from tests.sessions.disks import Hasty
 from tests.sessions.said import compaction, files, reply, result, user
@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def info(store: Store, tmp_path: Path) -> Info:
+def info(store: Store, tmp_path: Path) -> SessionInfo:
     session = store.create(tmp_path, model="demo/scripted")
     session.append(user("one"))
     session.append(reply("looking", "a"))
@@ -50,7 +50,7 @@ def blank(start: int, length: int) -> Harm:
     return lambda data: data[:start] + b"\0" * len(data[start : start + length]) + data[start + length :]
 
 
-def assert_only_that_record_is_lost(store: Store, info: Info, name: str, harm: Harm) -> None:
+def assert_only_that_record_is_lost(store: Store, info: SessionInfo, name: str, harm: Harm) -> None:
     """The session survives harm to one of its files; afterwards all is as it was before."""
     folder = store.folder(info)
     safe = folder.with_name(f".{info.id}")
@@ -80,7 +80,7 @@ def assert_only_that_record_is_lost(store: Store, info: Info, name: str, harm: H
 
 
 @pytest.mark.parametrize("which", range(8))
-def test_a_record_cut_short_hides_no_other(store: Store, info: Info, which: int) -> None:
+def test_a_record_cut_short_hides_no_other(store: Store, info: SessionInfo, which: int) -> None:
     name = files(store.folder(info))[which]
     size = (store.folder(info) / "records" / name).stat().st_size
     for at in sorted({0, 1, size // 3, size - 3, size - 2}):
@@ -90,7 +90,7 @@ def test_a_record_cut_short_hides_no_other(store: Store, info: Info, which: int)
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("which", range(8))
-def test_a_record_cut_at_any_byte_hides_no_other(store: Store, info: Info, which: int) -> None:
+def test_a_record_cut_at_any_byte_hides_no_other(store: Store, info: SessionInfo, which: int) -> None:
     name = files(store.folder(info))[which]
     # Without its final newline alone a record still says everything, and its hash says that it was changed.
     for at in range((store.folder(info) / "records" / name).stat().st_size):
@@ -98,7 +98,7 @@ def test_a_record_cut_at_any_byte_hides_no_other(store: Store, info: Info, which
 
 
 @pytest.mark.parametrize("which", range(8))
-def test_a_flipped_bit_is_noticed_wherever_it_is(store: Store, info: Info, which: int) -> None:
+def test_a_flipped_bit_is_noticed_wherever_it_is(store: Store, info: SessionInfo, which: int) -> None:
     name = files(store.folder(info))[which]
     size = (store.folder(info) / "records" / name).stat().st_size
     dice = random.Random(which)
@@ -109,26 +109,28 @@ def test_a_flipped_bit_is_noticed_wherever_it_is(store: Store, info: Info, which
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("which", range(8))
-def test_a_flipped_bit_in_any_byte_is_noticed(store: Store, info: Info, which: int) -> None:
+def test_a_flipped_bit_in_any_byte_is_noticed(store: Store, info: SessionInfo, which: int) -> None:
     name = files(store.folder(info))[which]
     for at in range((store.folder(info) / "records" / name).stat().st_size):
         assert_only_that_record_is_lost(store, info, name, flip(at, at % 8))
 
 
 @pytest.mark.parametrize("which", range(8))
-def test_a_zeroed_block_is_noticed(store: Store, info: Info, which: int) -> None:
+def test_a_zeroed_block_is_noticed(store: Store, info: SessionInfo, which: int) -> None:
     name = files(store.folder(info))[which]
     for start, length in ((0, 4096), (40, 16), (0, 1)):
         assert_only_that_record_is_lost(store, info, name, blank(start, length))
 
 
-def test_a_foreign_file_in_a_record_s_place_is_kept_aside(store: Store, info: Info) -> None:
+def test_a_foreign_file_in_a_record_s_place_is_kept_aside(store: Store, info: SessionInfo) -> None:
     other = (store.folder(info) / "records" / files(store.folder(info))[1]).read_bytes()
     assert_only_that_record_is_lost(store, info, files(store.folder(info))[4], lambda _: other)
 
 
 @pytest.mark.parametrize("seq", [1, 4, 8])
-def test_a_missing_record_is_named_once_and_its_number_never_used_again(store: Store, info: Info, seq: int) -> None:
+def test_a_missing_record_is_named_once_and_its_number_never_used_again(
+    store: Store, info: SessionInfo, seq: int
+) -> None:
     folder = store.folder(info)
     (folder / "records" / files(folder)[seq - 1]).unlink()
     assert [problem.seq for problem in check(folder).problems if problem.kind == "missing"] == [seq]
@@ -142,7 +144,7 @@ def test_a_missing_record_is_named_once_and_its_number_never_used_again(store: S
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"null", b"\0" * 500, b'{"id": 3}', b"[" * 9999, b'{"records": 1e999}'])
-def test_a_damaged_session_json_costs_nothing(store: Store, info: Info, data: bytes) -> None:
+def test_a_damaged_session_json_costs_nothing(store: Store, info: SessionInfo, data: bytes) -> None:
     (store.folder(info) / "session.json").write_bytes(data)
     assert [found.name for found in store.list()] == ["mine"]
     session = store.open(info.project_id, info.id)
@@ -154,7 +156,7 @@ def test_a_damaged_session_json_costs_nothing(store: Store, info: Info, data: by
 
 
 @pytest.mark.parametrize("records", [0, 3, 8, 9, 2_000, 10**15])
-def test_a_session_json_that_counts_wrongly_does_not_mislead(store: Store, info: Info, records: int) -> None:
+def test_a_session_json_that_counts_wrongly_does_not_mislead(store: Store, info: SessionInfo, records: int) -> None:
     import json
 
     path = store.folder(info) / "session.json"
@@ -165,7 +167,7 @@ def test_a_session_json_that_counts_wrongly_does_not_mislead(store: Store, info:
     session.close()
 
 
-def test_leftovers_of_a_killed_writer_are_named_and_swept(store: Store, info: Info) -> None:
+def test_leftovers_of_a_killed_writer_are_named_and_swept(store: Store, info: SessionInfo) -> None:
     folder = store.folder(info)
     (folder / "records" / ".000009-message.json.0011aabb.tmp").write_bytes(b"half")
     assert [problem.kind for problem in check(folder).problems] == ["leftover"]
@@ -190,7 +192,7 @@ def test_a_damaged_compaction_gives_the_older_view(store: Store, tmp_path: Path)
     session.close()
 
 
-def test_two_records_that_disagree_are_both_used_where_nothing_proves_either(store: Store, info: Info) -> None:
+def test_two_records_that_disagree_are_both_used_where_nothing_proves_either(store: Store, info: SessionInfo) -> None:
     folder = store.folder(info)
     (folder / "session.json").unlink()
     path = folder / "records" / files(folder)[6]
@@ -203,7 +205,7 @@ def test_two_records_that_disagree_are_both_used_where_nothing_proves_either(sto
     assert check(folder).problems == ()
 
 
-def test_a_repair_keeps_everything_aside_and_says_so_in_the_session(store: Store, info: Info) -> None:
+def test_a_repair_keeps_everything_aside_and_says_so_in_the_session(store: Store, info: SessionInfo) -> None:
     folder = store.folder(info)
     harmed = folder / "records" / files(folder)[2]
     harmed.write_bytes(b"harmed")

@@ -33,16 +33,16 @@ from agentcli.core.record import (
     Undo,
     Unknown,
     Unpin,
-    Words,
+    VerbatimText,
 )
-from agentcli.sessions.changes import Changes
-from agentcli.sessions.disk import Disk
+from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.exporting import ExportFormat, collect, export
 from agentcli.sessions.importing import Imported, plant, read
-from agentcli.sessions.info import Info
+from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.settings import SessionSettings
+from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.store import Store
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
@@ -160,7 +160,7 @@ def worked_on(store: Store, code: Path) -> Session:
     return session
 
 
-def moved(store: Store, tmp_path: Path, session: Session, contents: int, **how: Any) -> tuple[Info, list[str]]:
+def moved(store: Store, tmp_path: Path, session: Session, contents: int, **how: Any) -> tuple[SessionInfo, list[str]]:
     """A session exported and imported again, and what the export lacks."""
     said: list[str] = []
     file = tmp_path / "export.json"
@@ -398,7 +398,7 @@ def every_kind() -> list[Body]:
     spoken = (Text("said", False, "reminder", {"a": "b"}), Text("note", True, "reminder"))
     call = ToolCall("c", "edit", {"file_path": "a.py", "content": "x = 1", "edits": [{"old_string": "a"}]}, {"m": "n"})
     image = Image("image/png", PNG, "a.png")
-    words = (Words(1, 1, "typed"),)
+    words = (VerbatimText(1, 1, "typed"),)
     todo = (TodoItem("step", "pending", "doing it"),)
     return [
         Message("user", (*spoken, image, File("text/plain", "a.txt", "text")), 1),

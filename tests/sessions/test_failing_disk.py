@@ -15,9 +15,9 @@ import pytest
 from agentcli.core.errors import StoreError
 from agentcli.core.message import Text
 from agentcli.core.record import Undo
-from agentcli.sessions.check import check
-from agentcli.sessions.disk import Disk
+from agentcli.sessions.integrity import check
 from agentcli.sessions.session import Session
+from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.store import Store
 from tests.sessions.disks import CALLS, FAULTS, Failing, Hasty, Stingy
 from tests.sessions.said import files, reply, result, user

@@ -10,11 +10,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.core.codec import Damaged, body_to_json, decode, encode
+from agentcli.core.codec.encode import Damaged, body_to_json, decode, encode
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Record
-from agentcli.sessions.info import Info, decode_info, encode_info, note
+from agentcli.sessions.info import SessionInfo, decode_info, encode_info, note
 
 SAMPLES = Path(__file__).parent / "samples" / "schema-1"
 RAW = [json.loads(path.read_bytes()) for path in sorted((SAMPLES / "records").iterdir())]
@@ -54,7 +54,7 @@ def test_a_record_with_a_wrong_type_anywhere_is_damaged_or_harmless(change: tupl
         record = decode(json.dumps(changed(raw, way, odd)).encode())
     except Damaged:
         return
-    encode_info(note(Info("", "", ""), record, ""))
+    encode_info(note(SessionInfo("", "", ""), record, ""))
     history = fold([record, Record(99, "", "", "", Message("user", (Text("x"),), 1))])
     assert history.last_seq >= 99
     body = record.body

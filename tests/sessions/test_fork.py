@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.codec import Damaged
+from agentcli.core.codec.encode import Damaged
 from agentcli.core.errors import InputError
 from agentcli.core.record import Body, Title
-from agentcli.sessions.check import unfinished
-from agentcli.sessions.disk import DISK
+from agentcli.sessions.copying import INCOMING, build, plant, settle_drafts
 from agentcli.sessions.importing.imported import Imported
-from agentcli.sessions.importing.planting import plant
-from agentcli.sessions.info import Info, Parent
-from agentcli.sessions.place import INCOMING, build, settle_drafts
+from agentcli.sessions.info import Parent, SessionInfo
+from agentcli.sessions.integrity import unfinished
 from agentcli.sessions.session import Session
+from agentcli.sessions.storage.disk import DISK
 from agentcli.sessions.store import Store
 from agentcli.sessions.tree import branches
 from tests.sessions.said import compaction, files, read, reply, result, user
@@ -122,8 +121,8 @@ def test_a_fork_after_a_compaction_costs_and_shows_the_same_view(store: Store, s
 
 
 def test_branches_are_a_tree(store: Store) -> None:
-    def info(name: str, parent: str = "") -> Info:
-        return Info(name, "p", "/", Parent(parent, 1) if parent else None)
+    def info(name: str, parent: str = "") -> SessionInfo:
+        return SessionInfo(name, "p", "/", Parent(parent, 1) if parent else None)
 
     listed = [info("c", "a"), info("lost", "nowhere"), info("a"), info("d", "c"), info("b", "a"), info("me", "me")]
     drawn = [(depth, each.id) for depth, each in branches(listed)]

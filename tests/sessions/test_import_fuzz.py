@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from agentcli.core.codec import decode, encode
+from agentcli.core.codec.encode import decode, encode
 from agentcli.core.errors import InputError
 from agentcli.core.record import Record
 from agentcli.sessions.importing import Timed, read

@@ -18,10 +18,10 @@ from agentcli.core.message import Image, Message, Text, ToolResult
 from agentcli.core.model import ToolSchema
 from agentcli.core.record import Compaction, Failure, Record, Settings
 from agentcli.providers.catalog import spec
-from agentcli.providers.scripted import say
+from agentcli.providers.scripted.model import say
 from agentcli.sessions.importing import Imported, read
 from agentcli.sessions.importing.discover import candidates
-from agentcli.sessions.importing.settle import UNANSWERED
+from agentcli.sessions.importing.normalise import UNANSWERED
 from agentcli.sessions.importing.takeover import Takeover
 from agentcli.sessions.store import Store
 from tests.loopback import Loopback

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.sessions.info import Info
+from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.project import PROJECT, remember
 from agentcli.sessions.repository import normalised, read_repository, root_commit
 from agentcli.sessions.store import Store
@@ -41,7 +41,7 @@ def repository(folder: Path, remote: str = "", words: str = "") -> Path:
     return folder
 
 
-def started(store: Store, directory: Path, prompt: str = "hello") -> Info:
+def started(store: Store, directory: Path, prompt: str = "hello") -> SessionInfo:
     """A session that was led in a folder; what is remembered of the repository stands when this returns."""
     session = store.create(directory)
     session.append(user(prompt))

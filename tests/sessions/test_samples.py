@@ -11,8 +11,8 @@ import pytest
 from agentcli.core.history import fold
 from agentcli.core.message import File, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import KINDS, SCHEMA, Compaction, TodoItem
-from agentcli.sessions.check import check
-from agentcli.sessions.opening import retrace
+from agentcli.sessions.integrity import check
+from agentcli.sessions.recovery import retrace
 from agentcli.sessions.store import Store
 from tests.sessions.said import user
 

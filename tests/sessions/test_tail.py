@@ -23,16 +23,16 @@ from agentcli.core.record import (
     TodoItem,
     Undo,
     Unpin,
-    Words,
+    VerbatimText,
 )
-from agentcli.sessions.records import Reader, Shelf, tail
+from agentcli.sessions.storage.records import Reader, RecordFolder, tail
 from tests.sessions.said import reply, result, user
 
 
 class Remembered(Reader):
     """Reads from memory, and remembers what was asked for."""
 
-    def __init__(self, records: list[Record], tmp: Shelf) -> None:
+    def __init__(self, records: list[Record], tmp: RecordFolder) -> None:
         super().__init__(tmp)
         self.memory = {record.seq: record for record in records}
         self.asked: list[int] = []
@@ -103,7 +103,7 @@ class Life:
                 (before[0], before[-1]),
                 kept_from,
                 "so far",
-                pins=tuple(Words(seq, 0, "") for seq in sorted(self.history.pins)),
+                pins=tuple(VerbatimText(seq, 0, "") for seq in sorted(self.history.pins)),
                 kept=tuple(self.dice.sample(before, min(len(before), self.dice.randrange(3)))),
                 carry=self.history.carry,
             )
@@ -136,7 +136,7 @@ def test_the_tail_folds_to_the_same_history_as_the_whole(seed: int, steps: int) 
         life.step()
         whole = fold(life.records)
         assert life.history == whole
-        reader = Remembered(life.records, Shelf.__new__(Shelf))
+        reader = Remembered(life.records, RecordFolder.__new__(RecordFolder))
         assert fold(tail(reader, len(life.records))) == whole
 
 
@@ -146,6 +146,6 @@ def test_the_tail_asks_for_nothing_before_what_was_kept() -> None:
         life.talk()
     life.say(Compaction("auto", "compressed", "auto", (1, 99), 100, "so far", kept=(2,), carry=life.history.carry))
     life.talk()
-    reader = Remembered(life.records, Shelf.__new__(Shelf))
+    reader = Remembered(life.records, RecordFolder.__new__(RecordFolder))
     tail(reader, len(life.records))
     assert min(seq for seq in reader.asked if seq != 2) == 100

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.tool import Outcome
-from agentcli.tools.table import run, tools
+from agentcli.core.tool import ToolOutput
+from agentcli.tools.registry import run, tools
 from tests.tools.workplace import Bench
 
-Call = Callable[..., Outcome]
+Call = Callable[..., ToolOutput]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def call(work: Bench) -> Call:
     """Run a tool by name, as the agent does."""
     by_name = {tool.name: tool for tool in (*tools(), *tools({"task"}))}
 
-    def _call(name: str, call_id: str = "c1", **given: Any) -> Outcome:
+    def _call(name: str, call_id: str = "c1", **given: Any) -> ToolOutput:
         return asyncio.run(run(by_name[name], work, call_id, given))
 
     return _call

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcli.core.tool import ToolLimits
-from agentcli.tools.table import run, tools
+from agentcli.tools.registry import run, tools
 from tests.tools.workplace import Bench
 
 TOOLS = {tool.name: tool for tool in (*tools(), *tools({"task"})) if tool.name != "bash"}

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.boxed import Boxed
-from agentcli.core.tool import CommandSandbox, Outcome, ToolLimits
+from agentcli.core.tool import CommandSandbox, ToolLimits, ToolOutput
 from agentcli.tools.bash import environment
-from agentcli.tools.table import run, tools
+from agentcli.tools.registry import run, tools
 from tests.processes import fresh_mark, living
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -191,7 +191,7 @@ def test_a_child_that_holds_the_output_open_delays_nothing_and_is_ended(call: Ca
 
 @linux
 def test_an_interrupted_command_yields_what_came_and_leaves_nothing(work: Bench, mark: str) -> None:
-    async def interrupt() -> tuple[Outcome, float]:
+    async def interrupt() -> tuple[ToolOutput, float]:
         command = f"trap '' TERM INT; echo begun; setsid sleep {mark} & sleep {mark}"
         task = asyncio.create_task(run(BASH, work, "c1", {"command": command}))
         while not work.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
@@ -240,7 +240,7 @@ def test_when_the_program_is_killed_its_commands_end_too(tmp_path: Path, mark: s
     script = (
         "import asyncio, pathlib\n"
         "from tests.tools.workplace import Bench\n"
-        "from agentcli.tools.table import run, tools\n"
+        "from agentcli.tools.registry import run, tools\n"
         f"work = Bench(pathlib.Path({str(tmp_path)!r}), pathlib.Path({str(tmp_path)!r}))\n"
         "tool = tools({'bash'})[0]\n"
         f"asyncio.run(run(tool, work, 'c', {{'command': 'setsid sleep {mark} & sleep {mark}'}}))\n"
@@ -284,7 +284,7 @@ def test_protected_files_that_a_command_made_are_told(call: Call, work: Bench) -
 
 
 def test_commands_run_at_the_same_time_keep_their_outputs_apart(work: Bench) -> None:
-    async def several() -> list[Outcome]:
+    async def several() -> list[ToolOutput]:
         calls = (
             run(BASH, work, f"c{n}", {"command": f"for i in 1 2 3; do echo {n}; sleep 0.02; done"}) for n in range(8)
         )

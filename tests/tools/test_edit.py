@@ -13,10 +13,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agentcli.core.tool import Outcome
-from agentcli.tools._matching import find, replacement
-from agentcli.tools._text import decode, encode
-from agentcli.tools.table import run, tools
+from agentcli.core.tool import ToolOutput
+from agentcli.tools.lib.matching import find, replacement
+from agentcli.tools.lib.text import decode, encode
+from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -256,7 +256,7 @@ def test_edits_of_one_file_from_many_threads_are_all_made(work: Bench) -> None:
     names = [f"line {n}" for n in range(24)]
     file = put(work, "a.txt", "\n".join(names).encode())
     edit = tools({"edit"})[0]
-    outcomes: list[Outcome] = []
+    outcomes: list[ToolOutput] = []
 
     def change(n: int) -> None:
         given = {"file_path": "a.txt", "old_string": f"line {n}\n", "new_string": f"LINE {n}\n"}

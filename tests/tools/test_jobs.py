@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.tool import Outcome, ToolLimits
+from agentcli.core.tool import ToolLimits, ToolOutput
 from agentcli.tools.jobs import Jobs
-from agentcli.tools.table import run, tools
+from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.test_bash import living, mark
 from tests.tools.workplace import Bench
@@ -20,7 +20,7 @@ TOOLS = {tool.name: tool for tool in tools()}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 
-async def use(work: Bench, name: str, **given: Any) -> Outcome:
+async def use(work: Bench, name: str, **given: Any) -> ToolOutput:
     return await run(TOOLS[name], work, "c1", given)
 
 
@@ -81,7 +81,7 @@ def test_closing_ends_all_jobs(work: Bench, mark: str) -> None:
 
 
 def test_an_unread_output_is_bounded_and_says_where_the_whole_is(work: Bench) -> None:
-    async def story() -> Outcome:
+    async def story() -> ToolOutput:
         jobs = work.jobs = Jobs()
         await use(work, "bash", command="seq 1 20000", run_in_background=True)
         await until_ended(jobs)
@@ -94,7 +94,7 @@ def test_an_unread_output_is_bounded_and_says_where_the_whole_is(work: Bench) ->
 
 
 def test_there_is_a_most_of_jobs(work: Bench) -> None:
-    async def story() -> list[Outcome]:
+    async def story() -> list[ToolOutput]:
         jobs = work.jobs = Jobs(most=1)
         outcomes = [await use(work, "bash", command="sleep 60", run_in_background=True) for _ in range(2)]
         await jobs.close()
@@ -110,7 +110,7 @@ def test_an_unknown_job_is_told_with_the_known_ones(call: Call, work: Bench) -> 
 
 
 def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_there(work: Bench) -> None:
-    async def story() -> tuple[Outcome, list[str], str]:
+    async def story() -> tuple[ToolOutput, list[str], str]:
         jobs = work.jobs = Jobs()
         work.limits = ToolLimits(bash_timeout=1.0, bash_idle=1.0)
         running = asyncio.create_task(use(work, "bash", command="echo a; read x < go; echo b; exit 3"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.errors import ToolError
-from agentcli.tools.table import tools
+from agentcli.tools.registry import tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 

@@ -6,7 +6,7 @@ import time
 
 from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
-from agentcli.core.tool import Choice, Outcome, Question, ToolLimits
+from agentcli.core.tool import Choice, Question, ToolLimits, ToolOutput
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -125,8 +125,8 @@ def test_an_approved_plan_leaves_plan_mode(call: Call, work: Bench) -> None:
 
 
 def test_a_task_is_given_to_whoever_runs_subagents(call: Call, work: Bench) -> None:
-    async def delegate(call_id: str, description: str, prompt: str, agent: str) -> Outcome:
-        return Outcome(f"{call_id} {description} {prompt} {agent}")
+    async def delegate(call_id: str, description: str, prompt: str, agent: str) -> ToolOutput:
+        return ToolOutput(f"{call_id} {description} {prompt} {agent}")
 
     given = {"description": "find it", "prompt": "Where?", "agent": "explore"}
     assert call("task", **given).status == "error"

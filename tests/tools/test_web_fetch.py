@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.tool import Outcome, PageAnswer, ToolLimits
-from agentcli.tools._addresses import permitted
-from agentcli.tools.table import run, tools
+from agentcli.core.tool import PageAnswer, ToolLimits, ToolOutput
+from agentcli.tools.lib.network import permitted
+from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -64,7 +64,7 @@ def test_urls_that_lead_inside_or_nowhere_are_refused_unasked(call: Call, url: s
 
 def fetch(
     work: Bench, reply: Reply, path: str = "/", host: str = "127.0.0.1", **given: Any
-) -> tuple[Outcome, list[str]]:
+) -> tuple[ToolOutput, list[str]]:
     """Fetch from a server of our own, whose address is allowed; what came, and what the server was asked."""
     asked: list[str] = []
     work.limits = replace(work.limits, fetch_addresses=work.limits.fetch_addresses or ("127.0.0.1",))
@@ -80,7 +80,7 @@ def fetch(
         finally:
             writer.close()
 
-    async def story() -> Outcome:
+    async def story() -> ToolOutput:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         async with server:

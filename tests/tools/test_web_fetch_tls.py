@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.tool import Outcome, ToolLimits
-from agentcli.tools.table import run, tools
+from agentcli.core.tool import ToolLimits, ToolOutput
+from agentcli.tools.registry import run, tools
 from tests.tools.workplace import Bench
 
 FETCH = tools({"web_fetch"})[0]
@@ -148,7 +148,7 @@ class Names:
 class Visit:
     """What came of a fetch: the outcome, the requests, and the names that TLS asked the server for."""
 
-    outcome: Outcome
+    outcome: ToolOutput
     requests: list[str]
     names: list[str | None]
 
@@ -180,7 +180,7 @@ def visit(
         finally:
             writer.close()
 
-    async def story() -> Outcome:
+    async def story() -> ToolOutput:
         server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
         port = server.sockets[0].getsockname()[1]
         async with server:
@@ -244,7 +244,7 @@ def test_a_server_without_tls_is_no_https_server(work: Bench) -> None:
     async def reply(path: str, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
-    async def story() -> Outcome:
+    async def story() -> ToolOutput:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read(100)
             await reply("", writer)

@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from agentcli.agent.ports import Approve, Ask, AskUser, Glance, Prompt, Window
+from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, StatusFacts, WindowUsage
+from agentcli.app.launch import load_terminal
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
     CallDelta,
@@ -37,8 +38,7 @@ from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem
 from agentcli.core.tool import Choice, Question, Tool
-from agentcli.run import load_terminal
-from agentcli.tools.table import TRAITS
+from agentcli.tools.registry import TRAITS
 
 if TYPE_CHECKING:
     from agentcli.ui.settings import UiSettings
@@ -172,7 +172,9 @@ class ScriptedDesk:
         yield TextDelta("I change the sum.\n")
         yield CallDelta("c1", "edit", '{"file_path"')
         yield self._keep(Message("assistant", (Text("I change the sum."), call), stop="tool_use"))
-        answer = await self.approve(Ask(call, "edit shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)"))
+        answer = await self.approve(
+            ApprovalRequest(call, "edit shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
+        )
         if answer is None or answer.choice == "no":
             words_ = answer.words if answer else ""
             yield self._keep(
@@ -209,7 +211,7 @@ class ScriptedDesk:
         yield self._keep(Message("assistant", (call,), stop="tool_use"))
         title = "bash " + command.split("\n")[0]
         answer = await self.approve(
-            Ask(call, "Run this command?", "no rule allows it", command, "command", "bash(pytest -q)")
+            ApprovalRequest(call, "Run this command?", "no rule allows it", command, "command", "bash(pytest -q)")
         )
         if answer is None or answer.choice == "no":
             yield self._keep(ToolResult("c2", "bash", "denied", "The user said no.", title=title))
@@ -226,7 +228,7 @@ class ScriptedDesk:
 
     async def _several(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
         asks = [
-            Ask(
+            ApprovalRequest(
                 ToolCall(f"s{n}", "bash", {"command": f"make part{n}"}),
                 f"$ make part{n}",
                 "",
@@ -267,7 +269,7 @@ class ScriptedDesk:
     async def _plan(self, words: list[str], interrupt: asyncio.Event) -> AsyncIterator[Event]:
         call = ToolCall("p1", "exit_plan", {"plan": "# Plan\n\n1. Read\n2. Mend"})
         yield self._keep(Message("assistant", (call,), stop="tool_use"))
-        answer = await self.approve(Ask(call, "Go on with this plan?", "", str(call.input["plan"]), "plan"))
+        answer = await self.approve(ApprovalRequest(call, "Go on with this plan?", "", str(call.input["plan"]), "plan"))
         async for event in self._echo([f"plan {answer.choice if answer else None}"], interrupt):
             yield event
 
@@ -316,8 +318,8 @@ class ScriptedDesk:
     def report(self) -> ScriptedDesk:
         return self
 
-    def window(self) -> Window:
-        return Window(self.used, 168_000)
+    def window(self) -> WindowUsage:
+        return WindowUsage(self.used, 168_000)
 
     def context(self, width: int = 79) -> Sequence[str]:
         return ["window 200,000, usable 168,000", "[####......] 12,000 tokens"]
@@ -344,8 +346,8 @@ class ScriptedDesk:
         self.sent_away = True
         return True
 
-    def status(self) -> Glance:
-        return Glance("bubblewrap", 30_000, 0.87, 0.25, 2, 42_000, 109_200)
+    def status(self) -> StatusFacts:
+        return StatusFacts("bubblewrap", 30_000, 0.87, 0.25, 2, 42_000, 109_200)
 
     def cache(self) -> Sequence[str]:
         return ["87.0% of all input came from the cache"]
@@ -433,14 +435,14 @@ def long_reply(count: int) -> str:
 def main() -> int:
     """Run it in this terminal."""
     if "plain=yes" in sys.argv:
-        from agentcli.ui import plainrepl
+        from agentcli.ui.plain import repl
 
-        return plainrepl.run(_open)
-    from agentcli.ui import early
+        return repl.run(_open)
+    from agentcli.ui.terminal import early
 
     began = early.start()
     try:
-        lobby = began.during(lambda: importlib.import_module("agentcli.ui.lobby"))
+        lobby = began.during(lambda: importlib.import_module("agentcli.ui.terminal.startup"))
     except KeyboardInterrupt:
         began.leave()
         return 130

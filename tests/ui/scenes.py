@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyte
 
-from agentcli.agent.ports import Ask
+from agentcli.agent.ports import ApprovalRequest
 from agentcli.core.event import (
     CallDelta,
     Event,
@@ -22,15 +22,14 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Record, Todo, TodoItem
-from agentcli.ui import proposal
-from agentcli.ui.draw import draw, tail
-from agentcli.ui.frame import Edit, Item, Size
-from agentcli.ui.look import Look
-from agentcli.ui.markdown import lines as markdown
-from agentcli.ui.paint import Painter
-from agentcli.ui.scroll import render
-from agentcli.ui.theme import DARK, LIGHT, PLAIN
-from agentcli.ui.view import State, Status, update
+from agentcli.ui.dialogs import proposal
+from agentcli.ui.render.draw import draw, tail
+from agentcli.ui.render.frame import Edit, Item, Size
+from agentcli.ui.render.markdown import lines as markdown
+from agentcli.ui.render.scrollback import render
+from agentcli.ui.render.state import State, Status, update
+from agentcli.ui.style import DARK, LIGHT, PLAIN, Look
+from agentcli.ui.terminal.paint import Painter
 
 FOLDER = Path(__file__).parent / "screens"
 SIZES = {"80x24": Size(80, 24), "40x15": Size(40, 15), "200x60": Size(200, 60)}
@@ -113,7 +112,7 @@ def answer() -> State:
 
 def question(size: Size) -> State:
     """An approval."""
-    ask = Ask(EDIT, "Edit /repo/shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
+    ask = ApprovalRequest(EDIT, "Edit /repo/shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
     look = Look(PLAIN, folder="/repo")
     asked = proposal.question(ask, None, size.columns - 2, look)
     body = proposal.preview(ask, None, size.columns - 2, look)

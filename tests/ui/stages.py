@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from agentcli.core.event import Event
-from agentcli.ui.dialogs import Choice
-from agentcli.ui.look import Look
-from agentcli.ui.theme import PLAIN
-from agentcli.ui.view import State, update
+from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.render.state import State, update
+from agentcli.ui.style import PLAIN, Look
 from tests.ui.preview import ScriptedDesk, ScriptedHost
 
 

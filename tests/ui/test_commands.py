@@ -7,8 +7,8 @@ import pytest
 
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.ui import commands
-from agentcli.ui.keys import KEYS, chosen, help_lines, help_rows
-from agentcli.ui.theme import MUTE
+from agentcli.ui.input.keys import KEYS, chosen, help_lines, help_rows
+from agentcli.ui.style import MUTE
 
 PROMISED = [
     "help",

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agentcli.ui.cells import width
+from agentcli.ui.render.cells import width
 from tests.ui.scenes import FOLDER, SIZES, scenes
 
 

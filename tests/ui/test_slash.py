@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.desk import OpenDesk
+from agentcli.agent.session import AgentSession
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.record import Compaction
-from agentcli.providers.scripted import say
-from agentcli.ui import commands, spoken
+from agentcli.providers.scripted.model import say
+from agentcli.ui import commands
+from agentcli.ui.render import past_messages
 from tests.agent.desks import open_desk, say_to
 from tests.ui.stages import ScriptedStage
 
@@ -41,7 +42,7 @@ def talked(folder: Path, *prompts: str) -> ScriptedStage:
 
 
 def seqs(stage: ScriptedStage) -> list[int]:
-    return [seq for seq, _ in spoken.prompts(stage.desk.journal)]
+    return [seq for seq, _ in past_messages.prompts(stage.desk.journal)]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_pa
     assert not desk.history.entries
     assert type_(stage, "/copy") == ["Copied 8 characters."]
     assert stage.copied == "answer 2"
-    assert [record.body.text[:10] for record in spoken.newest(desk.journal, 3)] == [
+    assert [record.body.text[:10] for record in past_messages.newest(desk.journal, 3)] == [
         "answer 1",
         "the second",
         "answer 2",
@@ -95,8 +96,8 @@ def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_pa
     type_(stage, f"/rewind {first}")
     assert stage.drafted.startswith("the first")
     assert f"before #{first}; /redo brings it back" in stage.said[-1]
-    assert spoken.prompts(desk.journal) == []
-    assert spoken.newest_answer(desk.journal) == ""
+    assert past_messages.prompts(desk.journal) == []
+    assert past_messages.newest_answer(desk.journal) == ""
 
 
 def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_a_name_that_would_steer_a_terminal_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_export_into_a_folder_is_named_after_the_session(tmp_path: Path) -> None:
-    desk: OpenDesk = open_desk(tmp_path, [])
+    desk: AgentSession = open_desk(tmp_path, [])
     (tmp_path / "out").mkdir()
     type_(ScriptedStage(desk=desk), "/export out")
     assert [file.name for file in (tmp_path / "out").iterdir()] == [f"{desk.journal.id}.md"]
@@ -132,8 +133,8 @@ def test_an_export_into_a_folder_is_named_after_the_session(tmp_path: Path) -> N
 
 def test_the_end_of_a_session_is_read_without_its_beginning(tmp_path: Path) -> None:
     stage = talked(tmp_path, *(f"prompt {n}" for n in range(5)))
-    assert [record.body.text for record in spoken.newest(stage.desk.journal, 2)] == ["prompt 4", "answer 5"]
-    assert spoken.newest(stage.desk.journal, 0) == []
+    assert [record.body.text for record in past_messages.newest(stage.desk.journal, 2)] == ["prompt 4", "answer 5"]
+    assert past_messages.newest(stage.desk.journal, 0) == []
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])

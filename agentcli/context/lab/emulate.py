@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from agentcli.context.prefix_cache import PrefixCache, rules_of
-from agentcli.context.tokens import Counts
+from agentcli.context.cache_model import PrefixCache, rules_of
+from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Request
 
@@ -15,11 +15,11 @@ Block = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Cache:
+class EmulatedCache:
     """The cache of one model. `usage` asks it with one request after another, at times that do not run backwards."""
 
     model: ModelSpec
-    counts: Counts
+    counts: TokenCounter
     _prefixes: PrefixCache = field(default_factory=PrefixCache)
 
     def usage(self, request: Request, now: float, output: int) -> Usage:
@@ -30,7 +30,7 @@ class Cache:
         return Usage(whole - read - written, output, 0, read, written)
 
 
-def blocks_of(request: Request, counts: Counts) -> list[Block]:
+def blocks_of(request: Request, counts: TokenCounter) -> list[Block]:
     """What a cache compares: system and tools as the first block, then each part of each turn."""
     head = hash((request.model.name, request.system, tuple(tool.name for tool in request.tools)))
     blocks = [(head, counts.head or counts.overhead(request.system, request.tools))]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from agentcli.context.compaction import Summary, Task, clipped_outputs
-from agentcli.context.merge import from_ledger
-from agentcli.context.outcomes import outcome
+from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs
+from agentcli.context.ledger.command_results import outcome
 from agentcli.context.policies.regions import heading
-from agentcli.context.snapshot import render, trimmed
+from agentcli.context.snapshot.form import render, trimmed
+from agentcli.context.snapshot.reconcile import from_ledger
 from agentcli.core.message import ToolResult
 
 LONGEST = 60_000
 """Characters of the longest snapshot."""
 
 
-def summary_of(task: Task) -> Summary:
+def summary_of(task: SummaryTask) -> Summary:
     """The summary of the part that goes, repeatable and free of charge."""
     clipped = clipped_outputs(task)
     if task.policy.form == "regions":
@@ -24,7 +24,7 @@ def summary_of(task: Task) -> Summary:
     return Summary(render(trimmed(made, LONGEST)), replaced=clipped)
 
 
-def _regions(task: Task) -> dict[str, str]:
+def _regions(task: SummaryTask) -> dict[str, str]:
     """For each region its heading and how its calls ended; the results behind the first only say where to look."""
     outputs, turns = _outputs(task), _turns(task)
     made: dict[str, str] = {}
@@ -36,9 +36,9 @@ def _regions(task: Task) -> dict[str, str]:
     return made
 
 
-def _outputs(task: Task) -> dict[str, str]:
+def _outputs(task: SummaryTask) -> dict[str, str]:
     return {block.tool_use_id: block.part.output for block in task.view.blocks if isinstance(block.part, ToolResult)}
 
 
-def _turns(task: Task) -> dict[str, int]:
+def _turns(task: SummaryTask) -> dict[str, int]:
     return {block.tool_use_id: message.turn for message in task.view.messages for block in message.blocks}

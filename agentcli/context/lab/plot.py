@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from agentcli.context.lab.report import Report, table
+from agentcli.context.lab.compare import Report, table
 
 MARKS = "agorsxyz"
 COLOURS = ("#0969da", "#cf222e", "#1a7f37", "#9a6700", "#8250df", "#57606a")

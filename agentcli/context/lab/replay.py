@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
-from agentcli.context.ahead import due_prune
 from agentcli.context.assemble import assemble
-from agentcli.context.check import check
-from agentcli.context.compaction import Summary, Task, body, shrinkage, task
-from agentcli.context.estimators import Calibrated
-from agentcli.context.lab.emulate import Cache
+from agentcli.context.compaction.record import Summary, SummaryTask, prepare, shrinkage, to_record
+from agentcli.context.forecast import due_prune
+from agentcli.context.invariants import check
+from agentcli.context.lab.emulate import EmulatedCache
+from agentcli.context.lab.facts import Fact, Kept, facts, gone_from, kept
 from agentcli.context.lab.ledgered import summary_of
-from agentcli.context.lab.needed import missed
-from agentcli.context.lab.probes import Fact, Kept, facts, gone_from, kept
 from agentcli.context.limits import limits_of
 from agentcli.context.policies import plan, policy_named
 from agentcli.context.settings import ContextSettings, PolicyName
-from agentcli.context.tokens import Counts
-from agentcli.context.view import after, view
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Calibrated
+from agentcli.context.view import View, after, view
 from agentcli.context.window import Window
 from agentcli.core.history import History, evolve, in_force
-from agentcli.core.message import Message, ToolResult, Usage
+from agentcli.core.message import File, Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
 from agentcli.core.record import Body, Compaction, Prune, Record, Settings, Todo, Trigger
 from agentcli.core.tool import Traits
 
-Summarise = Callable[[Task], Summary]
+Summarise = Callable[[SummaryTask], Summary]
+
+
 """Writes the summary of a compaction; by default from the ledger, without a model."""
 
 
@@ -110,8 +111,8 @@ class _Player:
         self.settings = replace(setup.settings, policy=cast(PolicyName, policy))
         self.limits = limits_of(setup.model, self.settings)
         # The emulated provider and the policies count by the same rule: what is compared is what they do, not how well they guess.
-        self.counts = Counts(Calibrated(rate=setup.rate), model=setup.model.id)
-        self.cache = Cache(setup.model, self.counts)
+        self.counts = TokenCounter(Calibrated(rate=setup.rate), model=setup.model.id)
+        self.cache = EmulatedCache(setup.model, self.counts)
         self.history, self.records = History(), list[Record]()
         self.wears(("s" * round(setup.head / setup.rate),), ())
         self.played = Played(policy)
@@ -198,11 +199,11 @@ class _Player:
     def due_prune(self) -> Prune | None:
         return due_prune(self.window, datetime.fromtimestamp(self.now, UTC))[0]
 
-    def prune(self, body: Prune | None) -> None:
-        if body is not None:
-            self.keep(body, self.records[-1].time)
+    def prune(self, to_record: Prune | None) -> None:
+        if to_record is not None:
+            self.keep(to_record, self.records[-1].time)
             self.edited = True
-            self.recalled -= set(body.call_ids)
+            self.recalled -= set(to_record.call_ids)
             self.played = replace(self.played, prunes=self.played.prunes + 1)
 
     def compact(self, trigger: Trigger) -> None:
@@ -212,8 +213,8 @@ class _Player:
         made = plan(window, forced=trigger != "auto")
         if made.trigger is None or not made.does_something:
             return
-        work = task(made, self.history, window)
-        record = body(work, self.setup.summarise(work), trigger)
+        work = prepare(made, self.history, window)
+        record = to_record(work, self.setup.summarise(work), trigger)
         self.pay_for(work, record)
         self.edited = True
         shrunk = shrinkage(window, after(self.history, record)) or 0.0
@@ -226,7 +227,7 @@ class _Player:
         self.keep(replace(record, tokens_before=made.tokens_before, tokens_after=later), self.records[-1].time)
         self.played = replace(self.played, compactions=self.played.compactions + 1)
 
-    def pay_for(self, work: Task, record: Compaction) -> None:
+    def pay_for(self, work: SummaryTask, record: Compaction) -> None:
         """What a model would have taken for the summary: it reads the part that goes, and writes."""
         if not work.plan.summarised:
             return
@@ -244,8 +245,8 @@ class _Player:
             self.edited = False
         return request, self.window.tokens
 
-    def keep(self, body: Body, time: str) -> None:
-        record = Record(len(self.records) + 1, "", time, "", body)
+    def keep(self, to_record: Body, time: str) -> None:
+        record = Record(len(self.records) + 1, "", time, "", to_record)
         self.records.append(record)
         self.history = evolve(self.history, record)
 
@@ -265,3 +266,48 @@ def _schema(raw: Mapping[str, Any]) -> ToolSchema:
 def _seconds(time: str) -> float:
     moment = datetime.fromisoformat(time)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+# MERGED agentcli.context.lab.needed: What a reply must have had before its eyes: the price of clearing too much is to fetch it again.
+
+
+LEAST = 12
+
+
+"""Characters of the longest line of an edit's old text from which it says anything about where it was read."""
+
+
+def missed(message: Message, shown: View, records: Sequence[Record]) -> Iterator[ToolResult]:
+    """The former outputs that a reply's edits quote, and that the view no longer holds; each the newest that has the quotation.
+
+    An edit names the text that it replaces, so the model must have seen it. A real model would have had to `recall` it first.
+    """
+    for quotation in _quotations(message):
+        if any(quotation in text for text in _texts(shown)):
+            continue
+        outputs = (record.body for record in reversed(records) if isinstance(record.body, ToolResult))
+        source = next((output for output in outputs if quotation in output.output), None)
+        if source is not None:
+            yield source
+
+
+def _quotations(message: Message) -> Iterator[str]:
+    for call in message.calls:
+        pieces = call.input.get("edits", [call.input])
+        for piece in pieces if isinstance(pieces, list | tuple) else ():
+            old = piece.get("old_string") if hasattr(piece, "get") else None
+            # Outputs of reads carry line numbers, so that only single lines can be compared.
+            line = max(old.split("\n"), key=len).strip() if isinstance(old, str) else ""
+            if len(line) >= LEAST:
+                yield line
+
+
+def _texts(shown: View) -> Iterable[str]:
+    for block in shown.blocks:
+        match block.part:
+            case ToolResult(output=text) | Text(text) | File(text=text):
+                yield text
+            case ToolCall(_, _, given):
+                yield from (value for value in given.values() if isinstance(value, str))
+            case _:
+                pass

@@ -7,12 +7,12 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from agentcli.context.keep import kept_pins, kept_words
+from agentcli.context.compaction.carryover import kept_pins, kept_words
+from agentcli.context.compaction.plan import Plan, PlanTrigger
 from agentcli.context.limits import output_ratio
-from agentcli.context.plan import Plan, PlanTrigger
-from agentcli.context.policies.stretch import divided, nothing, opens_step, opens_turn, stretch
-from agentcli.context.price import Edit, price
-from agentcli.context.prune import Pressure, by_price, free_because, moment
+from agentcli.context.policies.split import compactable, keep_all, opens_step, opens_turn, split_plan
+from agentcli.context.pruning.candidates import EditCost, edit_cost
+from agentcli.context.pruning.plan import Pressure, by_price, free_because, moment
 from agentcli.context.settings import ContextSettings
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import Window
@@ -34,11 +34,11 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
         return _planned(trigger, window)
     unhurried = _unhurried(window)
     if not _may_pay(window):
-        return nothing(POLICY, window, unhurried)
+        return keep_all(POLICY, window, unhurried)
     made = _planned("soft", window)
     requests = _requests_to_pay(made, window)
     if requests > min(window.settings.compact_horizon, _replies(window.view)):
-        return nothing(POLICY, window, unhurried, _not_yet(requests))
+        return keep_all(POLICY, window, unhurried, _not_yet(requests))
     pays = f"it pays after {math.ceil(requests)} requests" if requests else "it pays at once: the cache is cold"
     return replace(made, optional=True, reasons=(f"{unhurried[:-1]}, but {pays}.", *made.reasons))
 
@@ -94,7 +94,9 @@ def _requests_to_pay(made: Plan, window: Window) -> float:
     if _is_cold(window):
         once = thoughts * output - removed * write
     else:
-        once = price(Edit(removed, made.tokens_after_estimate - window.counter.head, thoughts), write, read, output)
+        once = edit_cost(
+            EditCost(removed, made.tokens_after_estimate - window.counter.head, thoughts), write, read, output
+        )
     return max(0.0, call + once) / ((removed + thoughts) * read)
 
 
@@ -108,7 +110,7 @@ def _call(read: int, written: int, window: Window) -> float:
 
 def _replies(view: View) -> int:
     """Requests whose replies are still in view: nobody knows how many will follow, so no more than these are counted on."""
-    return sum(message.role == "assistant" for message in stretch(view))
+    return sum(message.role == "assistant" for message in compactable(view))
 
 
 def _is_cold(window: Window) -> bool:
@@ -120,7 +122,7 @@ def _is_cold(window: Window) -> bool:
 def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     """The split and what it does, or why none would help."""
     limits, settings, before, head = window.limits, window.settings, window.tokens, window.counter.head
-    messages = stretch(window.view)
+    messages = compactable(window.view)
     sizes = [window.size(message) for message in messages]
     aim = int(limits.soft * settings.auto.air)
     words = min(settings.keep_user_tokens, int(limits.usable * settings.keep_user_share))
@@ -137,13 +139,13 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     floor -= sum(clipped.values())
     if not at and not clipped:
         why = f"Too little stands before the newest steps to be worth a summary ({before:,} tokens in all)."
-        return nothing(POLICY, window, why, trigger=trigger)
+        return keep_all(POLICY, window, why, trigger=trigger)
     most = limits.usable if before > limits.usable else limits.hard
     if floor >= before * (1 - settings.min_shrink) or floor > most:
-        return nothing(POLICY, window, _infeasible(floor, before, head, carried), trigger=trigger)
+        return keep_all(POLICY, window, _infeasible(floor, before, head, carried), trigger=trigger)
     summary = _expected(sum(sizes[:at]), settings) if at else 0
     reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use.", *_what(messages, at, clipped, queued))
-    made = divided(POLICY, trigger, window, at, summary + carried, *reasons)
+    made = split_plan(POLICY, trigger, window, at, summary + carried, *reasons)
     return replace(
         made,
         cleared=(*queued.call_ids, *clipped),

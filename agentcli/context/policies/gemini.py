@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentcli.context.estimators import utf16_length
-from agentcli.context.plan import Plan, PlanTrigger
-from agentcli.context.policies.stretch import divided, nothing, opens_turn, stretch, without_current
+from agentcli.context.compaction.plan import Plan, PlanTrigger
+from agentcli.context.policies.split import compactable, keep_all, opens_turn, split_plan, without_current
 from agentcli.context.settings import GeminiSettings
+from agentcli.context.tokens.estimators import utf16_length
 from agentcli.context.view import ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
@@ -25,19 +25,19 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     The message that waits for its answer is not counted: it is not part of the history yet.
     """
     rules = window.settings.gemini
-    messages = stretch(window.view)
+    messages = compactable(window.view)
     history = without_current(messages)
     current = sum(map(window.size, messages[len(history) :]))
     before = window.tokens - current
     limit, mark = _limit(window), threshold(window)
     if not forced and (not window.settings.autocompact or before < mark):
-        return nothing(POLICY, window, f"{before:,} tokens are below {mark:,}, the threshold of this policy.")
+        return keep_all(POLICY, window, f"{before:,} tokens are below {mark:,}, the threshold of this policy.")
     at = split_point(history, 1 - rules.preserve)
     # It is tried before every send, also between two steps.
     trigger: PlanTrigger = "manual" if forced else "hard"
     if at == 0:
-        return nothing(POLICY, window, "There is no message of the user to split before.", trigger=trigger)
-    return divided(
+        return keep_all(POLICY, window, "There is no message of the user to split before.", trigger=trigger)
+    return split_plan(
         POLICY,
         trigger,
         window,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from agentcli.context.estimators import estimator
-from agentcli.context.plan import Plan, PlanTrigger
-from agentcli.context.policies.stretch import divided, nothing, opens_turn, stretch
-from agentcli.context.prune import NONE, Pressure
-from agentcli.context.tokens import Counts
-from agentcli.context.victims import Layout, clearable, completed, turns_behind
+from agentcli.context.compaction.plan import Plan, PlanTrigger
+from agentcli.context.policies.split import compactable, keep_all, opens_turn, split_plan
+from agentcli.context.pruning.candidates import TokenLayout, clearable, completed, turns_behind
+from agentcli.context.pruning.plan import NONE, Pressure
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import estimator
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.message import ToolResult, Usage
@@ -24,13 +24,13 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     settings, usable = window.settings, threshold(window)
     used = overflow_count(_last_usage(window.view))
     if not forced and (not settings.autocompact or not overflows(used, window.limits.window, usable)):
-        return nothing(POLICY, window, _counted(used, usable))
-    messages = stretch(window.view)
+        return keep_all(POLICY, window, _counted(used, usable))
+    messages = compactable(window.view)
     at = len(messages) - _waiting(messages)
     trigger: PlanTrigger = "manual" if forced else "hard"
     if at == 0:
-        return nothing(POLICY, window, "There is nothing to summarise yet.", trigger=trigger)
-    return divided(
+        return keep_all(POLICY, window, "There is nothing to summarise yet.", trigger=trigger)
+    return split_plan(
         POLICY,
         trigger,
         window,
@@ -49,7 +49,7 @@ def threshold(window: Window) -> int:
 
 def prune(window: Window, _: Pressure = NONE) -> tuple[Prune | None, str]:
     """opencode's own rule, whatever the cache holds. It is asked once a prompt has been answered: one that waits is not passed yet."""
-    layout, rules = Layout(replace(window, view=_answered(window.view))), window.settings.prune
+    layout, rules = TokenLayout(replace(window, view=_answered(window.view))), window.settings.prune
     chosen = set(prunable(layout.window))
     beyond = f"beyond the newest {rules.protect:,} tokens of outputs"
     if not chosen:
@@ -78,7 +78,7 @@ def prunable(window: Window) -> tuple[str, ...]:
     """
     rules, total, freed = window.settings.prune, 0, 0
     chosen: list[str] = []
-    counter = window.counter if rules.estimator == "calibrated" else Counts(estimator(rules.estimator))
+    counter = window.counter if rules.estimator == "calibrated" else TokenCounter(estimator(rules.estimator))
     for block in _beyond_turns(window.view, rules.turns):
         if block.cleared or (block.source == "compactor" and not isinstance(block.part, ToolResult)):
             break

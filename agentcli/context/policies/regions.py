@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agentcli.context.plan import Plan, PlanTrigger
-from agentcli.context.policies.stretch import nothing, seqs, stretch
+from agentcli.context.compaction.plan import Plan, PlanTrigger
+from agentcli.context.policies.split import compactable, keep_all, seqs
 from agentcli.context.settings import RegionSettings
 from agentcli.context.view import Block, ViewMessage
 from agentcli.context.window import Window
@@ -37,7 +37,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     rules, limits, before = window.settings.regions, window.limits, window.tokens
     trigger = _due(window, forced)
     if trigger is None or not (forced or window.settings.autocompact):
-        return nothing(POLICY, window, f"{before:,} tokens are below {rules.soft:.0%} of the window.")
+        return keep_all(POLICY, window, f"{before:,} tokens are below {rules.soft:.0%} of the window.")
     aim = int(limits.window * rules.aim)
     if trigger == "hard":
         aim = min(limits.usable, int(limits.window * rules.hard)) - rules.buffer
@@ -45,8 +45,8 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     if not chosen:
         fresh = trigger == "manual" and not any(map(_is_summary, window.view.blocks))
         why = NOTHING_OLD if fresh else EXHAUSTED
-        return nothing(POLICY, window, why, trigger=trigger)
-    made = nothing(
+        return keep_all(POLICY, window, why, trigger=trigger)
+    made = keep_all(
         POLICY,
         window,
         f"{before:,} tokens are in use, {aim:,} is the aim.",
@@ -55,7 +55,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
         trigger=trigger,
     )
     gone = {block.seq for region in chosen for block in region.blocks}
-    messages = stretch(window.view)
+    messages = compactable(window.view)
     return replace(
         made,
         summarised=tuple(sorted(gone)),
@@ -75,7 +75,7 @@ EXHAUSTED = (
 
 def regions(window: Window) -> tuple[Region, ...]:
     """Runs of neighbouring outputs outside the recent part, oldest first; anything that must stay ends a run."""
-    messages = stretch(window.view)
+    messages = compactable(window.view)
     found: list[Region] = []
     run: list[Block] = []
     for message in messages[: _recent(messages, window)]:

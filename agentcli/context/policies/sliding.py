@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from agentcli.context.plan import Plan, PlanTrigger
-from agentcli.context.policies.stretch import divided, nothing, stretch
+from agentcli.context.compaction.plan import Plan, PlanTrigger
+from agentcli.context.policies.split import compactable, keep_all, split_plan
 from agentcli.context.view import ViewMessage
 from agentcli.context.window import Window
 
@@ -19,11 +19,11 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     There are fewer recents than asked for only where they would not fit into the aim.
     """
     rules, before, budget = window.settings.sliding, window.tokens, _budget(window)
-    messages = stretch(window.view)
+    messages = compactable(window.view)
     most = min(filter(None, (rules.window, rules.max_history)), default=len(messages))
     full, many = before >= threshold(window), len(messages) > most
     if not forced and not (window.settings.autocompact and (full or many)):
-        return nothing(POLICY, window, f"{before:,} of {budget:,} tokens are in use, less than {rules.trigger:.0%}.")
+        return keep_all(POLICY, window, f"{before:,} of {budget:,} tokens are in use, less than {rules.trigger:.0%}.")
     first = primers(messages, rules.primers)
     room = int(budget * rules.aim) - window.counter.head - _size(messages[:first], window)
     at = recents(messages, window, room)
@@ -31,8 +31,8 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     trigger: PlanTrigger = "manual" if forced else "hard"
     if at <= first:
         why = f"All {len(messages)} messages are among the first {rules.primers} or the newest {rules.recents}."
-        return nothing(POLICY, window, why, trigger=trigger)
-    return divided(
+        return keep_all(POLICY, window, why, trigger=trigger)
+    return split_plan(
         POLICY,
         trigger,
         window,

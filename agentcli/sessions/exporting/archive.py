@@ -6,9 +6,9 @@ import base64
 import json
 from typing import Any
 
-from agentcli.core.codec import dumps
+from agentcli.core.codec.encode import dumps
 from agentcli.sessions.exporting.source import Source
-from agentcli.sessions.exporting.story import Clean
+from agentcli.sessions.exporting.transcript import Clean
 from agentcli.sessions.importing.recognise import EXPORT
 from agentcli.sessions.info import info_to_json
 

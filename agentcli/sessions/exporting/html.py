@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, coloured, language_of, rendered
 from agentcli.sessions.exporting.source import Source
-from agentcli.sessions.exporting.story import Aside, Clean, Done, Note, Picture, Scene, Words, pretty, tell
+from agentcli.sessions.exporting.transcript import Aside, Clean, Done, Note, Picture, Scene, Words, pretty, tell
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _SPEAKERS = {"user": "You", "assistant": "Agent"}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from agentcli.sessions.exporting.source import Source
-from agentcli.sessions.exporting.story import Aside, Clean, Done, Note, Picture, Scene, Words, pretty, tell
+from agentcli.sessions.exporting.transcript import Aside, Clean, Done, Note, Picture, Scene, Words, pretty, tell
 
 _SPEAKERS = {"user": "You", "assistant": "Agent"}
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentcli.core.codec import encode
+from agentcli.core.codec.encode import encode
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Checkpoint, Record
-from agentcli.sessions.info import Info, note
-from agentcli.sessions.records import Shelf, digest
+from agentcli.sessions.info import SessionInfo, note
+from agentcli.sessions.storage.records import RecordFolder, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Source:
     `contents` are states of files by their SHA-256, which `/undo` and `/rewind` need; `left_out` says why one is not among them.
     """
 
-    info: Info
+    info: SessionInfo
     records: tuple[tuple[Record, bytes], ...]
     outputs: Mapping[str, str] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict)
@@ -31,8 +31,8 @@ class Source:
 
 def collect(journal: Journal, contents: int = 0) -> Source:
     """All that a journal holds, with at most so many bytes of file contents. What cannot be read is left out, as it is on resume."""
-    shelf = Shelf(journal.folder / "records") if journal.folder else None
-    info = Info(journal.id, "", "")
+    shelf = RecordFolder(journal.folder / "records") if journal.folder else None
+    info = SessionInfo(journal.id, "", "")
     records: list[tuple[Record, bytes]] = []
     names = _names_of_outputs(journal.folder)
     for record in journal.records():
@@ -44,7 +44,7 @@ def collect(journal: Journal, contents: int = 0) -> Source:
     own = getattr(journal, "info", None)
     outputs = {name: journal.output(path) for name, path in names.items()}
     known, left_out = _contents(journal.folder, [record for record, _ in records], contents)
-    return Source(own if isinstance(own, Info) else info, tuple(records), outputs, known, left_out)
+    return Source(own if isinstance(own, SessionInfo) else info, tuple(records), outputs, known, left_out)
 
 
 def _names_of_outputs(folder: Path | None) -> dict[str, str]:
@@ -56,8 +56,8 @@ def _names_of_outputs(folder: Path | None) -> dict[str, str]:
 
 def _contents(folder: Path | None, records: list[Record], limit: int) -> tuple[dict[str, bytes], dict[str, str]]:
     """The contents that the records of changes name, newest first as far as the limit goes, and why others are not there."""
-    from agentcli.sessions.disk import DISK
-    from agentcli.sessions.objects import Objects
+    from agentcli.sessions.checkpoints.objects import Objects
+    from agentcli.sessions.storage.disk import DISK
 
     known: dict[str, bytes] = {}
     left_out: dict[str, str] = {}

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.core.errors import InputError
+from agentcli.sessions.copying import plant
 from agentcli.sessions.importing import claude_code, codex, gemini_cli, opencode, own, pi
 from agentcli.sessions.importing.imported import Format, Imported, Timed
 from agentcli.sessions.importing.jsonl import reading
-from agentcli.sessions.importing.planting import plant
 from agentcli.sessions.importing.recognise import holds_database, load, recognise
 
 __all__ = ["Format", "Imported", "Timed", "plant", "read", "read_all", "recognise"]

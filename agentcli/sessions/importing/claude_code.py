@@ -25,7 +25,7 @@ from agentcli.core.message import (
 from agentcli.core.record import Failure, Todo, TodoItem
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, images_of, sound, text_of
 from agentcli.sessions.importing.jsonl import Json, blocks, objects, seconds, skipping, utc
-from agentcli.sessions.importing.settle import settle
+from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.tools import CLAUDE_CODE, ours, todo_list
 
 _STOPS: dict[str, Stop] = {

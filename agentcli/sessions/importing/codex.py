@@ -12,8 +12,8 @@ from agentcli.core.message import Image, Message, Part, Status, Stop, Text, Thin
 from agentcli.core.record import Failure, Settings
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
 from agentcli.sessions.importing.jsonl import Json, blocks, objects, seconds, skipping, utc
+from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.patch import as_edit
-from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import CODEX, ours
 
 _ENVELOPES = (

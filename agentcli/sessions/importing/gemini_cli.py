@@ -15,7 +15,7 @@ from agentcli.core.record import Failure, Settings
 from agentcli.sessions.importing.gemini_log import CONTEXTS, Entry, Log, folders, parts, words
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, images_of, sound
 from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
-from agentcli.sessions.importing.settle import settle
+from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.tools import GEMINI_CLI, ours
 
 _STATUS: dict[str, Status] = {"success": "success", "error": "error", "cancelled": "interrupted"}

@@ -17,8 +17,8 @@ from agentcli.core.message import File, Image, Message, Part, Status, Stop, Text
 from agentcli.core.record import Failure, Trigger
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, sound
 from agentcli.sessions.importing.jsonl import Json, reading, skipping, utc
+from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.patch import as_edit
-from agentcli.sessions.importing.settle import settle
 from agentcli.sessions.importing.tools import OPENCODE, ours
 
 if TYPE_CHECKING:

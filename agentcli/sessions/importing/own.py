@@ -7,14 +7,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agentcli.core.codec import Damaged, decode, dumps
+from agentcli.core.codec.encode import Damaged, decode, dumps
 from agentcli.core.errors import InputError
 from agentcli.core.history import fold
 from agentcli.core.record import Record
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.importing.jsonl import REASON, reading
 from agentcli.sessions.info import decode_info
-from agentcli.sessions.records import digest
+from agentcli.sessions.storage.records import digest
 
 
 def read(lines: Iterable[str]) -> Imported:

@@ -11,7 +11,7 @@ from agentcli.core.message import Image, Message, Part, Source, Stop, Text, Thin
 from agentcli.core.record import Failure, Settings, Title
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
 from agentcli.sessions.importing.jsonl import Json, blocks, objects, seconds, skipping, utc
-from agentcli.sessions.importing.settle import settle
+from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.tools import PI, ours
 
 _STOPS: dict[str, Stop] = {

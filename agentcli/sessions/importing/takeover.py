@@ -10,12 +10,11 @@ from typing import Any, Literal
 
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.message import Message
+from agentcli.sessions.copying import Draft, draft, settle_drafts
 from agentcli.sessions.importing import read_all
 from agentcli.sessions.importing.discover import Candidate
 from agentcli.sessions.importing.imported import Imported
-from agentcli.sessions.importing.planting import draft
-from agentcli.sessions.info import Info
-from agentcli.sessions.place import Draft, settle_drafts
+from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import Store
 
 AT_ONCE = 50
@@ -30,7 +29,7 @@ class Outcome:
     status: Literal["imported", "skipped", "failed"]
     session: str = ""
     why: str = ""
-    info: Info | None = None
+    info: SessionInfo | None = None
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -129,7 +128,7 @@ class Takeover:
                 info = self._named(info)
             yield Outcome(source, "imported", info.id, "", info, notes)
 
-    def _named(self, info: Info) -> Info:
+    def _named(self, info: SessionInfo) -> SessionInfo:
         """With a name that leads to it alone, where it has one."""
         taken = self._names.setdefault(info.project_id, set())
         if info.name and info.name in taken:

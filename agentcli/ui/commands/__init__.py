@@ -8,17 +8,17 @@ from types import MappingProxyType
 from agentcli.core.errors import UsageError
 from agentcli.core.near import NEAREST, did_you_mean, near_names
 from agentcli.ui.commands import context, files, model, program, reports, sessions
+from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
-from agentcli.ui.commands.stage import Stage
-from agentcli.ui.frame import Item
+from agentcli.ui.render.frame import Item
 
 
-def _names(stage: Stage) -> Sequence[Item]:
+def _names(stage: CommandContext) -> Sequence[Item]:
     return [Item(name, one.summary) for name, one in COMMANDS.items()]
 
 
 @command(at_once=True, arguments=_names)
-async def help_(stage: Stage, name: str) -> None:
+async def help_(stage: CommandContext, name: str) -> None:
     """List the commands, or tell more about one: /help [COMMAND]"""
     if name:
         one = find(name.lstrip("/"))
@@ -79,7 +79,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType({one.name: one for one in _IN
 _ALIASES = {alias: one.name for one in _IN_ORDER for alias in one.aliases}
 
 
-async def run(stage: Stage, line: str) -> None:
+async def run(stage: CommandContext, line: str) -> None:
     """Run a line that begins with a slash. Raises UsageError where there is no such command, or where it takes no argument."""
     name, rest = _parted(line)
     found = find(name)

@@ -9,11 +9,11 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Recorded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
-from agentcli.ui import spoken
+from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.stage import Stage
-from agentcli.ui.dialogs import Choice
-from agentcli.ui.frame import Item
+from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.render import past_messages
+from agentcli.ui.render.frame import Item
 
 WIDEST = 120
 """Characters of the window's drawing: a longer bar tells no more."""
@@ -21,18 +21,18 @@ LONGEST = 10
 """Characters of the number of a message."""
 
 
-def prompt_numbers(stage: Stage) -> Sequence[Item]:
+def prompt_numbers(stage: CommandContext) -> Sequence[Item]:
     """The numbers of the prompts as completions, newest first."""
-    return [Item(str(seq), _line(words)) for seq, words in reversed(spoken.prompts(stage.desk.journal))]
+    return [Item(str(seq), _line(words)) for seq, words in reversed(past_messages.prompts(stage.desk.journal))]
 
 
-def pinned_numbers(stage: Stage) -> Sequence[Item]:
+def pinned_numbers(stage: CommandContext) -> Sequence[Item]:
     """The numbers of what is pinned as completions."""
     return [Item(str(seq), _beginning(stage, seq)) for seq in sorted(stage.desk.history.pins, reverse=True)]
 
 
 @command(arguments=lambda stage: [Item("--preview", "only say what would be done")], aliases=("compact",))
-async def compress(stage: Stage, focus: str) -> None:
+async def compress(stage: CommandContext, focus: str) -> None:
     """Replace the older part of the conversation by a summary: /compress [--preview] [FOCUS]
 
     FOCUS says what the summary must keep in detail. With --preview nothing is done, and no model is called.
@@ -46,14 +46,14 @@ async def compress(stage: Stage, focus: str) -> None:
 
 
 @command()
-async def uncompress(stage: Stage, _: str) -> None:
+async def uncompress(stage: CommandContext, _: str) -> None:
     """Take back the newest compaction: /uncompress"""
     stage.tell(stage.desk.uncompress())
     stage.say(f"The conversation is in the window again as it was, {stage.desk.report.window().used:,} tokens in all.")
 
 
 @command(arguments=lambda stage: [Item("undo", "take back the newest prune")])
-async def prune(stage: Stage, argument: str) -> None:
+async def prune(stage: CommandContext, argument: str) -> None:
     """Clear old tool outputs from what the model sees: /prune [undo]
 
     They stay on disk, and the model can `recall` them. `undo` takes the newest prune back.
@@ -66,13 +66,13 @@ async def prune(stage: Stage, argument: str) -> None:
 
 
 @command(at_once=True)
-async def context(stage: Stage, _: str) -> None:
+async def context(stage: CommandContext, _: str) -> None:
     """Show what fills the context window: /context"""
     stage.say(*stage.desk.report.context(min(stage.columns - 1, WIDEST)))
 
 
 @command(arguments=prompt_numbers)
-async def pin(stage: Stage, number: str) -> None:
+async def pin(stage: CommandContext, number: str) -> None:
     """Keep a message out of every summary: /pin [NUMBER]
 
     Without a number it is your newest prompt; /context lists the numbers.
@@ -85,7 +85,7 @@ async def pin(stage: Stage, number: str) -> None:
 
 
 @command(arguments=pinned_numbers)
-async def unpin(stage: Stage, number: str) -> None:
+async def unpin(stage: CommandContext, number: str) -> None:
     """Treat a pinned message as any other again: /unpin [NUMBER]
 
     Without a number it is the one that was pinned of those said last.
@@ -101,13 +101,13 @@ async def unpin(stage: Stage, number: str) -> None:
 
 
 @command(arguments=prompt_numbers)
-async def rewind(stage: Stage, number: str) -> None:
+async def rewind(stage: CommandContext, number: str) -> None:
     """Go back to just before one of your prompts: /rewind [NUMBER]
 
     Without a number you choose from a list, then what goes back: the conversation, the files, or both. The prompt comes back
     into the input with the conversation.
     """
-    prompts = await asyncio.to_thread(spoken.prompts, stage.desk.journal)
+    prompts = await asyncio.to_thread(past_messages.prompts, stage.desk.journal)
     if not prompts:
         raise UsageError("There is no prompt to go back to.")
     seq = _seq(number)
@@ -135,7 +135,7 @@ async def rewind(stage: Stage, number: str) -> None:
         stage.draft(words)
 
 
-async def _what_goes_back(stage: Stage) -> str:
+async def _what_goes_back(stage: CommandContext) -> str:
     """`conversation`, `files`, `both`, or an empty text for nothing."""
     what = ("conversation", "files", "both")
     chosen = await stage.pick(
@@ -149,7 +149,7 @@ def _pinned(events: Sequence[Event]) -> list[int]:
     return [body.seq for body in bodies if isinstance(body, Pin)]
 
 
-def _beginning(stage: Stage, seq: int) -> str:
+def _beginning(stage: CommandContext, seq: int) -> str:
     """What a message says, in a line."""
     record = stage.desk.journal.record(seq)
     match record.body if record else None:

@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agentcli.ui.commands.stage import Stage
-from agentcli.ui.frame import Item
+from agentcli.ui.commands.base import CommandContext
+from agentcli.ui.render.frame import Item
 
-Run = Callable[[Stage, str], Awaitable[None]]
-Arguments = Callable[[Stage], Sequence[Item]]
+Run = Callable[[CommandContext, str], Awaitable[None]]
+Arguments = Callable[[CommandContext], Sequence[Item]]
 
 
 @dataclass(frozen=True, slots=True)

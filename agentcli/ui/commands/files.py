@@ -10,8 +10,8 @@ from typing import Literal
 from agentcli.core.errors import InputError
 from agentcli.core.message import Text
 from agentcli.resources import prompt
+from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.stage import Stage
 
 INIT = "Write an AGENTS.md for this project, or mend the one that is there."
 """What /init says in the person's name; how it is to be done goes along unseen."""
@@ -19,7 +19,7 @@ _FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html
 
 
 @command()
-async def undo(stage: Stage, _: str) -> None:
+async def undo(stage: CommandContext, _: str) -> None:
     """Put files back as they were before the newest edits of one reply, or before the newest command: /undo
 
     Links and folders as well, and small files that git ignores. Not put back, and told: files over `checkpoints.file_bytes`
@@ -30,13 +30,13 @@ async def undo(stage: Stage, _: str) -> None:
 
 
 @command()
-async def redo(stage: Stage, _: str) -> None:
+async def redo(stage: CommandContext, _: str) -> None:
     """Take the newest /undo or /rewind back: /redo"""
     stage.tell(stage.desk.redo())
 
 
 @command(at_once=True)
-async def export(stage: Stage, name: str) -> None:
+async def export(stage: CommandContext, name: str) -> None:
     """Write this session down: /export [FILE]
 
     A name that ends in .json gives JSON, one in .html a page, any other Markdown; without one it is named after the session.
@@ -60,7 +60,7 @@ async def export(stage: Stage, name: str) -> None:
 
 
 @command()
-async def init(stage: Stage, wishes: str) -> None:
+async def init(stage: CommandContext, wishes: str) -> None:
     """Have the model write an AGENTS.md for this project: /init [WISHES]"""
     how = Text(prompt("init.md"), synthetic=True, source="reminder")
     stage.send(f"{INIT}\n\n{wishes}".strip(), how)

@@ -9,11 +9,11 @@ from dataclasses import replace
 from agentcli.core.errors import UsageError
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES
+from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.stage import Stage
-from agentcli.ui.dialogs import Choice
-from agentcli.ui.frame import Item
-from agentcli.ui.theme import THEMES, choose_theme
+from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.render.frame import Item
+from agentcli.ui.style import THEMES, choose_theme
 
 _MODES = {
     "ask": "asks before it changes or runs anything",
@@ -24,23 +24,23 @@ _MODES = {
 }
 
 
-def models(stage: Stage) -> Sequence[Item]:
+def models(stage: CommandContext) -> Sequence[Item]:
     """Models as completions."""
     return [Item(one.name, _about(one)) for one in stage.host.models()]
 
 
-def modes(stage: Stage) -> Sequence[Item]:
+def modes(stage: CommandContext) -> Sequence[Item]:
     """Modes as completions."""
     return [Item(one, _MODES[one]) for one in MODES]
 
 
-def themes(stage: Stage) -> Sequence[Item]:
+def themes(stage: CommandContext) -> Sequence[Item]:
     """Themes as completions."""
     return [Item(one) for one in THEMES]
 
 
 @command(arguments=models)
-async def model(stage: Stage, name: str) -> None:
+async def model(stage: CommandContext, name: str) -> None:
     """Switch the model: /model [NAME]
 
     Without a name you choose from the models that are known.
@@ -59,7 +59,7 @@ async def model(stage: Stage, name: str) -> None:
 
 
 @command(at_once=True, arguments=modes)
-async def mode(stage: Stage, name: str) -> None:
+async def mode(stage: CommandContext, name: str) -> None:
     """Switch how much is asked: /mode [ask|auto-edit|plan|yolo|auto]"""
     if not name:
         chosen = await stage.pick("Which mode?", [Choice(one, _MODES[one]) for one in MODES])
@@ -71,7 +71,7 @@ async def mode(stage: Stage, name: str) -> None:
 
 
 @command(at_once=True, arguments=themes)
-async def theme(stage: Stage, name: str) -> None:
+async def theme(stage: CommandContext, name: str) -> None:
     """Switch the colours: /theme [auto|dark|light|none]
 
     `auto` follows the background that the terminal tells. It holds until you leave; ui.theme in config keeps it.
@@ -88,14 +88,14 @@ async def theme(stage: Stage, name: str) -> None:
 
 
 @command(at_once=True)
-async def raw(stage: Stage, _: str) -> None:
+async def raw(stage: CommandContext, _: str) -> None:
     """Show answers as Markdown source, for copying, or drawn again: /raw"""
     stage.look = replace(stage.look, raw=not stage.look.raw)
     stage.say(f"Answers are {'left as they are' if stage.look.raw else 'drawn'} from now on.")
 
 
 @command(at_once=True)
-async def vim(stage: Stage, _: str) -> None:
+async def vim(stage: CommandContext, _: str) -> None:
     """Switch between vi's keys and the usual ones: /vim
 
     The prompt is `:` while letters are commands. It holds until you leave; ui.vi in config keeps it.
@@ -104,7 +104,7 @@ async def vim(stage: Stage, _: str) -> None:
 
 
 @command(at_once=True)
-async def editor(stage: Stage, _: str) -> None:
+async def editor(stage: CommandContext, _: str) -> None:
     """Write the next prompt in your own editor: /editor"""
     stage.draft(await stage.compose(""))
 

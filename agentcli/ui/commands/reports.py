@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 
 from agentcli.core.errors import UsageError
-from agentcli.ui import diff
+from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.stage import Stage
-from agentcli.ui.draw import todo_lines
-from agentcli.ui.spoken import newest_answer
+from agentcli.ui.render import diff
+from agentcli.ui.render.draw import todo_lines
+from agentcli.ui.render.past_messages import newest_answer
 
 
 @command(at_once=True)
-async def todo(stage: Stage, _: str) -> None:
+async def todo(stage: CommandContext, _: str) -> None:
     """Show the model's todo list: /todo"""
     items = stage.desk.history.todo
     if not items:
@@ -23,13 +23,13 @@ async def todo(stage: Stage, _: str) -> None:
 
 
 @command(at_once=True)
-async def cost(stage: Stage, _: str) -> None:
+async def cost(stage: CommandContext, _: str) -> None:
     """Show what this session has cost: /cost"""
     stage.say(*stage.desk.report.costs())
 
 
 @command(at_once=True)
-async def diff_(stage: Stage, _: str) -> None:
+async def diff_(stage: CommandContext, _: str) -> None:
     """Show this session's changes to files: /diff"""
     changes = stage.desk.report.diff()
     if not changes.strip():
@@ -39,7 +39,7 @@ async def diff_(stage: Stage, _: str) -> None:
 
 
 @command(at_once=True)
-async def memory(stage: Stage, _: str) -> None:
+async def memory(stage: CommandContext, _: str) -> None:
     """Show which instruction files are in force: /memory"""
     files = stage.desk.instructions
     if not files:
@@ -49,14 +49,14 @@ async def memory(stage: Stage, _: str) -> None:
 
 
 @command(at_once=True)
-async def tools(stage: Stage, _: str) -> None:
+async def tools(stage: CommandContext, _: str) -> None:
     """List the tools that the model has: /tools"""
     wide = max((len(tool.name) for tool in stage.desk.tools), default=0) + 2
     stage.say(*(tool.name.ljust(wide) + _first_sentence(tool.schema.description) for tool in stage.desk.tools))
 
 
 @command(at_once=True)
-async def why(stage: Stage, _: str) -> None:
+async def why(stage: CommandContext, _: str) -> None:
     """List what was done automatically in this session, and why: /why"""
     stage.say(
         *((*stage.desk.report.automatic_actions(), *stage.state.acts) or ("Nothing was done automatically so far.",))
@@ -64,19 +64,19 @@ async def why(stage: Stage, _: str) -> None:
 
 
 @command(at_once=True)
-async def cache(stage: Stage, _: str) -> None:
+async def cache(stage: CommandContext, _: str) -> None:
     """Show how much the provider's cache saves, and what rewrote it: /cache"""
     stage.say(*stage.desk.report.cache())
 
 
 @command(at_once=True)
-async def tasks(stage: Stage, _: str) -> None:
+async def tasks(stage: CommandContext, _: str) -> None:
     """List the background jobs and what they printed last: /tasks"""
     stage.say(*stage.desk.report.tasks())
 
 
 @command(at_once=True)
-async def copy(stage: Stage, _: str) -> None:
+async def copy(stage: CommandContext, _: str) -> None:
     """Put the newest answer on the clipboard: /copy"""
     answer = await asyncio.to_thread(newest_answer, stage.desk.journal)
     if not answer:

@@ -9,19 +9,19 @@ from typing import Any
 
 from agentcli.core.errors import UsageError
 from agentcli.sessions.tree import nested, stem
+from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
-from agentcli.ui.commands.stage import Stage
-from agentcli.ui.dialogs import Choice
-from agentcli.ui.frame import Item
+from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.render.frame import Item
 
 
-def known(stage: Stage) -> Sequence[Item]:
+def known(stage: CommandContext) -> Sequence[Item]:
     """Sessions as completions."""
     return [Item(str(one.get("name") or one.get("id", "")), _label(one)) for one in _others(stage)]
 
 
 @command(arguments=known)
-async def resume(stage: Stage, selector: str) -> None:
+async def resume(stage: CommandContext, selector: str) -> None:
     """Go on with another session: /resume [SESSION]
 
     By id, the beginning of an id, or name; without one you choose from this project's.
@@ -40,7 +40,7 @@ async def resume(stage: Stage, selector: str) -> None:
 
 
 @command(at_once=True)
-async def sessions(stage: Stage, _: str) -> None:
+async def sessions(stage: CommandContext, _: str) -> None:
     """List this project's sessions, newest first, each with its branches below it: /sessions"""
     found = {str(one.get("id", "")): one for one in await asyncio.to_thread(stage.host.sessions)}
     tree = nested({each: str((one.get("parent") or {}).get("session", "")) for each, one in found.items()})
@@ -53,7 +53,7 @@ async def sessions(stage: Stage, _: str) -> None:
 
 
 @command(at_once=True)
-async def rename(stage: Stage, name: str) -> None:
+async def rename(stage: CommandContext, name: str) -> None:
     """Give this session a name to resume it by: /rename NAME"""
     if not name:
         raise UsageError("Say the name: /rename NAME")
@@ -64,19 +64,19 @@ async def rename(stage: Stage, name: str) -> None:
 
 
 @command()
-async def new(stage: Stage, _: str) -> None:
+async def new(stage: CommandContext, _: str) -> None:
     """Begin a new session; this one is kept: /new"""
     stage.move_to(stage.host.new())
 
 
 @command()
-async def clear(stage: Stage, _: str) -> None:
+async def clear(stage: CommandContext, _: str) -> None:
     """Begin a new session; this one is kept: /clear"""
     stage.move_to(stage.host.new())
 
 
 @command()
-async def fork(stage: Stage, _: str) -> None:
+async def fork(stage: CommandContext, _: str) -> None:
     """Go on in a copy of this session: /fork"""
     if not stage.desk.history.turn:
         raise UsageError("Nothing was said in this session yet, so there is nothing to copy.")
@@ -84,12 +84,12 @@ async def fork(stage: Stage, _: str) -> None:
 
 
 @command(at_once=True, aliases=("exit",))
-async def quit_(stage: Stage, _: str) -> None:
+async def quit_(stage: CommandContext, _: str) -> None:
     """Leave; the session is kept: /quit"""
     stage.leave()
 
 
-def _others(stage: Stage) -> list[Mapping[str, Any]]:
+def _others(stage: CommandContext) -> list[Mapping[str, Any]]:
     return [one for one in stage.host.sessions() if one.get("id") != stage.desk.journal.id]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.context.lab.needed import missed
+from agentcli.context.lab.replay import missed
 from agentcli.context.view import view
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, ToolCall, ToolResult

@@ -14,7 +14,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Record, Settings, Undo
-from agentcli.tools.table import TRAITS
+from agentcli.tools.registry import TRAITS
 from tests.context.lab.traces import Shape, trace
 
 MODEL = ModelSpec("anthropic", "claude", window=60_000, max_output=8_000, prices=Prices(5, 25, 0.5, 6.25))

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from agentcli.core.codec import encode
+from agentcli.core.codec.encode import encode
 from agentcli.core.message import Message, ToolResult
 from tests.context.lab.traces import trace
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agentcli.context.lab.probes import Fact
+from agentcli.context.lab.facts import Fact
 from agentcli.core.message import Message, Status, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Record
 

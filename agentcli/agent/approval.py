@@ -1,0 +1,187 @@
+"""Whether a call may run: decided purely by rules and mode, put to a person only where the answer is "ask"."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
+from agentcli.core.codec.encode import dumps
+from agentcli.core.errors import ToolError
+from agentcli.core.event import PermissionDecided
+from agentcli.core.message import Status, ToolCall, ToolResult
+from agentcli.core.record import Mode
+from agentcli.core.schema import check
+from agentcli.core.tool import Effect, Tool, Traits
+from agentcli.permissions.decide import Decision, decide
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.readonly.commands import Looks
+from agentcli.permissions.rules import Rules, parse_rules
+
+Preview = Callable[[Tool, Mapping[str, Any], Path | None], str]
+"""What the person is shown of a call before allowing it: for an edit, the diff it would make at the path that was judged."""
+
+_KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
+NOBODY = "Nobody is there to allow it, so it is denied"
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What was decided about one call. `call` is what may run: the user may have edited it.
+
+    `event` is None where nothing had to be decided, since the call cannot work.
+    """
+
+    call: ToolCall
+    event: PermissionDecided | None
+    refused: str = ""
+    """Why it does not run, for the model; empty when it may."""
+    status: Status = "denied"
+    """What the refusal is: `error` for a call that could not have worked anyway."""
+    path: Path | None = None
+    """The resolved path that was decided about: the tool may use this one and no other, wherever links lead by then."""
+    machine: Looks = ""
+    """Whether a command that only reads looks at the machine, which no sandbox shows."""
+
+
+@dataclass(slots=True)
+class ApprovalGate:
+    """Lets calls through. `rules` grows by what the person allows for the session; `save` keeps an "always".
+
+    `later` tells which calls of the same reply come after one.
+    """
+
+    traits: Mapping[str, Traits]
+    rules: Rules
+    mode: Mode
+    place: Workspace
+    approve: Approve
+    preview: Preview
+    save: Callable[[str], None]
+    repeats: RepeatGuard
+    after_plan: Mode = "ask"
+    """The mode that an approved plan is carried out in: auto-edit where the person said so for the session."""
+    later: Callable[[ToolCall], Sequence[tuple[ToolCall, Tool]]] = lambda _: ()
+    _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The calls that were allowed together with one before them, each with what was shown of it, and why it asked."""
+
+    async def permit(self, call: ToolCall, tool: Tool) -> Permit:
+        """Decide about one call; ask if need be. What a person edited is decided about again, as it will run."""
+        try:
+            check(tool.schema.parameters, call.input)
+            decision = self._decide(call, tool)
+            if decision.decision != "ask":
+                return _permit(call, decision)
+            ask = self._ask(call, tool, decision)
+        except ToolError as error:
+            # Nobody is asked about a call that cannot work, such as an edit that cannot be made; the model is told at once.
+            return Permit(call, None, str(error), "error")
+        if self._allowed.pop(call.call_id, None) == (ask.preview, ask.why):
+            return _permit(call, replace(decision, decision="allow", rule="user:all"))
+        ask = replace(ask, others=self._others(call) if ask.kind != "plan" else ())
+        answer = await self.approve(ask)
+        if answer is not None and answer.choice == "all":
+            self._allowed = {other.call.call_id: (other.preview, other.why) for other in ask.others}
+        if answer is None:
+            why = f"{decision.why}. {NOBODY}".lstrip(". ")
+            return _permit(call, replace(decision, decision="deny", why=why))
+        return self._answered(call, tool, decision, answer)
+
+    def _decide(self, call: ToolCall, tool: Tool) -> Decision:
+        decision = decide(call, self.traits, self.rules, self.mode, self.place)
+        if tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
+            return Decision("ask", "plan", "")
+        if decision.decision == "allow" and self.repeats.reached(call):
+            why = f"The same call gave the same result {self.repeats.limit} times in a row"
+            return Decision("ask", "repeat", why, unsaved="repeated calls are asked about each time")
+        return decision
+
+    def _ask(self, call: ToolCall, tool: Tool, decision: Decision) -> ApprovalRequest:
+        given = check(tool.schema.parameters, call.input)
+        return ApprovalRequest(
+            call=call,
+            title=tool.title(given) or tool.name,
+            why=decision.why,
+            preview=self._preview(tool, given, decision.path),
+            kind="plan" if tool.traits.presents_plan else _KINDS.get(tool.traits.effect, "input"),
+            always=decision.always,
+            unsaved=decision.unsaved,
+        )
+
+    def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
+        try:
+            return self.preview(tool, given, path)
+        except ToolError as error:
+            if path is None or any(path.is_relative_to(root) for root in self.place.workspace):
+                raise
+            # What is the matter with a file outside is not told to the model before somebody has allowed it.
+            return str(error)
+
+    def _others(self, call: ToolCall) -> tuple[ApprovalRequest, ...]:
+        return tuple(ask for ask in (self._asking(*each) for each in self.later(call)) if ask is not None)
+
+    def _asking(self, call: ToolCall, tool: Tool) -> ApprovalRequest | None:
+        """What would be asked about a call as things stand; None where nothing would be, or no person could tell yet."""
+        try:
+            check(tool.schema.parameters, call.input)
+            decision = self._decide(call, tool)
+            ask = self._ask(call, tool, decision) if decision.decision == "ask" else None
+        except ToolError:
+            return None
+        return ask if ask is not None and ask.kind != "plan" else None
+
+    def _answered(self, call: ToolCall, tool: Tool, decision: Decision, answer: ApprovalResponse) -> Permit:
+        if answer.choice == "no":
+            why = f"The user said no: {answer.words}" if answer.words else "The user said no to this call."
+            return _permit(call, replace(decision, decision="deny", rule="user", why=why))
+        if answer.input is not None and dict(answer.input) != dict(call.input):
+            call = replace(call, input=dict(answer.input))
+            decision = self._decide(call, tool)
+            if decision.decision == "deny":
+                return _permit(call, decision)
+        if tool.traits.presents_plan:
+            self.after_plan = "ask" if answer.choice == "once" else "auto-edit"
+        elif answer.choice in ("session", "always") and decision.always:
+            self.rules += parse_rules(allow=[decision.always], origin="session")
+            if answer.choice == "always":
+                self.save(decision.always)
+        self.repeats.forgive(call)
+        return _permit(call, replace(decision, decision="allow", rule=f"user:{answer.choice}"))
+
+
+class RepeatGuard:
+    """Notices a model that makes the same call and gets the same result, `limit` times in a row."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._last: deque[tuple[str, str]] = deque(maxlen=max(limit, 1))
+
+    def note(self, call: ToolCall, result: ToolResult) -> None:
+        """Remember what a call came to."""
+        self._last.append((_key(call), result.output))
+
+    def reached(self, call: ToolCall) -> bool:
+        """Whether this call has just given the same result so often."""
+        full = self.limit > 0 and len(self._last) == self.limit
+        return full and len(set(self._last)) == 1 and self._last[0][0] == _key(call)
+
+    def forgive(self, call: ToolCall) -> None:
+        """Start counting anew: a person said that it is all right."""
+        if self._last and self._last[-1][0] == _key(call):
+            self._last.clear()
+
+
+def _key(call: ToolCall) -> str:
+    return call.name + dumps(dict(call.input))
+
+
+def _permit(call: ToolCall, decision: Decision) -> Permit:
+    refused = decision.why if decision.decision == "deny" else ""
+    return Permit(call, _event(call, decision), refused, path=decision.path, machine=decision.machine)
+
+
+def _event(call: ToolCall, decision: Decision) -> PermissionDecided:
+    return PermissionDecided(call.call_id, call.name, decision.decision, decision.rule, decision.why)

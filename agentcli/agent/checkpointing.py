@@ -1,0 +1,127 @@
+"""Takes the states of files before a tool changes them, and leads back to them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.event import Event, Noticed, Recorded, Warned
+from agentcli.core.record import Body, Checkpoint
+from agentcli.core.resolve import spelled
+from agentcli.core.tool import RunTool, Tool, ToolContext, ToolOutput
+from agentcli.sessions.checkpoints.changes import Changes, listed
+from agentcli.sessions.checkpoints.checkpoints import Restored
+
+Makes = Callable[[Callable[[Body], object]], Changes]
+"""Makes the changes of one session, given where their checkpoint records go."""
+
+
+_BACKGROUND = (
+    "What background commands change in files from now on is not covered: /undo and /rewind will not put it back."
+)
+
+
+class Checkpointer:
+    """Around the tools of one session. Records are appended here, never in the thread that looks at files."""
+
+    def __init__(
+        self,
+        makes: Makes,
+        record: Callable[[Body], Recorded],
+        warn: Callable[[Warned], object] = lambda _: None,
+        cwd: Path | None = None,
+    ) -> None:
+        """`warn` hears of what was changed and cannot be taken back, of each file once. Paths in `cwd` are told as seen from there."""
+        self._waiting: list[Body] = []
+        self._record, self._warn = record, warn
+        self._told: set[str] = set()
+        self._inside = f"{os.path.realpath(cwd)}/" if cwd else "/"
+        self._alone = asyncio.Lock()  # subagents work side by side, and share this
+        self._changes = makes(self._waiting.append)
+        self._changes.recover()
+        self._append()
+
+    async def run(
+        self, run: RunTool, tool: Tool, work: ToolContext, call_id: str, given: Mapping[str, Any], *, harmless: bool
+    ) -> ToolOutput:
+        """Run a tool; what it changes can be taken back afterwards. A `harmless` command changes nothing."""
+        change = None if harmless else self._around(tool, work, call_id, given)
+        if change is None:
+            return await run(tool, work, call_id, given)
+        async with self._alone:
+            await asyncio.to_thread(change.__enter__)
+            try:
+                return await run(tool, work, call_id, given)
+            finally:
+                await asyncio.to_thread(change.__exit__, None, None, None)
+                self._warn_of(self._append())
+                if given.get("run_in_background"):
+                    self._warn_of_background()
+
+    def undo(self) -> Sequence[Event]:
+        """Files as they were before the newest edits of one reply, or the newest command. Raises InputError when there is none."""
+        return self._tell(self._changes.undo(), "Put back")
+
+    @property
+    def redoes(self) -> int:
+        """The number of the record that `redo` would take back, 0 for none."""
+        return self._changes.redoes()
+
+    def redo(self) -> Sequence[Event]:
+        """The newest undo or rewind taken back. Raises InputError when there is none."""
+        return self._tell(self._changes.redo(), "Changed again")
+
+    def rewind(self, seq: int) -> Sequence[Event]:
+        """Files as they were at record `seq`. Raises InputError when nothing was changed since."""
+        return self._tell(self._changes.rewind(seq), "Put back")
+
+    def _around(
+        self, tool: Tool, work: ToolContext, call_id: str, given: Mapping[str, Any]
+    ) -> AbstractContextManager[None] | None:
+        match tool.traits.effect:
+            case "write":
+                path = work.allowed_path or spelled(work.cwd, str(given.get(tool.traits.subject, "")))
+                return self._changes.edits([Path(path)], [call_id])
+            case "run":
+                return self._changes.command([call_id])
+            case _:
+                return None
+
+    def _warn_of(self, records: Sequence[Recorded]) -> None:
+        for record in records:
+            body = record.record.body
+            unseen = dict(body.data.get("uncovered") or {}) if isinstance(body, Checkpoint) else {}
+            new = {path: why for path, why in unseen.items() if path not in self._told}
+            if new:
+                self._told |= new.keys()
+                self._warn(Warned(f"/undo and /rewind will not put back what changed here: {listed(self._here(new))}."))
+
+    def _warn_of_background(self) -> None:
+        if _BACKGROUND not in self._told:
+            self._told.add(_BACKGROUND)
+            self._warn(Warned(_BACKGROUND))
+
+    def _tell(self, restored: Restored, done: str) -> Sequence[Event]:
+        events: list[Event] = [*self._append()]
+        changed = [path for path in restored.changed if not any(path in other.parents for other in restored.changed)]
+        names = ", ".join(self._near(str(path)) for path in changed) or "nothing"
+        events.append(Noticed(f"{done}: {names}."))
+        events += [Noticed(f"Left alone: {self._near(str(path))}: {why}.") for path, why in restored.skipped.items()]
+        if restored.uncovered:
+            events.append(Noticed(f"Not put back: {listed(self._here(restored.uncovered))}."))
+        return events
+
+    def _here(self, paths: Mapping[str, str]) -> Mapping[str, str]:
+        return {self._near(path): why for path, why in paths.items()}
+
+    def _near(self, path: str) -> str:
+        """A path as seen from the workspace."""
+        return path.removeprefix(self._inside) if path != self._inside.rstrip("/") else "the workspace"
+
+    def _append(self) -> list[Recorded]:
+        bodies, self._waiting[:] = list(self._waiting), []
+        return [self._record(body) for body in bodies]

@@ -1,0 +1,160 @@
+"""Keeps the view within the window: prunes first, compacts when that is not enough, and says what it did and why."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+
+from agentcli.agent.fallback import FallbackModel
+from agentcli.agent.hooks import Hooks
+from agentcli.agent.request_builder import RequestBuilder
+from agentcli.context.forecast import due_prune
+from agentcli.context.policies import compacts_from, near_a_mark, plan, plan_prune, policy_of
+from agentcli.context.pruning.plan import Pressure
+from agentcli.context.window import Window
+from agentcli.core.errors import ContextError
+from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, Recorded
+from agentcli.core.journal import Journal
+from agentcli.core.model import Model, ModelSpec
+from agentcli.core.record import Body, Compaction, Prune, Trigger
+
+
+class Compactor:
+    """Prunes and compacts a session: before a request, or when asked. What it changes goes through `record`.
+
+    `objection` says why the session must not be shown to a model, or is empty. `summariser` connects the model that
+    writes the summaries of a given one, `fallback` may take over from it. `cwd` is the session's folder.
+    """
+
+    def __init__(
+        self,
+        builder: RequestBuilder,
+        record: Callable[[Body], Recorded],
+        objection: Callable[[ModelSpec], Awaitable[str]],
+        summariser: Callable[[ModelSpec], Model],
+        hooks: Hooks,
+        fallback: FallbackModel,
+        cwd: str = "",
+    ) -> None:
+        self._builder = builder
+        self._record = record
+        self._objection = objection
+        self._summariser = summariser
+        self._hooks = hooks
+        self._fallback = fallback
+        self._cwd = cwd
+        self._futile_size: int | None = None
+        self._calls_left = builder.settings.max_summary_calls
+
+    def new_turn(self) -> None:
+        """The user has said something, or asks for a summary: as many calls as for a turn may be made again."""
+        self._calls_left = self._builder.settings.max_summary_calls
+
+    async def make_room(self, interrupt: asyncio.Event, *, boundary: bool) -> AsyncIterator[Event]:
+        """Before a request: prune if that pays, compact at the soft mark (`boundary`: between turns) or at the hard one.
+
+        Raises ContextError rather than send what is known not to fit.
+        """
+        window = self._builder.window()
+        pruner, usable = policy_of(window).prune, window.usable
+        if pruner and (boundary or not pruner.once_a_prompt):
+            for event in self._cleared(*due_prune(window, datetime.now(UTC))):
+                yield event
+        window = self._builder.window()
+        if window.tokens > usable or near_a_mark(window):
+            await self._builder.count_exactly(interrupt)
+        mark = plan(window).trigger
+        over = window.tokens > usable
+        wanted = mark is not None and (boundary or mark != "soft") and self._worth_trying(window)
+        if wanted or (over and window.settings.autocompact):
+            async for event in self.compact(interrupt, "auto"):
+                yield event
+        window = self._builder.window()
+        if window.tokens <= usable or interrupt.is_set():
+            return
+        # An estimate alone does not stop the work while the window may still hold it: then the provider decides.
+        known = await self._builder.count_exactly(interrupt)
+        if window.tokens > (usable if known else window.limits.window):
+            raise ContextError(_too_full(window))
+
+    async def compact(self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "") -> AsyncIterator[Event]:
+        """Summarise what the policy chooses. Ends with a CompactionEnded."""
+        # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
+        from agentcli.agent.compaction.brief import Brief
+        from agentcli.agent.compaction.run import CompactionRun
+        from agentcli.agent.compaction.summariser import Summariser
+
+        if trigger == "manual":
+            self.new_turn()
+        builder, window = self._builder, self._builder.window()
+        spec, form = builder.model.spec, window.settings.snapshot
+        brief = Brief(window, spec, focus, builder.system, builder.tools, builder.options)
+        summariser = self._summariser(spec)
+        secretary = Summariser(
+            summariser,
+            self._calls_left,
+            window.tokens,
+            interrupt,
+            form.reply_tokens,
+            form.margin,
+            standby=self._fallback,
+        )
+        run = CompactionRun(
+            builder.journal,
+            brief,
+            secretary,
+            trigger=trigger,
+            hooks=self._hooks,
+            may_call=lambda: self._objection(summariser.spec),
+            cwd=self._cwd,
+        )
+        async for event in run.events():
+            if isinstance(event, CompactionEnded):
+                self._calls_left = secretary.calls
+                self._learn(event)
+            yield event
+
+    def preview(self) -> Sequence[str]:
+        """What `compact` would do now, calling no model."""
+        from agentcli.context.forecast import preview
+
+        return preview(self._builder.window(), self._summariser(self._builder.model.spec).spec)
+
+    def prune(self) -> Sequence[Event]:
+        """Clear old outputs now, whatever it costs."""
+        body, why = plan_prune(self._builder.window(), Pressure(forced=True))
+        return self._cleared(body, why) or [Noticed(why)]
+
+    def _worth_trying(self, window: Window) -> bool:
+        """Whether a compaction may do better than the last one that failed: not until the view has grown, or passed a mark."""
+        if self._futile_size is None:
+            self._futile_size = _failed_at(self._builder.journal)
+        size, then = window.tokens, self._futile_size
+        passed = any(then < mark <= size for mark in (compacts_from(window), window.limits.hard))
+        return window.settings.autocompact and (passed or size > (1 + window.settings.retry_growth) * then)
+
+    def _learn(self, ended: CompactionEnded) -> None:
+        window = self._builder.window()
+        enough = ended.tokens_before * (1 - window.settings.min_shrink)
+        shrunk = ended.status == "compressed" and ended.tokens_after < enough
+        self._futile_size = 0 if shrunk else window.tokens
+
+    def _cleared(self, body: Prune | None, why: str) -> Sequence[Event]:
+        return [] if body is None else [self._record(body), Pruned(body.call_ids, body.tokens, why)]
+
+
+def _failed_at(journal: Journal) -> int:
+    """Tokens in the view when the newest compaction failed, 0 if it did not: a resumed session remembers."""
+    newest = next((record.body for record in reversed([*journal.records_of("compaction")])), None)
+    return newest.tokens_before if isinstance(newest, Compaction) and newest.status != "compressed" else 0
+
+
+def _too_full(window: Window) -> str:
+    tried = window.settings.autocompact
+    why = "and cannot be made smaller" if tried else "and auto-compaction is switched off"
+    cure = "Unpin messages (/unpin)" if tried else "Compact by hand (/compress)"
+    return (
+        f"The context holds {window.tokens:,} tokens of {window.usable:,} {why}. "
+        f"{cure}, start anew (/new), or take a model with a larger window (/model)."
+    )

@@ -1,0 +1,88 @@
+"""Summaries of single regions: old outputs are replaced where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from agentcli.agent.compaction.brief import Brief, SummaryResult
+from agentcli.agent.compaction.summariser import Summariser
+from agentcli.context.compaction.record import Summary, SummaryTask
+from agentcli.context.inject import wrap
+from agentcli.context.policies.regions import heading
+from agentcli.context.snapshot.form import TRUNCATED
+from agentcli.context.snapshot.transcript import recite, spoken
+from agentcli.context.snapshot.verify import Evidence, Struck, speaks_another_language, verified_text
+from agentcli.context.view import ViewMessage
+from agentcli.core.secrets import redact
+from agentcli.core.truncate import truncate_middle
+from agentcli.resources import prompt
+
+
+async def regions(task: SummaryTask, brief: Brief, secretary: Summariser) -> SummaryResult:
+    """One summary for each region, as many regions in a call as it holds; what no call is left for is cut to its ends."""
+    evidence = task.evidence()
+    struck: list[Struck] = []
+    wanted = {n: _segment(task, calls) for n, calls in enumerate(task.plan.regions, 1)}
+    room = secretary.room - brief.window.counter.text(prompt(task.policy.prompt))
+    said: dict[int, str] = {}
+    for batch in _batches(wanted, brief, room)[: secretary.calls]:
+        reply = await secretary.ask(secretary.request((prompt(task.policy.prompt),), "\n\n".join(batch)))
+        if not speaks_another_language(reply, spoken(task.view.messages)):
+            said |= _answers(reply)
+    return SummaryResult(Summary(replaced=replaced(task, said, evidence, brief, struck)), tuple(struck))
+
+
+def _segment(task: SummaryTask, calls: Sequence[str]) -> list[ViewMessage]:
+    """The outputs of a region as messages, so that they are recited like any others."""
+    chosen = set(calls)
+    return [
+        replace(message, blocks=tuple(block for block in message.blocks if block.tool_use_id in chosen))
+        for message in task.gone
+        if any(block.tool_use_id in chosen for block in message.blocks)
+    ]
+
+
+def _batches(wanted: Mapping[int, Sequence[ViewMessage]], brief: Brief, room: int) -> list[list[str]]:
+    batches: list[list[str]] = [[]]
+    left = room
+    for number, messages in wanted.items():
+        tokens = sum(map(brief.window.size, messages))
+        told = "\n".join(recite(message, 1_000_000, 1_000_000) for message in messages)
+        text = truncate_middle(told, int(len(told) * min(1.0, room / max(1, 2 * tokens))))
+        target = brief.window.settings.regions.summary_of(tokens)
+        segment = wrap("conversation_segment", text, n=number, target_tokens=target)
+        size = brief.window.counter.text(segment)
+        if size > left and batches[-1]:
+            batches.append([])
+            left = room
+        batches[-1].append(segment)
+        left -= size
+    return batches
+
+
+def _answers(reply: str) -> dict[int, str]:
+    found = re.finditer(r'<summary n="?(\d+)"?>(.*?)(?:</summary>|(?=<summary )|\Z)', reply, re.DOTALL)
+    answers = {int(match[1]): match[2].strip() for match in found}
+    return answers or {1: reply.strip()}
+
+
+def replaced(
+    task: SummaryTask, said: Mapping[int, str], evidence: Evidence, brief: Brief, struck: list[Struck]
+) -> dict[str, str]:
+    """For each call of each region the text in place of its output; the first bears the summary, the others name it."""
+    texts = {}
+    for number, calls in enumerate(task.plan.regions, 1):
+        messages = _segment(task, calls)
+        text, gone = verified_text(said.get(number, ""), evidence)
+        struck += gone
+        turns = [message.turn for message in messages]
+        longest = 4 * (
+            brief.window.settings.regions.summary_of(sum(map(brief.window.size, messages)))
+            + brief.window.settings.regions.slack
+        )
+        first, *others = calls
+        texts[first] = f"{heading(min(turns), max(turns))}\n{truncate_middle(redact(text), longest) or TRUNCATED}"
+        texts |= dict.fromkeys(others, f"[summarised together with the output of {first}]")
+    return texts

@@ -1,0 +1,241 @@
+"""One compaction: decided purely, summarised once, applied as one record, or given up with the session as it was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from agentcli.agent.compaction.brief import Brief, SummaryResult
+from agentcli.agent.compaction.forms import summarise, truncated, without_model
+from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
+from agentcli.agent.hooks import Hooks, before_compression
+from agentcli.context.compaction.carryover import pins_report
+from agentcli.context.compaction.plan import Plan
+from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
+from agentcli.context.policies import plan
+from agentcli.context.settings import SnapshotSettings
+from agentcli.context.view import View, after, view
+from agentcli.core.errors import ModelError
+from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Retrying, Warned
+from agentcli.core.history import in_force
+from agentcli.core.journal import Journal
+from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
+
+
+class CompactionRun:
+    """One compaction of a session's view, which `brief` holds, by the policy in force.
+
+    `trigger` manual and overflow force it, auto leaves it to the policy's threshold. `may_call` gives the reason why no
+    model may be called, empty where one may: it is asked once, before the first call. `cwd` is the session's folder.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        brief: Brief,
+        secretary: Summariser,
+        *,
+        trigger: Trigger,
+        hooks: Hooks | None = None,
+        may_call: Callable[[], Awaitable[str]] | None = None,
+        cwd: str = "",
+    ) -> None:
+        self._journal, self._brief, self._secretary = journal, brief, secretary
+        self._trigger, self._hooks, self._may_call, self._cwd = trigger, hooks, may_call, cwd
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Carry it out. Ends with one CompactionEnded, whatever happens."""
+        window = self._brief.window
+        yield CompactionStarted(self._trigger, self._policy)
+        plan = self._plan()
+        if plan.trigger is None or not plan.does_something:
+            yield self._ended("noop", plan.tokens_before, " ".join(plan.reasons) or "There is nothing to compact.")
+            return
+        async for warning in self._hook_warnings(plan):
+            yield warning
+        work = prepare(plan, self._journal.history, window, self._cwd, self._unledgered())
+        if heavy := pins_report(work.pins, window.counter, int(window.usable * window.settings.pins_share)):
+            yield Warned(heavy)
+        self._secretary.forbidden = await self._may_call() if self._may_call and plan.summarised else ""
+        writing = asyncio.create_task(self._summary(work))
+        async for event in self._secretary.during(writing):
+            for recorded in self._recorded_first(event):
+                yield recorded
+        for event in self._outcome(work, writing):
+            yield event
+
+    @property
+    def _policy(self) -> str:
+        """The name of the policy."""
+        return self._brief.window.settings.policy
+
+    def _plan(self) -> Plan:
+        """The policy's plan; without a trigger where nothing is to be done."""
+        made = plan(self._brief.window, forced=self._trigger != "auto")
+        return replace(made, trigger="overflow") if self._trigger == "overflow" and made.trigger else made
+
+    async def _hook_warnings(self, plan: Plan) -> AsyncIterator[Event]:
+        if self._hooks is None:
+            return
+        kind: Literal["manual", "auto"] = "manual" if self._trigger == "manual" else "auto"
+        event = before_compression(
+            kind, self._journal.id, self._journal.folder, policy=plan.policy, tokens_before=plan.tokens_before
+        )
+        for failed in await self._hooks.fire(event, self._secretary.interrupt):
+            yield Warned(f"{failed.rstrip('.')}. The compaction goes on.")
+
+    async def _summary(self, work: SummaryTask) -> tuple[SummaryResult, str]:
+        """The summary by the model, or by the ledger alone with the reason; outputs cut as the plan says. Raises Interrupted."""
+        interrupt = self._secretary.interrupt
+        if interrupt and interrupt.is_set():
+            raise Interrupted
+        cut = clipped_outputs(work)
+        if not work.plan.summarised:
+            return SummaryResult(Summary(replaced=cut)), ""
+        try:
+            made, trouble = await summarise(work, self._brief, self._secretary), ""
+        except (ModelError, Unusable) as error:
+            trouble = str(error)
+            made = SummaryResult(without_model(work, self._brief, f"the summariser failed: {trouble}"))
+        whole = replace(made.summary, replaced={**made.summary.replaced, **cut})
+        return replace(made, summary=whole), trouble
+
+    def _recorded_first(self, event: Event) -> Iterator[Event]:
+        """An event of the summarising; a retry or fallback is recorded before it is shown."""
+        match event:
+            case Retrying(attempt, delay, reason):
+                yield Recorded(self._journal.append(Retry(attempt, delay, reason)))
+            case Noticed(why):
+                yield Recorded(self._journal.append(Settings(why=why)))
+            case _:
+                pass
+        yield event
+
+    def _outcome(self, work: SummaryTask, written: asyncio.Task[tuple[SummaryResult, str]]) -> Iterator[Event]:
+        """Apply the summary, or give up with the session as it was."""
+        try:
+            made, trouble = written.result()
+        except Interrupted:
+            yield from self._gave_up("Interrupted: the session goes on unchanged.")
+            return
+        if work.plan.optional and (trouble := trouble or made.summary.note):
+            why = f"The summariser failed ({trouble}). Nothing demands a compaction yet: the session goes on unchanged."
+            yield from self._gave_up(why)
+            return
+        yield from self._apply(work, made, trouble)
+
+    def _ended(self, status: CompactionStatus, before: int, why: str, later: int | None = None) -> CompactionEnded:
+        """The attempt is over; `before` and `later` are the tokens of the view, the same where nothing was changed."""
+        return CompactionEnded(self._trigger, status, self._policy, before, before if later is None else later, why)
+
+    def _unledgered(self) -> Sequence[Record]:
+        """The records before the view, where the compaction that it begins with knows nothing of them (an imported session)."""
+        newest = self._journal.history.compaction
+        if newest is None or (isinstance(newest.body, Compaction) and newest.body.ledger):
+            return ()
+        first = min((entry.seq for entry in self._journal.history.entries), default=newest.seq)
+        return [record for record in in_force(list(self._journal.records())) if record.seq < first]
+
+    def _apply(self, work: SummaryTask, made: SummaryResult, trouble: str) -> Iterator[Event]:
+        """Record the first form of the result that is small enough; if none is, the session stays as it is."""
+        record, shrunk = self._first_that_fits(work, made, bool(trouble))
+        spent = self._charged(record, made)
+        if shrunk is None:
+            why = "The tokens could not be counted; the session goes on unchanged."
+            yield from self._failed(spent, "failed_token_count", why)
+            return
+        if not self._worth_it(work, shrunk):
+            why = f"The result would be {_share(shrunk)}; the session goes on unchanged."
+            yield from self._failed(spent, "failed_inflated", why)
+            return
+        before = work.plan.tokens_before
+        later = max(0, round(before * (1 - shrunk)))
+        yield Recorded(self._journal.append(replace(spent, tokens_before=before, tokens_after=later)))
+        yield self._ended("compressed", before, _told(work, made, record, trouble), later)
+
+    def _charged(self, record: Compaction, made: SummaryResult) -> Compaction:
+        """The record with what it cost, what was struck, and how tokens were counted."""
+        return replace(
+            record,
+            usage=self._secretary.usage,
+            cost=self._secretary.cost,
+            model=self._secretary.spec.name if self._secretary.usage.total else "",
+            note="; ".join(filter(None, (record.note, _log(made, self._brief.form)))),
+            carry=replace(record.carry, calibration=self._brief.window.counter.calibration.to_json()),
+        )
+
+    def _gave_up(self, why: str) -> Iterator[Event]:
+        """Nothing came of it: what it cost is recorded, nothing else."""
+        spent = Compaction(
+            self._trigger,
+            "failed_summary",
+            self._policy,
+            usage=self._secretary.usage,
+            cost=self._secretary.cost,
+            note=why,
+        )
+        yield from self._failed(spent, "failed_summary", why)
+
+    def _failed(self, spent: Compaction, status: CompactionStatus, why: str) -> Iterator[Event]:
+        before = self._brief.window.counter.prompt(view(self._journal.history))
+        failed = Compaction(
+            self._trigger, status, self._policy, tokens_before=before, tokens_after=before,
+            model=spent.model, usage=spent.usage, cost=spent.cost, note=why,
+        )  # fmt: skip
+        yield Recorded(self._journal.append(failed))
+        yield self._ended(status, before, why)
+
+    def _first_that_fits(
+        self, work: SummaryTask, made: SummaryResult, fallen_back: bool
+    ) -> tuple[Compaction, float | None]:
+        """The summary; where that does not fit the window or saves too little, the ledger's; where that does not, the least."""
+        record, shrunk = self._measured(work, made.summary)
+        if work.policy.form == "regions" or not work.plan.summarised or work.plan.optional:
+            return record, shrunk
+        others = [] if fallen_back else [without_model(work, self._brief, "the summary was too long")]
+        for other in (*others, truncated(work, self._brief)):
+            if shrunk is None or (self._worth_it(work, shrunk) and self._fits(record)):
+                break
+            record, shrunk = self._measured(work, replace(other, replaced=made.summary.replaced))
+        return record, shrunk
+
+    def _measured(self, work: SummaryTask, summary: Summary) -> tuple[Compaction, float | None]:
+        record = to_record(work, summary, self._trigger)
+        return record, shrinkage(work.window, self._later(record))
+
+    def _worth_it(self, work: SummaryTask, shrunk: float) -> bool:
+        return shrunk >= (self._brief.window.settings.min_shrink if work.policy.stricter else 0.0)
+
+    def _fits(self, record: Compaction) -> bool:
+        window = self._brief.window
+        return window.counter.head + window.counter.view(self._later(record)) <= window.usable * window.settings.fit
+
+    def _later(self, record: Compaction) -> View:
+        return after(self._journal.history, record)
+
+
+def _share(shrunk: float) -> str:
+    return f"only {shrunk:.0%} smaller" if shrunk > 0 else f"{-shrunk:.0%} larger" if shrunk < 0 else "no smaller"
+
+
+def _log(made: SummaryResult, form: SnapshotSettings) -> str:
+    """What was struck from the summary and why, for who reads the record."""
+    longest = form.struck_characters
+    struck = [f"struck {item.sentence[:longest]!r}: {item.why[:longest]}" for item in made.struck[: form.struck_items]]
+    more = len(made.struck) - len(struck)
+    return "; ".join((*struck, f"struck {more} more") if more else struck)
+
+
+def _told(work: SummaryTask, made: SummaryResult, record: Compaction, trouble: str) -> str:
+    """What was done, in a line for people."""
+    count = len(work.gone)
+    said = [f"Summarised {count} messages." if count else f"Cut {len(work.plan.clipped)} large outputs to their ends."]
+    if trouble:
+        said.append(f"The summariser failed ({trouble}); the snapshot was made from the session's ledger.")
+    elif record.note:
+        said.append(f"Note: {record.note}.")
+    if made.struck:
+        said.append(f"{len(made.struck)} sentences were struck that nothing in the conversation bears out.")
+    return " ".join(said)

@@ -1,0 +1,142 @@
+"""The summarising model with a budget of calls, and what they cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agentcli.agent.fallback import FallbackModel
+from agentcli.agent.reply import ReplyBuilder
+from agentcli.agent.streams import merge
+from agentcli.context.settings import SnapshotSettings
+from agentcli.core.errors import AgentError, ModelError
+from agentcli.core.event import Event, Noticed, Retrying, UsageReported
+from agentcli.core.message import Text, Usage
+from agentcli.core.model import Model, ModelSpec, Request, RequestMessage
+
+_DEFAULT = SnapshotSettings()
+
+
+class Interrupted(Exception):
+    """The user stopped the compaction."""
+
+
+class Unusable(AgentError):
+    """The summariser's replies cannot be used, and no call is left to ask again."""
+
+
+@dataclass(slots=True)
+class Summariser:
+    """The summarising model with a budget of calls; adds up what they cost and what happened meanwhile.
+
+    `context` are the tokens in the session's window, which each call's usage is reported with; `longest` and `margin` are the
+    `reply_tokens` and `margin` of `context.snapshot`.
+    """
+
+    model: Model
+    calls: int
+    context: int = 0
+    interrupt: asyncio.Event | None = None
+    longest: int = _DEFAULT.reply_tokens
+    margin: float = _DEFAULT.margin
+    forbidden: str = ""
+    """Why it must not be called at all."""
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    standby: FallbackModel | None = None
+    events: list[Event] = field(default_factory=list)
+    _happened: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def spec(self) -> ModelSpec:
+        """What is known about the model."""
+        return self.model.spec
+
+    @property
+    def room(self) -> int:
+        """Tokens that a prompt to it may hold."""
+        return int((self.spec.window - self.reply) * (1 - self.margin))
+
+    @property
+    def reply(self) -> int:
+        """Tokens that it may answer with."""
+        return min(self.longest, self.spec.max_output, self.spec.window // 4)
+
+    async def ask(self, request: Request) -> str:
+        """The text of its answer, maybe cut off. Raises ModelError, Unusable when there is none, and Interrupted."""
+        if self.forbidden:
+            raise Unusable(self.forbidden)
+        if self.calls <= 0:
+            raise Unusable("no summary call is left for this turn")
+        self.calls -= 1
+        while True:
+            draft, failure = await self._heard(request)
+            self._pay(draft)
+            if self.interrupt and self.interrupt.is_set():
+                raise Interrupted
+            if draft.text.strip():
+                return draft.text
+            if failure is None:
+                raise Unusable(f"the reply was empty ({draft.stop or 'cut'})")
+            if not self._falls_back(failure):
+                raise failure
+            request = replace(request, model=self.spec, max_output=min(request.max_output, self.reply))
+
+    async def during(self, work: asyncio.Task[Any]) -> AsyncIterator[Event]:
+        """What happens while some work goes on, as it happens; each event once. The work is over then, or is cancelled."""
+        try:
+            while not work.done():
+                happened = asyncio.create_task(self._happened.wait())
+                await asyncio.wait((work, happened), return_when=asyncio.FIRST_COMPLETED)
+                happened.cancel()
+                for event in self.news():
+                    yield event
+            for event in self.news():
+                yield event
+        finally:
+            work.cancel()
+            await asyncio.wait((work,))
+
+    def news(self) -> Sequence[Event]:
+        """What has happened since this was last asked."""
+        news, self.events = self.events, []
+        self._happened.clear()
+        return news
+
+    def request(self, system: Sequence[str], text: str) -> Request:
+        """A request that shows it one text."""
+        return Request(self.spec, tuple(system), (), (RequestMessage("user", (Text(text),)),), max_output=self.reply)
+
+    async def _heard(self, request: Request) -> tuple[ReplyBuilder, ModelError | None]:
+        draft = ReplyBuilder()
+        try:
+            async for step in merge(self.model.stream(request), until=self.interrupt):
+                draft = draft.add(step)
+                if isinstance(step, Retrying):
+                    self._tell(step)
+        except ModelError as error:
+            return draft, error
+        return draft, None
+
+    def _falls_back(self, failure: ModelError) -> bool:
+        """Whether another model writes from now on; it is told."""
+        other = self.standby.instead_of(self.spec, failure) if self.standby else None
+        if other is None:
+            return False
+        self.model = other
+        self._tell(Noticed(f"{failure} The summary is written by {self.spec.name} (agent.fallback_model)."))
+        return True
+
+    def _tell(self, event: Event) -> None:
+        self.events.append(event)
+        self._happened.set()
+
+    def _pay(self, draft: ReplyBuilder) -> None:
+        if draft.usage is None:
+            return
+        cost = self.spec.cost(draft.usage)
+        self.usage += draft.usage
+        self.cost = self.cost if cost is None else (self.cost or 0.0) + cost
+        self._tell(UsageReported(draft.usage, cost, self.context, kind="summary"))

@@ -1,0 +1,233 @@
+"""A session while it is being worked on: what is said goes into its records, what is sent comes out of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from datetime import date
+
+from agentcli.agent.compaction.compactor import Compactor
+from agentcli.agent.execute import NOT_RUN, refusal
+from agentcli.agent.fallback import FallbackModel
+from agentcli.agent.hooks import Hooks
+from agentcli.agent.ports import Prompt
+from agentcli.agent.reply import ReplyBuilder
+from agentcli.agent.request_builder import RequestBuilder
+from agentcli.agent.settings import AgentSettings
+from agentcli.agent.spending import BudgetGuard, RunLimits
+from agentcli.agent.tool_runner import ToolRunner
+from agentcli.context.budget import Spent
+from agentcli.core.errors import AgentError, LimitReached, ModelError
+from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
+from agentcli.core.message import Message, Part, Text, Usage
+from agentcli.core.model import Model, ModelSpec
+from agentcli.core.record import Body, Failure, Mode, Prune, Retry, Settings
+
+MODE_WORDS: Mapping[Mode, str] = {
+    "ask": "Edits and commands are put to the user from now on before they run.",
+    "auto-edit": "Edits inside the workspace run without asking from now on; commands are still put to the user.",
+    "plan": (
+        "Plan mode is on: read and search only, change nothing. Work out a plan and present it with the exit_plan tool; "
+        "the user decides whether to carry it out."
+    ),
+    "yolo": "Calls run without asking from now on, unless a rule of the user forbids them.",
+    "auto": "Commands run without asking inside the sandbox from now on.",
+}
+"""What the model is told when the mode changes."""
+
+
+class Conversation:
+    """The session that a turn works on. Everything that lasts goes through `record`; everything sent through `builder`."""
+
+    def __init__(
+        self,
+        builder: RequestBuilder,
+        hands: ToolRunner,
+        settings: AgentSettings,
+        purse: BudgetGuard,
+        allowance: RunLimits,
+        summariser: Callable[[ModelSpec], Model],
+        hooks: Hooks,
+        standby: FallbackModel,
+        outside: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self.journal = builder.journal
+        self.builder = builder
+        self.hands = hands
+        self.settings = settings
+        self.purse = purse
+        self.allowance = allowance
+        self._outside = outside
+        self.standby = standby
+        cwd = str(hands.work.cwd)
+        self.compactor = Compactor(builder, self.record, self.objection, summariser, hooks, standby, cwd)
+        self.steps = 0
+        self.pending: list[Part] = []
+        self._announced: Mode = "ask"
+        self._steering: list[Prompt] = []
+        self._spent_before = (Usage(), 0.0)
+        self._trouble = ""
+
+    @property
+    def model(self) -> Model:
+        """The model in use."""
+        return self.builder.model
+
+    @property
+    def steered(self) -> bool:
+        """Whether the user has added something that the model has not seen."""
+        return bool(self._steering)
+
+    def record(self, body: Body) -> Recorded:
+        """Save a record. It is durable when this returns; if the disk fails, `news` will say so."""
+        return self.hands.record(body)
+
+    def begin(self, prompt: Prompt) -> Iterator[Event]:
+        """The user's words go on disk before they go anywhere else."""
+        self.steps = 0
+        self.compactor.new_turn()
+        self.purse.new_task()
+        history = self.journal.history
+        self._spent_before = (history.usage, history.cost or 0.0)
+        yield from self.answer_open_calls()
+        yield self._said(prompt, history.turn + 1)
+        yield from self.news()
+
+    def announce(self, mode: Mode, today: date) -> None:
+        """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes."""
+        if self.journal.history.turn == 0:
+            self.pending.append(_reminder(f"Today is {today.isoformat()}."))
+        if mode != self._announced:
+            self.pending.append(_reminder(MODE_WORDS[mode]))
+            self._announced = mode
+
+    def steer(self, prompt: Prompt) -> None:
+        """Say something before the next request of the running turn."""
+        self._steering.append(prompt)
+
+    def take_steering(self) -> Iterator[Event]:
+        """Record what the user added meanwhile, and what the model should know of the outside."""
+        for words in self._outside():
+            yield self.remind(words)
+        while self._steering:
+            yield self._said(self._steering.pop(0), self.journal.history.turn)
+
+    def remind(self, words: str) -> Event:
+        """Tell the model something on agentcli's behalf."""
+        return self.record(Message("user", (_reminder(words),), self.journal.history.turn))
+
+    def allow_step(self) -> None:
+        """Count one more request of this turn. Raises LimitReached before a request that a limit forbids."""
+        usage, cost = self.spent()
+        self.allowance.check(self.steps, usage, cost)
+        if self.steps >= self.settings.max_steps:
+            raise LimitReached(
+                f"The turn has taken {self.steps} steps (agent.max_steps). Say “go on” to continue, or raise the limit."
+            )
+        self.steps += 1
+
+    def spent(self) -> tuple[Usage, float]:
+        """Tokens and USD of this turn so far."""
+        usage, cost = self._spent_before
+        now = self.journal.history
+        return now.usage - usage, (now.cost or 0.0) - cost
+
+    def purses(self) -> tuple[Spent, Spent]:
+        """What the session and the task have spent."""
+        usage, cost = self.spent()
+        now = self.journal.history
+        return Spent(now.usage.total, now.cost), Spent(usage.total, cost)
+
+    async def make_room(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Prune and compact as the policy wants before the next request."""
+        self.builder.recount()
+        async for event in self.compactor.make_room(interrupt, boundary=self.steps == 1):
+            yield event
+        for event in self.news():
+            yield event
+
+    async def overflow(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Compact because the provider refused the prompt as too long."""
+        async for event in self.compactor.compact(interrupt, "overflow"):
+            yield event
+
+    async def hold_back(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Ask the budgets for the next request, and wait where one runs low. Raises LimitReached when it may not be made."""
+        session, task = self.purses()
+        words = self.purse.words(session, task)
+        if words:
+            yield self.remind(words)
+        size, spec = self.builder.window().tokens, self.model.spec
+        price = spec.cost(self.builder.cache.expected(size, spec.cache_lifetime)) or 0.0
+        async for event in self.purse.pay(session, task, size, price, interrupt):
+            if isinstance(event, Waiting):
+                yield self.record(Retry(0, event.delay, event.reason))
+            yield event
+
+    async def objection(self, other: ModelSpec, tokens: int | None = None) -> str:
+        """Why the budgets forbid showing this session, or a text of so many tokens, to another model; or an empty text."""
+        size = self.builder.window().tokens if tokens is None else tokens
+        return await self.purse.objection(*self.purses(), size, other.cost(Usage(input=size)) or 0.0)
+
+    def can_fall_back(self, error: ModelError) -> bool:
+        """Whether another model is to be asked now that this one has failed for good."""
+        return self.standby.instead_of(self.model.spec, error) is not None
+
+    def fall_back(self, error: ModelError) -> Iterator[Event]:
+        """Go on with the fallback model, and say so. Thoughts of the former one are not sent to it."""
+        former = self.model.spec.name
+        self.builder.model = self.standby.instead_of(self.model.spec, error) or self.model
+        self.builder.recount()
+        now = self.model.spec.name
+        why = f"{error} The session goes on with {now} (agent.fallback_model); /model {former} goes back."
+        yield self.record(Settings(now, why=why))
+        yield Noticed(why)
+
+    def drop_thinking(self, why: str) -> Event:
+        """Leave out all thinking so far, since the provider no longer accepts it."""
+        history = self.journal.history
+        return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
+
+    def received(self, draft: ReplyBuilder, failure: ModelError | None) -> Iterator[Event]:
+        """Record a reply, or what arrived of it. One that says nothing is not stored, but what it cost is."""
+        turn, spec = self.journal.history.turn, self.model.spec
+        if not draft.empty:
+            yield self.record(draft.message(turn, spec, error=str(failure) if failure else ""))
+        elif draft.usage is not None:
+            why = f"The reply was empty ({draft.stop or 'cut'})."
+            yield self.record(Failure(why, spec.name, draft.usage, spec.cost(draft.usage)))
+        if draft.usage is not None:
+            self.builder.recount()
+            self.builder.cache.hears(draft.usage)
+            yield UsageReported(draft.usage, spec.cost(draft.usage), draft.usage.total)
+            health = self.builder.cache.health
+            if health.in_a_row == health.thrash:
+                yield Warned(health.words())
+        yield from self.news()
+
+    def failed(self, error: AgentError) -> Event:
+        """Keep in the session that a turn ended badly."""
+        return self.record(Failure(str(error), self.model.spec.name))
+
+    def answer_open_calls(self, why: str = NOT_RUN) -> Iterator[Event]:
+        """Every call has one result: those that will not run get theirs here."""
+        for call in self.journal.history.open_calls:
+            yield self.record(refusal(call, why, "interrupted"))
+
+    def news(self) -> Iterator[Event]:
+        """What the user should know of the saving itself."""
+        trouble = self.journal.trouble()
+        if trouble and trouble != self._trouble:
+            yield Warned(trouble)
+        if self._trouble and not trouble:
+            yield Noticed("The session is being saved again.")
+        self._trouble = trouble
+
+    def _said(self, prompt: Prompt, turn: int) -> Event:
+        parts = prompt.parts or (Text(prompt.text),)
+        injected, self.pending = tuple(self.pending), []
+        return self.record(Message("user", (*injected, *parts), turn))
+
+
+def _reminder(words: str) -> Text:
+    return Text(words, synthetic=True, source="reminder")

@@ -1,0 +1,39 @@
+"""The model that takes over where another one has failed for good; connected when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agentcli.core.errors import AgentError, Cause, ModelError
+from agentcli.core.model import Model, ModelSpec
+
+PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "network"})
+"""What a model may fail of, all retries made, that another one need not fail of as well."""
+
+
+class FallbackModel:
+    """The model called `name`, which nobody asks before another one fails; without a name there is none.
+
+    `trouble` says why it cannot be asked, once that has been found out.
+    """
+
+    def __init__(self, name: str = "", connect: Callable[[str], Model] | None = None) -> None:
+        self.trouble = ""
+        self._name = name
+        self._connect = connect
+        self._model: Model | None = None
+
+    def instead_of(self, spec: ModelSpec, error: ModelError) -> Model | None:
+        """The model to ask now that the one with this spec has failed; None where this one would not do better."""
+        if error.cause not in PASSED_ON:
+            return None
+        model = self._connected()
+        return model if model is not None and model.spec.name != spec.name else None
+
+    def _connected(self) -> Model | None:
+        if self._model is None and self._name and self._connect and not self.trouble:
+            try:
+                self._model = self._connect(self._name)
+            except AgentError as error:
+                self.trouble = f"{self._name} (agent.fallback_model) cannot take over. {error}"
+        return self._model

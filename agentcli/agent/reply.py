@@ -1,0 +1,100 @@
+"""A reply while it arrives: steps in, a message out, whatever happened in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from agentcli.core.event import ReplyRestarted
+from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.model import ModelSpec, PartDone, Stopped, StreamEvent, TextDelta, UsageSeen
+
+Tail = tuple["Tail | None", str]
+"""Text as it arrives, each piece pointing to the one before it: adding a piece copies nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyBuilder:
+    """What has arrived so far. Finished parts are the truth; an unfinished text is kept if the stream ends here."""
+
+    parts: tuple[Part, ...] = ()
+    tail: Tail | None = None
+    usage: Usage | None = None
+    stop: Stop | None = None
+    detail: str = ""
+
+    def add(self, step: StreamEvent) -> ReplyBuilder:
+        """The draft after one more step."""
+        match step:
+            case TextDelta(text):
+                return replace(self, tail=(self.tail, text))
+            case PartDone(part):
+                return replace(self, parts=(*self.parts, part), tail=None if isinstance(part, Text) else self.tail)
+            case UsageSeen(usage):
+                return replace(self, usage=usage)
+            case Stopped(stop, detail):
+                return replace(self, stop=stop, detail=detail)
+            case ReplyRestarted():
+                return ReplyBuilder()
+            case _:
+                return self
+
+    def so_far(self) -> tuple[Part, ...]:
+        """The parts if the stream ended now, the unfinished text included."""
+        unfinished = _joined(self.tail)
+        return (*self.parts, Text(unfinished)) if unfinished else self.parts
+
+    @property
+    def text(self) -> str:
+        """The words of the reply so far."""
+        return "".join(part.text for part in self.so_far() if isinstance(part, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls that may run: none of a reply that was cut, and not the last one of a reply that ran out of tokens."""
+        calls = tuple(part for part in self.parts if isinstance(part, ToolCall))
+        match self.stop:
+            case "tool_use" | "end_turn" | "stop_sequence":
+                return calls
+            case "max_tokens" | "context_exceeded":
+                return calls[:-1] if self.parts and isinstance(self.parts[-1], ToolCall) else calls
+            case _:
+                return ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in it that the conversation could go on from: no words and no calls."""
+        return not any(
+            isinstance(part, ToolCall) or (isinstance(part, Text) and part.text.strip()) for part in self.so_far()
+        )
+
+    def message(self, turn: int, model: ModelSpec, *, error: str = "") -> Message:
+        """The reply as it goes into the session: finished, interrupted or failed."""
+        return Message(
+            role="assistant",
+            parts=tuple(part for part in self.so_far() if _says_something(part)),
+            turn=turn,
+            provider=model.provider,
+            model=model.id,
+            usage=self.usage,
+            cost=model.cost(self.usage) if self.usage else None,
+            stop=self.stop or ("error" if error else "interrupted"),
+            error=error,
+        )
+
+
+def _joined(tail: Tail | None) -> str:
+    pieces: list[str] = []
+    while tail is not None:
+        tail, piece = tail
+        pieces.append(piece)
+    return "".join(reversed(pieces))
+
+
+def _says_something(part: Part) -> bool:
+    match part:
+        case Text(text, meta=meta):
+            return bool(text) or meta is not None
+        case Thinking(text, signature, meta):
+            return bool(text or signature or meta)
+        case _:
+            return True

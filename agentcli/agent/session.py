@@ -1,0 +1,247 @@
+"""One open session with everything that can be done to it: what front ends hold in their hands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import cast
+
+from agentcli.agent import loop
+from agentcli.agent.checkpointing import Checkpointer
+from agentcli.agent.conversation import Conversation
+from agentcli.agent.fallback import FallbackModel
+from agentcli.agent.hooks import Hooks, configured
+from agentcli.agent.pages import PageReader
+from agentcli.agent.ports import Prompt
+from agentcli.agent.report import SessionReport, assumed, lost
+from agentcli.agent.request_builder import RequestBuilder
+from agentcli.agent.setup import SessionSetup, recorded_beginning
+from agentcli.agent.spending import BudgetGuard
+from agentcli.agent.subagents import Subagents
+from agentcli.agent.titles import TitleWriter
+from agentcli.agent.tool_runner import ToolRunner
+from agentcli.context.settings import PolicyName
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.core.errors import InputError
+from agentcli.core.event import Event, Noticed, Warned
+from agentcli.core.history import History
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message, ToolResult
+from agentcli.core.model import Model, ModelSpec
+from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
+from agentcli.core.tool import Tool
+from agentcli.permissions.rules import Rules
+from agentcli.sessions.checkpoints import undo as rewound
+from agentcli.sessions.info import name_of
+
+
+class AgentSession:
+    """A session that is open for work. A turn and a compaction can be interrupted.
+
+    `for_people` are the tools whose results the person wants to read again.
+    """
+
+    def __init__(self, journal: Journal, outfit: SessionSetup, model: Model, mode: Mode) -> None:
+        self.journal = journal
+        self.cwd = outfit.place.cwd
+        self.for_people = frozenset(name for name, traits in outfit.traits.items() if traits.for_people)
+        self.tools: Sequence[Tool] = outfit.tools
+        self.sandbox = outfit.sandbox
+        self.instructions = outfit.instructions
+        """The instruction files in force with their size in tokens."""
+        self.notes: Sequence[str] = [*lost(journal), *outfit.notes]
+        """What the person should know before the first prompt: records that were lost, settings that are ignored."""
+        self._outfit = outfit
+        opened_at = journal.history.last_seq
+        self._hands = ToolRunner(
+            journal,
+            outfit,
+            mode,
+            self._leave_plan,
+            lambda *call: self._subagents.delegate(*call),
+            lambda *asked: self._pages.answer(*asked),
+        )
+        self._subagents = Subagents(outfit, self._hands, lambda: self.talk, AgentSession)
+        self._pages = PageReader(
+            lambda: outfit.summariser(self.model),
+            lambda spec, tokens: self.talk.objection(spec, tokens),
+            self._hands.work.printed.put_nowait,
+            outfit.limits.fetch_answer_seconds,
+        )
+        self.jobs = self._hands.jobs
+        self.talk = self._conversation(model, mode)
+        self.report = SessionReport(self.talk, self.jobs, outfit.sandbox, opened_at)
+        self._titles = TitleWriter(outfit.summariser, outfit.agent.titles)
+        self._strangers: set[str] = set()
+
+    @property
+    def history(self) -> History:
+        """What is in force now."""
+        return self.journal.history
+
+    @property
+    def model(self) -> ModelSpec:
+        """The model in use."""
+        return self.talk.model.spec
+
+    @property
+    def mode(self) -> Mode:
+        """How much may be done without asking."""
+        return self._hands.gate.mode
+
+    @property
+    def rules(self) -> Rules:
+        """The permission rules in force, those of the session included."""
+        return self._hands.gate.rules
+
+    async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
+        self.talk.allowance = self._outfit.allowance()
+        self.talk.announce(self.mode, self._outfit.today())
+        if not self.model.known and self.model.name not in self._strangers:
+            self._strangers.add(self.model.name)
+            yield Warned(assumed(self.model))
+        async for event in loop.turn(self.talk, self.talk.builder.fitting(prompt), interrupt):
+            yield event
+
+    def steer(self, prompt: Prompt) -> None:
+        """Add to the running turn at its next safe point."""
+        self.talk.steer(self.talk.builder.fitting(prompt))
+
+    async def compress(self, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Compact now. Ends with a CompactionEnded."""
+        async for event in self.talk.compactor.compact(interrupt, "manual", focus=focus):
+            yield event
+
+    def preview(self, focus: str) -> Sequence[str]:
+        """Lines that say what `compress` would do now, calling no model."""
+        return self.talk.compactor.preview()
+
+    def uncompress(self) -> Sequence[Event]:
+        """Take back the newest compaction. Raises InputError when there is none."""
+        newest = self.history.compaction
+        if newest is None:
+            raise InputError("Nothing to take back: this session's view has not been compacted.")
+        return [self._hands.record(Undo(newest.seq, "compaction"))]
+
+    def prune(self, undo: bool = False) -> Sequence[Event]:
+        """Clear old outputs now; or take back the newest prune. Raises InputError when there is nothing to do."""
+        if not undo:
+            return self.talk.compactor.prune()
+        newest = next(reversed(self.history.prunes), None)
+        if newest is None:
+            raise InputError("Nothing to take back: no output has been cleared since the last compaction.")
+        return [self._hands.record(Undo(newest.seq, "prune"))]
+
+    def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
+        """Pin the message with this seq, by default the newest prompt. Raises InputError for one that does not exist."""
+        if seq is None:
+            prompts = [
+                entry.seq for entry in self.history.entries if isinstance(entry.body, Message) and entry.body.is_prompt
+            ]
+            seq = prompts[-1] if prompts else 0
+        record = self.journal.record(seq)
+        if record is None or not isinstance(record.body, Message | ToolResult):
+            raise InputError(f"There is no message {seq}. /context lists them with their numbers.")
+        return [self._hands.record(Unpin(seq) if unpin else Pin(seq))]
+
+    def rewind(self, seq: int) -> Sequence[Event]:
+        """Back to just before the prompt with this seq. The conversation only; files stay as they are."""
+        record = self.journal.record(seq)
+        if record is None or not isinstance(record.body, Message) or not record.body.is_prompt:
+            raise InputError(f"There is no prompt {seq} to rewind to.")
+        return [self._hands.record(Undo(seq - 1, "rewind"))]
+
+    def undo(self) -> Sequence[Event]:
+        """Put the files back as they were before the newest change. Raises InputError when there is none."""
+        return self._covered().undo()
+
+    def redo(self) -> Sequence[Event]:
+        """Take back what came last, an undo of files or a rewind. Raises InputError when there is neither."""
+        rewind = rewound.rewind_to_redo(self.journal.records(newest_first=True))
+        files = self._hands.cover.redoes if self._hands.cover else 0
+        if rewind > files:
+            more = " /redo once more brings the files back, too." if files else ""
+            told = Noticed(f"The conversation is as it was before the rewind.{more}")
+            return [self._hands.record(Undo(rewind, "undo")), told]
+        return self._covered().redo()
+
+    def rewind_files(self, seq: int) -> Sequence[Event]:
+        """Put files back as they were before the prompt with this seq. Raises InputError when none was changed since."""
+        return self._covered().rewind(seq)
+
+    def _covered(self) -> Checkpointer:
+        if self._hands.cover is None:
+            raise InputError("This session keeps no states of files to go back to.")
+        return self._hands.cover
+
+    async def _leave_plan(self, plan: str) -> None:
+        """The person approved the plan: go on in the mode that was chosen with it."""
+        self.switch(mode=self._hands.gate.after_plan)
+
+    def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
+        """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
+        if mode and mode not in MODES:
+            raise InputError(f"There is no mode {mode!r}. There are: {', '.join(MODES)}.")
+        if model:
+            self.talk.builder.model = self._outfit.connect(model)
+            model = self.model.name
+        if mode:
+            self._hands.gate.mode = mode
+        return [self._hands.record(Settings(model, mode))]
+
+    def rename(self, name: str) -> Sequence[Event]:
+        """Give the session a name that `resume` takes. Raises InputError for one that cannot be shown as it is."""
+        return [self._hands.record(Title(name=name_of(name)))]
+
+    async def improve_title(self) -> Sequence[Event]:
+        """Once a session has something to be named after, have the cheap model think of a title; for when nothing else goes on.
+
+        Nothing where that is switched off, done, or not to be paid for.
+        """
+        if any(budget.used(spent) >= 1 for budget, spent in self.report.budgets()):
+            return []
+        written = await self._titles.write(self.history, self.model, self.talk.builder.window().tokens)
+        if written is None:
+            return []
+        title, spent = written
+        return [self._hands.record(title), *spent] if title.title or spent else []
+
+    def background(self) -> bool:
+        """Send the running command to the background; false when none runs."""
+        return self.jobs.send_away()
+
+    def close(self) -> None:
+        """Save what waits and let others open the session. Its background jobs end."""
+        self.jobs.abandon()
+        self.journal.close()
+
+    def _conversation(self, model: Model, mode: Mode) -> Conversation:
+        outfit = self._outfit
+        policy = outfit.policy or self.history.policy or outfit.context.policy
+        settings, tools = recorded_beginning(outfit, self.journal, model.spec, mode)
+        for body in settings:
+            self._hands.record(body)
+        builder = RequestBuilder(
+            self.journal,
+            model,
+            self.history.system,
+            tools,
+            TokenCounter(outfit.estimator(policy)),
+            replace(outfit.context, policy=cast(PolicyName, policy)),
+            outfit.agent,
+            outfit.traits,
+            strict=outfit.strict,
+        )
+        return Conversation(
+            builder,
+            self._hands,
+            outfit.agent,
+            BudgetGuard(outfit.budget, outfit.approve, outfit.above),
+            outfit.allowance(),
+            outfit.summariser,
+            Hooks(configured(outfit.hooks), cwd=self.cwd),
+            FallbackModel(outfit.agent.fallback_model, outfit.connect),
+            self._hands.news,
+        )

@@ -1,0 +1,120 @@
+"""What the composition root gives every session, and what every session is told of where it works."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from agentcli.agent.checkpointing import Checkpointer, Makes
+from agentcli.agent.ports import Approve, AskUser
+from agentcli.agent.settings import AgentSettings, HookSettings
+from agentcli.agent.spending import RunLimits
+from agentcli.context.budget import Spent
+from agentcli.context.settings import BudgetSettings, ContextSettings
+from agentcli.context.tokens.estimators import Estimator
+from agentcli.core.journal import Journal
+from agentcli.core.model import Model, ModelSpec, ToolSchema
+from agentcli.core.record import Mode, Settings
+from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
+from agentcli.integrations.instructions import Instructions
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import Rules
+from agentcli.sessions.memory import MemorySession
+from agentcli.tools.jobs import Jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Sandboxes:
+    """The sandboxes of commands in one mode: `reader` for one that is allowed because it only reads, `decided` for any other."""
+
+    decided: CommandSandbox = NO_SANDBOX
+    reader: Wrap | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSetup:
+    """What the composition root gives every session: settings, tools, and the ways to models and people."""
+
+    connect: Callable[[str], Model]
+    summariser: Callable[[ModelSpec], Model]
+    estimator: Callable[[str], Estimator]
+    """What counts tokens under the policy of that name."""
+    tools: Sequence[Tool]
+    traits: Mapping[str, Traits]
+    """The traits of all tools that there are, of those as well that the sessions do not have."""
+    run: RunTool
+    system: tuple[str, ...]
+    context: ContextSettings
+    budget: BudgetSettings
+    agent: AgentSettings
+    hooks: HookSettings
+    limits: ToolLimits
+    rules: Rules
+    place: Workspace
+    approve: Approve
+    ask: AskUser
+    save_rule: Callable[[str], None]
+    instructions: Sequence[tuple[Path, int]] = ()
+    sandboxes: Callable[[Mode], Sandboxes] = lambda _: Sandboxes()
+    jobs: Callable[[], Jobs] = Jobs
+    strict: bool = False
+    policy: str = ""
+    """The policy that this run asks for, whatever the session had before."""
+    restated: bool = False
+    """Whether this run asks for its own system prompt, whatever the session had before."""
+    changes: Callable[[Journal], Makes | None] = lambda _: None
+    cover: Checkpointer | None = None
+    """Takes the states of files for a subagent: its parent's, so that what it did is taken back there."""
+    child: Callable[[Journal], Journal] = lambda _: MemorySession()
+    """A new session for a subagent of this one."""
+    above: Callable[[], tuple[Spent, Spent]] | None = None
+    """What session and task had spent besides, where this is a subagent."""
+    sandbox: str = ""
+    """What holds commands, in a word for the status line."""
+    allowance: Callable[[], RunLimits] = RunLimits
+    today: Callable[[], date] = date.today
+    notes: Sequence[str] = ()
+    """What the person should know of the settings."""
+
+
+def recorded_beginning(
+    outfit: SessionSetup, journal: Journal, model: ModelSpec, mode: Mode
+) -> tuple[list[Settings], tuple[ToolSchema, ...]]:
+    """Settings to record when a session is opened, and its tools: the recorded ones of a session that has a beginning."""
+    history = journal.history
+    if not history.system:
+        tools = tuple(tool.schema for tool in outfit.tools)
+        raw = tuple(tool.raw for tool in tools)
+        return [Settings(model.name, mode, outfit.context.policy, outfit.system, raw)], tools
+    asked = outfit.policy if outfit.policy != history.policy else ""
+    system = _restated(outfit, history.system)
+    changed = [Settings(policy=asked, system=system)] if asked or system else []
+    return changed, tuple(map(ToolSchema.recorded, history.tools))
+
+
+def _restated(outfit: SessionSetup, recorded: tuple[str, ...]) -> tuple[str, ...]:
+    """The system prompt in place of the recorded one: where this run asks for it, or works in another folder."""
+    here = any(block.startswith("# Where") and f"\nFolder: {outfit.place.cwd}\n" in block for block in recorded)
+    return outfit.system if (outfit.restated or not here) and outfit.system != recorded else ()
+
+
+def system_blocks(
+    base: str, cwd: Path, roots: Sequence[Path], files: Sequence[Instructions], more: str
+) -> tuple[str, ...]:
+    """The system prompt: `base`, where the model works, the standing instructions of these files, and what the run adds."""
+    blocks = [base, environment(cwd, roots)]
+    if files:
+        texts = (f"## {file.path}\n{file.text}" for file in files)
+        head = "# Instructions of the user and the project\nThe later ones go before the earlier ones."
+        blocks.append("\n\n".join((head, *texts)))
+    return tuple(block for block in (*blocks, more) if block)
+
+
+def environment(cwd: Path, roots: Sequence[Path]) -> str:
+    """What the model should know of where it works; nothing in it changes while a session lasts."""
+    more = "".join(f"\nAlso in the workspace: {root}" for root in roots if root != cwd)
+    repository = "yes" if any((folder / ".git").exists() for folder in (cwd, *cwd.parents)) else "no"
+    return f"# Where you work\nFolder: {cwd}{more}\nGit repository: {repository}\nPlatform: {platform.system()}"

@@ -1,0 +1,134 @@
+"""Budgets while a session is worked on: asked before each request, so that nothing is spent that was not allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from agentcli.agent.ports import ApprovalRequest, Approve
+from agentcli.context.budget import Budget, Scope, Spent, Verdict, budgets_of, check_budgets, words_for_model
+from agentcli.context.settings import BudgetSettings
+from agentcli.core.errors import LimitReached
+from agentcli.core.event import Event, Waiting, Warned
+from agentcli.core.message import ToolCall, Usage
+
+
+class BudgetGuard:
+    """The budgets of one session. A subagent's pays from its parent's: `above` tells what session and task had spent there besides."""
+
+    def __init__(
+        self, settings: BudgetSettings, approve: Approve, above: Callable[[], tuple[Spent, Spent]] | None = None
+    ) -> None:
+        self.budgets = budgets_of(settings)
+        self._approve = approve
+        self._above = above
+        self._warned: frozenset[str] = frozenset()
+        self._approved: frozenset[Scope] = frozenset()
+        self._told: set[str] = set()
+
+    def new_task(self) -> None:
+        """The user has said something: what was approved or warned of for the former task no longer counts."""
+        self._approved -= {"task"}
+        self._warned -= {"task", "task over"}
+        self._told -= {"task"}
+
+    def state(self, session: Spent, task: Spent) -> Sequence[tuple[Budget, Spent]]:
+        """Each budget that is set, with what has been spent of it."""
+        agent = Spent()
+        if self._above is not None:
+            agent = session
+            session, task = (each.plus(agent) for each in self._above())
+        spent: dict[Scope, Spent] = {"session": session, "task": task, "agent": agent}
+        return [(budget, spent[scope]) for scope, budget in self.budgets.items() if budget.is_set]
+
+    async def pay(
+        self, session: Spent, task: Spent, tokens: int, cost: float, interrupt: asyncio.Event
+    ) -> AsyncIterator[Event]:
+        """Ask for a request of about so many tokens and USD. Raises LimitReached when it may not be made."""
+        verdict, refused = await self._verdict(session, task, tokens, cost)
+        if verdict.warning:
+            yield Warned(verdict.warning)
+        if refused:
+            raise LimitReached(f"{refused} Raise it (budget.* in config, or --set) or start a new task.")
+        if verdict.delay:
+            yield Waiting(verdict.delay, "a budget runs low")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(interrupt.wait(), verdict.delay)
+
+    async def objection(self, session: Spent, task: Spent, tokens: int, cost: float) -> str:
+        """Why a request besides the turn's own, such as one for a summary, may not be made; an empty text where it may."""
+        said = self._warned
+        _, refused = await self._verdict(session, task, tokens, cost)
+        self._warned = said  # what was not shown has not been said
+        return refused
+
+    def words(self, session: Spent, task: Spent) -> str:
+        """What the model is to be told of budgets that run low; of each once."""
+        low = [
+            each for each in self.state(session, task) if each[0].is_low(each[1]) and each[0].scope not in self._told
+        ]
+        self._told |= {budget.scope for budget, _ in low}
+        return words_for_model(low)
+
+    async def _verdict(self, session: Spent, task: Spent, tokens: int, cost: float) -> tuple[Verdict, str]:
+        """What the budgets say, and why not where that is their last word: each that wants to be asked for is asked for."""
+        state, first = self.state(session, task), None
+        while True:
+            verdict = check_budgets(
+                state, next_tokens=tokens, next_cost=cost, warned=self._warned, approved=self._approved
+            )
+            self._warned = verdict.warned
+            first = first or verdict
+            if verdict.action == "ask" and await self._allowed(verdict):
+                continue
+            return replace(first, delay=verdict.delay), "" if verdict.action == "go" else verdict.reason
+
+    async def _allowed(self, verdict: Verdict) -> bool:
+        ask = ApprovalRequest(ToolCall("budget", "budget", {}), "Go on beyond the budget", verdict.reason, "")
+        answer = await self._approve(ask)
+        if answer is None or answer.choice == "no":
+            return False
+        self._approved |= {verdict.scope}
+        return True
+
+
+# MERGED agentcli.agent.allowance: What a run may spend: steps, money, tokens and time. Checked before each request, so that nothing is spent beyond it.
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """Limits of one run; None is no limit. Cost in USD, time in seconds from the moment this value was made."""
+
+    turns: int | None = None
+    cost: float | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    clock: Callable[[], float] = time.monotonic
+    started: float = field(default_factory=time.monotonic)
+
+    def check(self, turns: int, usage: Usage, cost: float | None) -> None:
+        """Raise LimitReached, naming the limit, if another request would go beyond one."""
+        if self.turns is not None and turns >= self.turns:
+            raise LimitReached(f"The limit of {self.turns} turns (--max-turns) is reached.")
+        if self.cost is not None and (cost or 0.0) >= self.cost:
+            raise LimitReached(f"The limit of ${self.cost:g} (--max-cost) is reached: ${cost:.4f} spent.")
+        if self.tokens is not None and usage.total >= self.tokens:
+            raise LimitReached(f"The limit of {self.tokens:,} tokens (--max-tokens) is reached: {usage.total:,} used.")
+        if self.left() == 0.0:
+            raise LimitReached(f"The limit of {self.seconds:g} s (--max-time) is reached.")
+
+    def rest(self, turns: int, usage: Usage, cost: float) -> RunLimits:
+        """What is left of it after so much, for a subagent."""
+        return RunLimits(
+            None if self.turns is None else max(0, self.turns - turns),
+            None if self.cost is None else max(0.0, self.cost - cost),
+            None if self.tokens is None else max(0, self.tokens - usage.total),
+            self.left(),
+        )
+
+    def left(self) -> float | None:
+        """Seconds left, never below 0; None where time is not limited."""
+        return None if self.seconds is None else max(0.0, self.seconds - (self.clock() - self.started))

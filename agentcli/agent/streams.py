@@ -1,0 +1,98 @@
+"""Waits for one thing, unless something else comes first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+async def until_interrupted(
+    interrupt: asyncio.Event, work: Awaitable[Result], seconds: float | None = None
+) -> Result | None:
+    """What comes of the work; None if the interrupt comes first, or the time is over. The work is cancelled then, and awaited."""
+    working = asyncio.ensure_future(work)
+    stop = asyncio.create_task(interrupt.wait())
+    try:
+        await asyncio.wait((working, stop), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        for task in (working, stop):
+            task.cancel()
+        await asyncio.gather(working, stop, return_exceptions=True)
+
+
+# MERGED agentcli.agent.merge: Drives several streams at once, each in a task of its own, and leaves none of them running behind.
+
+
+T = TypeVar("T")
+
+
+async def merge(*streams: AsyncIterator[T], until: asyncio.Event | None = None) -> AsyncIterator[T]:
+    """Yield from all streams as values come, until all have ended or `until` is set.
+
+    The first exception of a stream is raised here. However this generator ends, every stream has been cancelled and awaited
+    first: an abandoned async generator would otherwise go on until it is collected.
+    """
+    # One slot: a stream must not run ahead of its reader, or an interrupt would lose what it had already done.
+    queue: asyncio.Queue[tuple[T | None, BaseException | None, bool]] = asyncio.Queue(maxsize=1)
+
+    async def pump(stream: AsyncIterator[T]) -> None:
+        try:
+            async for value in stream:
+                await queue.put((value, None, False))
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - handed over, not swallowed: the reader raises it
+            await queue.put((None, error, True))
+        else:
+            await queue.put((None, None, True))
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+
+    tasks = [asyncio.create_task(pump(stream)) for stream in streams]
+    stop = asyncio.create_task(until.wait()) if until is not None else None
+    try:
+        left = len(tasks)
+        while left:
+            value, error, ended = await _next(queue, stop)
+            if error is not None:
+                raise error
+            if ended:
+                left -= 1
+                continue
+            yield value  # type: ignore[misc]
+    except _Interrupted:
+        return
+    finally:
+        everything = [*tasks, *([stop] if stop else [])]
+        for task in everything:
+            task.cancel()
+        await asyncio.gather(*everything, return_exceptions=True)
+
+
+class _Interrupted(Exception):
+    """The event was set while we waited."""
+
+
+async def _next(
+    queue: asyncio.Queue[tuple[T | None, BaseException | None, bool]], stop: asyncio.Task[bool] | None
+) -> tuple[T | None, BaseException | None, bool]:
+    if stop is None:
+        return await queue.get()
+    if stop.done():
+        raise _Interrupted
+    if not queue.empty():
+        return queue.get_nowait()
+    getting = asyncio.create_task(queue.get())
+    try:
+        await asyncio.wait((getting, stop), return_when=asyncio.FIRST_COMPLETED)
+        if getting.done():
+            return getting.result()
+        raise _Interrupted
+    finally:
+        getting.cancel()

@@ -1,0 +1,86 @@
+"""A better title for a session than its first words, thought of by the cheap model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from agentcli.agent.compaction.summariser import Summariser
+from agentcli.core.errors import AgentError
+from agentcli.core.event import UsageReported
+from agentcli.core.history import History
+from agentcli.core.message import Message, Text
+from agentcli.core.model import Model, ModelSpec
+from agentcli.core.record import Title
+from agentcli.resources import prompt
+from agentcli.sessions.info import first_title
+
+SHOWN = 2_000
+"""Characters of the prompt, and of the answer, that the model is shown."""
+REPLY = 400
+"""Tokens that it may answer with: a title is short, but some models think first."""
+
+_log = logging.getLogger(__name__)
+
+
+class TitleWriter:
+    """Gives a session a better title, once, where titles are wanted and a cheap model is to be had."""
+
+    def __init__(self, summariser: Callable[[ModelSpec], Model], enabled: bool) -> None:
+        self._summariser, self._enabled = summariser, enabled
+
+    async def write(
+        self, history: History, main: ModelSpec, context: int
+    ) -> tuple[Title, Sequence[UsageReported]] | None:
+        """The title with what it cost; None where none is wanted, or no cheap model is to be had. `context`: tokens in the window."""
+        if not self._enabled or not wanted(history):
+            return None
+        self._enabled = False
+        try:
+            model = self._summariser(main)
+        except AgentError:
+            return None  # no key for it, say: the first words of the prompt are a title, too
+        return await improved(history, model, context) if is_cheap(model.spec, main) else None
+
+
+def wanted(history: History) -> bool:
+    """Whether something was said and answered, and nobody has named the session yet."""
+    last = history.entries[-1].body if history.entries else None
+    answered = isinstance(last, Message) and last.role == "assistant" and not last.calls and bool(last.text.strip())
+    return answered and not history.title and not history.name
+
+
+def is_cheap(model: ModelSpec, main: ModelSpec) -> bool:
+    """Whether titles may be asked of a model: another than the session's, or the one that is cheap for its whole family."""
+    return model.name == main.summary_model or model.name != main.name
+
+
+async def improved(history: History, model: Model, context: int = 0) -> tuple[Title, Sequence[UsageReported]]:
+    """The title to record, empty where the model had none, with what it cost. `context` are the tokens in the window.
+
+    Never raises for a model that fails: a title is worth no one's attention.
+    """
+    secretary, words = Summariser(model, calls=1, context=context, longest=REPLY), ""
+    request = replace(secretary.request([prompt("title.md")], _beginning(history)), options={"thinking": False})
+    try:
+        words = await secretary.ask(request)
+    except AgentError as error:
+        _log.info("no better title: %s", error)
+    title = Title(cleaned(words), model=model.spec.name, usage=secretary.usage, cost=secretary.cost)
+    spent = [replace(event, kind="title") for event in secretary.events if isinstance(event, UsageReported)]
+    return title, spent
+
+
+def cleaned(words: str) -> str:
+    """The model's words as a title: one line, without the marks that models put around one."""
+    line = next((line for line in words.splitlines() if line.strip("#*`\"'“”„«» \t")), "")
+    line = line.strip("#*`\"'“”„«» \t").removeprefix("Title:").strip("*`\"'“”„«» \t").rstrip(".")
+    return first_title(Message("assistant", (Text(line),)))
+
+
+def _beginning(history: History) -> str:
+    said = [entry.body for entry in history.entries if isinstance(entry.body, Message) and entry.body.text.strip()]
+    asked = next((message.text for message in said if message.role == "user"), "")
+    answer = next((message.text for message in reversed(said) if message.role == "assistant"), "")
+    return f"<asked>\n{asked[:SHOWN]}\n</asked>\n<answered>\n{answer[-SHOWN:]}\n</answered>\nThe title:"

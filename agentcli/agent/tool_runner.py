@@ -1,0 +1,129 @@
+"""Running a session's tool calls: approval, checkpoint, execution, recording."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentcli.agent.approval import ApprovalGate, Permit, RepeatGuard
+from agentcli.agent.checkpointing import Checkpointer
+from agentcli.agent.setup import SessionSetup
+from agentcli.agent.tool_context import SessionToolContext
+from agentcli.core.event import Event, Recorded
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.record import Body, Mode
+from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Spawn, Tool, ToolOutput
+
+_BLIND = (
+    "[it ran in a read-only sandbox, which shows no processes, mounts and network but its own: "
+    "run what looks at those in a command that names no files]"
+)
+
+
+class ToolRunner:
+    """Runs a session's tool calls: approval, checkpoint, execution, recording.
+
+    `leave_plan` is called when the person has approved a plan, `spawn` runs a subagent, `answer_page` asks about a page.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        outfit: SessionSetup,
+        mode: Mode,
+        leave_plan: LeavePlan,
+        spawn: Spawn,
+        answer_page: AnswerPage,
+    ) -> None:
+        self._journal = journal
+        self._outfit = outfit
+        self._calls: dict[str, ToolCall] = {}
+        self._permits: dict[str, Permit] = {}
+        self.tools = {tool.name: tool for tool in outfit.tools}
+        self.jobs = outfit.jobs()
+        self.gate = ApprovalGate(
+            traits=outfit.traits,
+            rules=outfit.rules,
+            mode=mode,
+            place=outfit.place,
+            approve=outfit.approve,
+            preview=lambda tool, given, path: tool.preview(self.work.for_call(path), given),
+            save=outfit.save_rule,
+            repeats=RepeatGuard(outfit.agent.repeat_limit),
+            later=self._later,
+        )
+        self.work = SessionToolContext(
+            outfit.place.cwd,
+            outfit.place.workspace,
+            journal,
+            self.record,
+            limits=outfit.limits,
+            ask=outfit.ask,
+            jobs=self.jobs,
+            spawn=spawn,
+            leave_plan=leave_plan,
+            answer_page=answer_page,
+        )
+        makes = outfit.changes(journal)
+        self.cover = (
+            Checkpointer(makes, self.record, self.work.printed.put_nowait, self.work.cwd) if makes else outfit.cover
+        )
+
+    @property
+    def printed(self) -> asyncio.Queue[Event]:
+        """What running tools print, and what else the person should see meanwhile."""
+        return self.work.printed
+
+    async def permit(self, call: ToolCall, tool: Tool) -> Permit:
+        """The gate's decision; what it allows holds for this one call."""
+        permit = await self.gate.permit(call, tool)
+        self._permits[permit.call.call_id] = permit
+        return permit
+
+    async def run(self, tool: Tool, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
+        """Run a tool at the path that it was allowed for, the states of the files that it may change taken before."""
+        permit = self._permits[call_id]
+        harmless = permit.event is not None and permit.event.rule == "read-only"
+        sandbox = self._sandbox(permit, harmless) if tool.traits.effect == "run" else NO_SANDBOX
+        work = self.work.for_call(permit.path, sandbox)
+        if self.cover is None:
+            return await self._outfit.run(tool, work, call_id, given)
+        return await self.cover.run(self._outfit.run, tool, work, call_id, given, harmless=harmless)
+
+    def _later(self, call: ToolCall) -> Sequence[tuple[ToolCall, Tool]]:
+        """The calls of the same reply that come after this one."""
+        calls, tools = list(self._calls), self.tools
+        after = calls[calls.index(call.call_id) + 1 :] if call.call_id in calls else []
+        return [(self._calls[each], tools[self._calls[each].name]) for each in after if self._calls[each].name in tools]
+
+    def news(self) -> Sequence[str]:
+        """What has happened outside of the conversation: background jobs that have ended."""
+        return [
+            f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
+            for job in self.jobs.finished()
+        ]
+
+    def _sandbox(self, permit: Permit, harmless: bool) -> CommandSandbox:
+        """What holds a command as things are now.
+
+        One that is allowed because it only reads gets the hardened environment, and the sandbox of a reader unless all that it
+        looks at is the machine.
+        """
+        sandboxes = self._outfit.sandboxes(self.gate.mode)
+        if not harmless or sandboxes.reader is None or permit.machine == "only":
+            return replace(sandboxes.decided, hardened=harmless)
+        return CommandSandbox(sandboxes.reader, hardened=True, note=_BLIND if permit.machine else "")
+
+    def record(self, body: Body) -> Recorded:
+        match body:
+            case Message():
+                if body.calls:
+                    self._calls, self._permits = {call.call_id: call for call in body.calls}, {}
+            case ToolResult() if call := self._calls.get(body.call_id):
+                self.gate.repeats.note(call, body)
+            case _:
+                pass
+        return Recorded(self._journal.append(body))

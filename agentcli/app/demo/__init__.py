@@ -1,0 +1,54 @@
+"""`agentcli demo`: a complete session without any key. The model is scripted; tools, store, permissions and compaction are real."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from agentcli.app.demo.project import build
+from agentcli.app.demo.script import CHECK, COMPRESS, TASK
+from agentcli.app.options import Options
+from agentcli.core.errors import InputError
+
+SMALL_WINDOW = (
+    "models.demo.window=16000",
+    "models.demo.max_output=4000",
+    'permissions.allow=["bash(python3 -m unittest *)", "bash(python3 report.py *)"]',
+)
+"""A window that one long file fills, so that the demo shows a compaction; and the two commands of the project."""
+
+
+@contextmanager
+def prepared(options: Options, *, alone: bool) -> Iterator[Options]:
+    """What to run for the demo, in a throw-away copy of its project that is there until the end.
+
+    `alone`: nobody is there; it plays to its end by itself, and edits need no approval.
+    """
+    folder = _throw_away()
+    try:
+        build(folder)
+        yield replace(
+            options,
+            cwd=str(folder),
+            prompt=TASK,
+            then=(COMPRESS, CHECK),
+            model="demo/demo",
+            mode="auto-edit" if alone else "ask",
+            print=alone,
+            settings=(*SMALL_WINDOW, *options.settings),
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _throw_away() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="agentcli-demo-"))
+    except OSError as error:
+        raise InputError(
+            f"The demo needs a folder for temporary files: {error.strerror}. Name one in TMPDIR."
+        ) from error

@@ -1,0 +1,84 @@
+"""What the demo's model says, reply by reply."""
+
+from __future__ import annotations
+
+from agentcli.core.message import Text
+from agentcli.core.model import Model, ModelSpec, Request
+from agentcli.providers.registry import PROVIDERS, SERVERS
+from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
+
+TASK = "The tests fail. Find out why, fix it, and look at the real orders. Never use floats for money."
+COMPRESS = "/compress keep what the orders look like"
+CHECK = "Go on: check the fix on the real orders."
+RATE = 400
+"""Characters a second, so that a person can follow."""
+
+OVER = (
+    "That was the whole script: I am not a real model. Set {keys} and start `agentcli` "
+    "in a repository of yours. What you saw of tools, approvals, compaction and the session was real: try `/context`, "
+    "`/cost` or `/diff`, and leave with Ctrl-D."
+).format(keys=" or ".join(f"`{PROVIDERS[kind].key_advice[0]}`" for kind in SERVERS))
+
+_TESTS = "python3 -m unittest -q"
+REPLIES = (
+    say(
+        "I'll look at what is here first.",
+        call("list"),
+        call("read", file_path="README.md"),
+        call("grep", pattern="discount", output_mode="content"),
+        thinking="A small project. First the layout, then the tests, then the cause.",
+        rate=RATE,
+    ),
+    say(
+        "Now the tests, to see the failure itself.",
+        call("bash", command=_TESTS, description="run the tests"),
+        rate=RATE,
+    ),
+    say("`discount` is where it goes wrong. I'll read it.", call("read", file_path="prices.py"), rate=RATE),
+    say(
+        "The comment says *from ten pieces on*, the code says `> 10`. One character:",
+        call("edit", file_path="prices.py", old_string="if quantity > 10:", new_string="if quantity >= 10:"),
+        rate=RATE,
+    ),
+    say("Again the tests:", call("bash", command=_TESTS, description="run the tests again"), rate=RATE),
+    say("They pass. Now the real orders, to know their form.", call("read", file_path="orders.csv"), rate=RATE),
+    say(
+        "Fixed. `discount` in `prices.py:11` began at eleven pieces instead of ten; all three tests pass. "
+        "The orders have the columns that the code expects.",
+        rate=RATE,
+    ),
+    say(
+        "What I knew is in the summary. The report over all of it:",
+        call("bash", command="python3 report.py orders.csv", description="the report"),
+        rate=RATE,
+    ),
+    say(
+        "Done, and shown to work:\n\n"
+        "- **Cause**: `prices.py:11` gave the discount from eleven pieces on instead of ten.\n"
+        "- **Change**: `quantity > 10` is now `quantity >= 10`.\n"
+        "- **Check**: all three tests pass, and `report.py` runs over all 640 orders.\n",
+        rate=RATE,
+    ),
+)
+
+
+def model(spec: ModelSpec) -> Model:
+    """The demo's model: plays its script for its own task and says that it is one to everything else."""
+    played = iter(REPLIES)
+
+    def reply(request: Request) -> Reply:
+        if not any(line in _words(request) for line in (TASK, CHECK)):
+            return say(OVER, rate=RATE)
+        return next(played, say(OVER, rate=RATE))
+
+    return ScriptedModel(spec, reply)
+
+
+def _words(request: Request) -> str:
+    """What the user said last, or what a summary carries of it."""
+    for turn in reversed(request.turns):
+        texts = [part.text for part in turn.parts if isinstance(part, Text)] if turn.role == "user" else []
+        said = [text for text in texts if not text.startswith("<system-reminder>")]
+        if said:
+            return "\n".join(said)
+    return ""

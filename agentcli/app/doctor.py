@@ -1,0 +1,124 @@
+"""Looks at everything that agentcli needs and says what is missing and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentcli import __version__
+from agentcli.app.program import Program
+from agentcli.context.tokens.estimators import vocabularies
+from agentcli.core.errors import AgentError
+from agentcli.providers import reach
+from agentcli.providers.registry import PROVIDERS, SERVERS
+from agentcli.providers.settings import BUILT_IN, base_url, base_url_variable, credentials, key_variables, needs_key
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `needed` when agentcli cannot work well without it."""
+
+    what: str
+    ok: bool
+    detail: str
+    needed: bool = False
+
+
+CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 10.0
+"""How long a connection, and the answer to a request, is waited for."""
+
+
+def examine(program: Program, live: bool = False) -> list[Finding]:
+    """All findings; none of them changes anything. Without `live` nobody is asked, and only addresses that you set are connected to."""
+    return [
+        *_program(program),
+        *_keys(program),
+        *_endpoints(program, live),
+        *_folders(program),
+        *_helpers(program),
+        *_sessions(program),
+    ]
+
+
+def _program(program: Program) -> Iterator[Finding]:
+    yield Finding("version", True, f"agentcli {__version__} on Python {sys.version.split()[0]}")
+    warnings = program.config.warnings
+    yield Finding("configuration", not warnings, " ".join(warnings) or str(program.places.config_file))
+
+
+def _keys(program: Program) -> Iterator[Finding]:
+    for provider in SERVERS:
+        names = PROVIDERS[provider].key_variables
+        found = [name for name in names if program.env.get(name)]
+        yield Finding(f"key for {provider}", bool(found), found[0] if found else f"set {' or '.join(names)} to use it")
+    for settings in program.models.providers.values():
+        names = key_variables(settings)
+        missing = [name for name in names if not program.env.get(name)]
+        yield Finding(f"key for {settings.name}", not missing, f"{missing[0]} is not set" if missing else "set")
+    try:
+        detail, ok = program.model_name(), True
+    except AgentError as error:
+        detail, ok = str(error).splitlines()[0], False
+    yield Finding("model", ok, detail)
+
+
+def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
+    """The addresses in force, and whether somebody is there. No key is sent, and nothing is spent."""
+    for settings in {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}.values():
+        vendor, own = PROVIDERS[settings.kind], base_url(settings, program.env)
+        url = own or vendor.url
+        set_by = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
+        shown = f"{reach.bare(url)}{f' ({set_by})' if own else ''}"
+        if not own and needs_key(settings, program.env) and not credentials(settings, program.env):
+            ok, said = True, "not tried: no key is set"
+        elif live:
+            ok, said = reach.answers(url, vendor.models_path, ANSWER_SECONDS)
+        elif not own or reach.proxied(url):
+            ok, said = True, "not tried; `agentcli doctor --live` asks it without spending anything"
+        else:
+            why = reach.connects(url, CONNECT_SECONDS)
+            ok, said = not why, why or "somebody listens there; whether it answers was not tried: --live"
+        cure = "" if ok else ". Check the address and that the server runs"
+        yield Finding(f"endpoint of {settings.name}", ok, f"{shown}: {said}{cure}", needed=live)
+
+
+def _folders(program: Program) -> Iterator[Finding]:
+    for kind in ("config", "data", "state", "cache"):
+        path: Path = getattr(program.places, kind)
+        existing = next(folder for folder in (path, *path.parents) if folder.exists())
+        ok = os.access(existing, os.W_OK)
+        yield Finding(f"{kind} folder", ok, str(path) if ok else f"{existing} cannot be written", needed=True)
+
+
+def _helpers(program: Program) -> Iterator[Finding]:
+    for name, use in (("git", "branch, diffs"), ("rg", "fast search; without it a slower one of our own")):
+        where = shutil.which(name)
+        yield Finding(name, where is not None, where or f"not on PATH ({use})")
+    yield Finding("sandbox", program.bounds.sandbox.working, program.bounds.sandbox.report)
+    yield _counting(program)
+
+
+def _counting(program: Program) -> Finding:
+    context = program.config.context
+    asked = context.estimator_of(context.policy)
+    have = vocabularies(context.tiktoken.encodings, [program.vocabularies])
+    fine = asked != "tiktoken" or bool(have)
+    on_disk = ", ".join(f"{encoding} in {folder}" for folder, encoding in have)
+    detail = f"{asked if fine else 'calibrated, standing in for tiktoken'}; tiktoken's vocabulary: {on_disk or 'not on disk'}"
+    cure = f" (put one into {program.vocabularies}; it is never fetched)"
+    return Finding("token counting", fine, detail if fine else detail + cure)
+
+
+def _sessions(program: Program) -> Iterator[Finding]:
+    from agentcli.sessions.integrity import check
+
+    infos = program.store.list(program.project)
+    newest = infos[: program.config.sessions.doctor]
+    broken = [info.id for info in newest if not check(program.store.folder(info)).ok]
+    looked = f"{len(infos):,} in this project, " + (f"the newest {len(newest):,} read, " if newest != infos else "")
+    detail = f"{looked}{len(broken)} damaged"
+    yield Finding("sessions", not broken, f"{detail}: run `agentcli sessions check --repair`" if broken else detail)

@@ -1,0 +1,99 @@
+"""What the terminal asks of the program around a session: other sessions, settings, reports, trust."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from agentcli.agent.session import AgentSession
+from agentcli.app.program import Program
+from agentcli.app.project import TRUSTED
+from agentcli.app.trust import is_trusted, trust, what_it_would_load
+from agentcli.core.errors import InputError
+from agentcli.core.model import ModelSpec
+from agentcli.sessions.info import info_to_json
+from agentcli.sessions.session import Session
+from agentcli.ui.host import Topic
+
+
+class TerminalHost:
+    """The host of a REPL. See `agentcli.ui.host.Host` for what each operation promises."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def new(self) -> AgentSession:
+        """A fresh session in the current folder."""
+        return self._program.new()
+
+    def open(self, selector: str) -> AgentSession:
+        """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
+        program = self._program
+        return program.open(program.store.find(selector, program.project))
+
+    def fork(self, desk: AgentSession) -> AgentSession:
+        """A copy of a session that goes its own way from here."""
+        program = self._program
+        return program.open(program.store.fork(program.store.find(desk.journal.id)))
+
+    def sessions(self) -> Sequence[Mapping[str, Any]]:
+        """`session.json` of this project's sessions, newest first; `place` is where those were led that were not led here."""
+        program = self._program
+        project = program.store.project(program.cwd)  # anew: another place may have got its first session meanwhile
+        infos = program.store.list(project)
+        return [{**info_to_json(info), "place": str(project.elsewhere(info) or "")} for info in infos]
+
+    def models(self) -> Sequence[ModelSpec]:
+        """The models that are known."""
+        from agentcli.providers.catalog import models
+
+        return models()
+
+    def report(self, topic: Topic, desk: AgentSession) -> Sequence[str]:
+        """Lines for people."""
+        match topic:
+            case "permissions":
+                return self._rules(desk)
+            case "doctor":
+                from agentcli.app.doctor import examine
+
+                return [
+                    f"{'ok  ' if found.ok else 'look'}  {found.what}: {found.detail}"
+                    for found in examine(self._program)
+                ]
+            case "stats":
+                from agentcli.app.stats import collect, lines
+
+                return lines(collect(self._program.store.list(self._program.project)))
+            case "budget":
+                return desk.report.budget()
+
+    def export(self, desk: AgentSession, form: Literal["md", "json", "html"]) -> str:
+        """The whole session as a text, secrets redacted."""
+        from agentcli.sessions.exporting import collect, export
+
+        return export(collect(desk.journal), form, settings=self._program.config.sessions)
+
+    def unloaded(self, desk: AgentSession) -> Sequence[str]:
+        """What the session's folder would load once it is trusted; nothing when it is."""
+        program = self._program
+        if program.options.trust or is_trusted(program.cwd, program.places.state / TRUSTED):
+            return []
+        return [str(found) for found in what_it_would_load(program.cwd)]
+
+    def trust(self, desk: AgentSession) -> AgentSession:
+        """Remember that the person trusts the folder; the same session with all of it loaded."""
+        program = self._program
+        trust(program.cwd, program.places.state / TRUSTED)
+        program.reload()
+        journal = desk.journal
+        if not isinstance(journal, Session):
+            raise InputError("The folder is trusted from now on; start agentcli again to load its settings.")
+        return program.desk(journal)
+
+    def _rules(self, desk: AgentSession) -> Sequence[str]:
+        lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in desk.rules.listed()]
+        return [
+            f"mode {desk.mode}; {self._program.bounds.sandbox.report}",
+            *(lines or ["No rules: the mode alone decides."]),
+        ]

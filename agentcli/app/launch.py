@@ -1,0 +1,146 @@
+"""Starts a run: with a person at a terminal, or without one. Imports nothing that is not needed at once."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from functools import partial
+from threading import Timer
+from typing import TYPE_CHECKING, NoReturn
+
+from agentcli.app.options import Options
+from agentcli.core.errors import CredentialsError, InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentcli.agent.ports import Approve, AskUser
+    from agentcli.agent.session import AgentSession
+    from agentcli.app.host import TerminalHost
+    from agentcli.ui.settings import UiSettings
+    from agentcli.ui.terminal.app import Terminal
+    from agentcli.ui.terminal.device import Device
+    from agentcli.ui.terminal.early import EarlyTerminal
+
+NO_TERMINAL = "There is no terminal to talk on. Use -p for a prompt without one."
+WARM_AFTER = 0.3
+"""Seconds after which the SDK is imported in the background: the editor comes first."""
+
+
+def start(options: Options, early: EarlyTerminal | None = None) -> int:
+    """Run as the command line asks and return the exit code. Raises InputError where a person is needed and nobody is there.
+
+    `early` is a terminal that shows the prompt already, and echoes keys while we load.
+    """
+    if options.demo:
+        from agentcli.app.demo import prepared
+
+        with prepared(options, alone=options.print or not has_terminal()) as asked:
+            return run_options(asked, early)
+    if options.session == "" and (options.print or not has_terminal()):
+        raise InputError("Which session? Give an id, a unique beginning of one, or a name; or use --last.")
+    return run_options(options, early)
+
+
+def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
+    """Run with these options and return the exit code."""
+    if options.print:
+        from agentcli.app.print_mode import print_mode
+        from agentcli.app.program import Program
+        from agentcli.logs import log_to
+
+        program = Program(options)
+        log_to(program.places, program.env, kept=not options.no_session)
+        return print_mode(program, options)
+    if not has_terminal():
+        if options.session is None:
+            _needs_model(options)
+        raise InputError(NO_TERMINAL)
+    return repl(options, early)
+
+
+def has_terminal() -> bool:
+    """Whether a person sits at both ends."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _needs_model(options: Options) -> NoReturn:
+    """Raises CredentialsError where nothing says which model to talk to: that is what to mend first; else InputError."""
+    from agentcli.app.program import Program
+
+    program = Program(options)
+    with program.preparing():
+        program.model_name()
+        raise InputError(NO_TERMINAL)
+
+
+def repl(options: Options, early: EarlyTerminal | None = None) -> int:
+    """A session with a person at a terminal; on a dumb one, or with `--plain`, a line at a time."""
+    from agentcli.ui.terminal.early import possible
+
+    sit_down = partial(_sit_down, options)
+    try:
+        if options.plain or not possible():
+            from agentcli.ui.plain import repl as plainrepl
+
+            return plainrepl.run(sit_down, prompts=_prompts(options))
+        import_lobby = partial(importlib.import_module, "agentcli.ui.terminal.startup")
+        lobby = early.during(import_lobby) if early is not None else import_lobby()
+        code: int = lobby.run(sit_down, load_terminal, prompts=_prompts(options), early=early)
+    except CredentialsError as error:
+        if early is not None:
+            early.leave()
+        return _offer_demo(error, options)
+    return code
+
+
+def load_terminal() -> Callable[[Device], Terminal]:
+    """What takes over once the program is loaded; the import is the slow part."""
+    from agentcli.ui.terminal.app import Terminal
+
+    return Terminal
+
+
+def _sit_down(
+    options: Options, approve: Approve, ask: AskUser
+) -> tuple[TerminalHost, AgentSession, UiSettings, Path | None]:
+    """Everything a session needs, loaded and put together while the person types already."""
+    from agentcli.app.host import TerminalHost
+    from agentcli.app.program import Program
+    from agentcli.app.retention import sweep_later
+    from agentcli.logs import log_to
+    from agentcli.providers.connect import warm
+    from agentcli.ui.render.status_line import check_facts
+
+    program = Program(options)
+    log_to(program.places, program.env, kept=not options.no_session)
+    program.approve, program.ask = approve, ask
+    # Without a name, `resume` opens a fresh session and lets the person pick.
+    with program.preparing():
+        desk = program.new() if options.session == "" else program.begin()
+    # The SDK takes a second to import: that happens while the person types, not while the first answer is waited for.
+    warming = Timer(WARM_AFTER, warm, [desk.model.kind])
+    warming.daemon = True
+    warming.start()
+    if not options.no_session:
+        sweep_later(program)
+    settings = program.config.ui
+    check_facts(settings.status)
+    return TerminalHost(program), desk, settings, None if options.no_session else program.places.state
+
+
+def _prompts(options: Options) -> tuple[str, ...]:
+    return ("/resume" if options.session == "" else options.prompt or "", *options.then)
+
+
+def _offer_demo(error: CredentialsError, options: Options) -> int:
+    """Without a key: how to set one, and something to look at meanwhile."""
+    print(*getattr(error, "__notes__", ()), error, sep="\n", file=sys.stderr)
+    try:
+        answer = input("Start the demo now? [y/N] ")
+    except EOFError:
+        answer = ""
+    if answer.strip().lower() not in ("y", "yes"):
+        return error.exit_code
+    return start(Options(demo=True, plain=options.plain))

@@ -1,0 +1,97 @@
+"""The models of a run: found by name in the table and in configuration, connected when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from agentcli.config import Config
+from agentcli.core.errors import ConfigError, CredentialsError, InputError
+from agentcli.core.model import Model, ModelSpec
+from agentcli.providers import catalog
+from agentcli.providers.connect import connect
+from agentcli.providers.registry import PROVIDERS, SERVERS
+from agentcli.providers.settings import ProviderSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What configuration, and the keys in the environment, make available."""
+
+    config: Config
+    env: Mapping[str, str]
+
+    @property
+    def providers(self) -> Mapping[str, ProviderSettings]:
+        """The configured providers by name. Raises ConfigError for a table that makes no sense."""
+        return {name: _provider(name, table) for name, table in self.config.providers.items()}
+
+    @property
+    def default(self) -> str:
+        """The model for whoever asks for none: the configured one, else that of the first key there is; empty without any."""
+        if self.config.general.model:
+            return self.config.general.model
+        for provider in PROVIDERS.values():
+            if any(self.env.get(name) for name in (*provider.key_variables, provider.base_url_variable)):
+                return provider.default_model
+        return ""
+
+    def spec(self, name: str) -> ModelSpec:
+        """What is known about a model, and about the one that writes its summaries.
+
+        Raises InputError, naming the near ones, when nothing is.
+        """
+        found = self._listed(name)
+        mapping = self.config.context.compression_model
+        writer = mapping.get(found.name) or mapping.get(found.id) or mapping.get("default") or found.summary_model
+        prices = self._listed(writer).prices if writer else found.prices
+        return replace(found, summary_model=writer, summary_prices=prices)
+
+    def connect(self, name: str) -> Model:
+        """The model with this name, ready for requests. Raises CredentialsError where a key is missing."""
+        from agentcli.app.demo.script import model as demo_model
+
+        spec = self.spec(name)
+        settings = self.providers.get(spec.provider)
+        return connect(spec, settings, self.env, self.config.retry, built_in={"demo": demo_model})
+
+    def obstacle(self, name: str) -> InputError | CredentialsError | None:
+        """Why the model with this name cannot be connected: it is not known, or has no key."""
+        try:
+            self.connect(name)
+        except (InputError, CredentialsError) as error:
+            return error
+        return None
+
+    def summariser(self, spec: ModelSpec) -> Model:
+        """The model that writes the summaries of a session that runs on `spec`."""
+        return self.connect(spec.summary_model or spec.name)
+
+    def _listed(self, name: str) -> ModelSpec:
+        return catalog.spec(name, self.config.models, self.providers)
+
+
+def no_key() -> str:
+    """What to tell whoever has no key: how to set one, and how to do without."""
+    vendors = [PROVIDERS[kind] for kind in SERVERS]
+    told = [
+        *(vendor.key_advice for vendor in vendors if any(vendor.key_advice)),
+        *((vendor.base_url_variable, vendor.base_url_advice) for vendor in vendors if vendor.base_url_advice),
+    ]
+    wide = max(len(variable) for variable, _ in told)
+    return "\n".join(
+        (
+            "No API key is set, so there is no model to talk to. Set one and start again:",
+            *(f"  export {f'{variable}=…':{wide + 5}}{gives}" for variable, gives in told),
+            "Or see it work without any key: agentcli demo",
+        )
+    )
+
+
+def _provider(name: str, table: Mapping[str, object]) -> ProviderSettings:
+    """A provider from its table, whose settings are of the right types already."""
+    kind = table.get("kind", name)
+    if kind not in SERVERS:
+        kinds = " or ".join(f'kind = "{each}"' for each in SERVERS)
+        raise ConfigError(f"providers.{name} needs {kinds}.")
+    return ProviderSettings(name, **{**table, "kind": kind})  # type: ignore[arg-type]

@@ -1,0 +1,194 @@
+"""One prompt without a person: the answer to stdout, the exit code to the shell."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import re
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentcli.agent.session import AgentSession
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, LimitReached
+from agentcli.core.event import CompactionEnded, TurnEnded
+from agentcli.ui.headless import Headless
+from agentcli.ui.input.attachments import with_attachments
+
+STDIN_WAIT = 3.0
+"""Seconds to wait for the first byte of piped input when a prompt was given as well."""
+TWICE = 1.0
+"""A second Ctrl-C within this many seconds ends the program at once."""
+
+
+def print_mode(program: Program, options: Options) -> int:
+    """One prompt without a REPL. Whatever happens, the result is printed last."""
+    # Read before the loop runs: a signal must get through while stdin is waited for.
+    with program.preparing():
+        text = read_prompt(options.prompt)
+        compression(text)
+    front = Headless(options.output_format)
+    try:
+        return asyncio.run(_print(program, options, text, front))
+    except (AgentError, BrokenPipeError):
+        raise
+    except Exception as error:
+        # What nobody foresaw keeps its traceback; whoever reads the output gets the result that comes last all the same.
+        with contextlib.suppress(OSError):
+            front.finish(error=error)
+        raise
+
+
+async def _print(program: Program, options: Options, text: str, front: Headless) -> int:
+    interrupt = asyncio.Event()
+    with _signals(interrupt) as caught:
+        with program.preparing():
+            desk = program.begin()
+        front.begin(
+            session_id=desk.journal.id,
+            model=desk.model.name,
+            cwd=str(desk.cwd),
+            mode=desk.mode,
+            tools=[tool.name for tool in desk.tools],
+            sandbox=desk.sandbox,
+        )
+        for note in desk.notes:
+            front.warn(note)
+        try:
+            late = _at_time_limit(desk, interrupt)
+            ended = await _say(desk, (text, *options.then), interrupt, front)
+            if late is not None:
+                late.cancel()
+            return _finish(desk, ended, front, caught)
+        finally:
+            desk.close()
+
+
+async def _say(desk: AgentSession, texts: Sequence[str], interrupt: asyncio.Event, front: Headless) -> TurnEnded:
+    """One prompt after the other, as long as each is answered."""
+    ended = TurnEnded("failed")
+    for text in texts:
+        focus = compression(text)
+        compacting = focus is not None
+        said = with_attachments(text, desk.cwd)
+        async for event in desk.turn(said, interrupt) if focus is None else desk.compress(focus, interrupt):
+            front.show(event)
+            match event:
+                case TurnEnded():
+                    ended = event
+                case CompactionEnded(why=why) if compacting:
+                    ended = TurnEnded("done", why)
+                case _:
+                    pass
+        if ended.ending != "done":
+            break
+    return ended
+
+
+def _finish(desk: AgentSession, ended: TurnEnded, front: Headless, caught: list[int]) -> int:
+    match ended.ending:
+        case "done":
+            return front.finish()
+        case "interrupted" if not caught:
+            seconds = desk.talk.allowance.seconds or 0.0
+            return front.finish(error=LimitReached(f"The limit of {seconds:g} s (--max-time) is reached."))
+        case "interrupted":
+            return front.finish(
+                exit_code=caught[0], subtype="interrupted" if caught[0] == INTERRUPTED else "terminated"
+            )
+        case "refused":
+            return front.finish(error=ended.error, subtype="refused")
+        case _:
+            return front.finish(error=ended.error)
+
+
+def _at_time_limit(desk: AgentSession, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:
+    left = desk.talk.allowance.left()
+    return None if left is None else asyncio.get_running_loop().call_later(left, interrupt.set)
+
+
+def compression(text: str) -> str | None:
+    """What the compaction that a prompt asks for is to keep (`/compress FOCUS`); None for a prompt that is said to the model.
+
+    Raises InputError for a slash command that only the terminal has, and for a lone one that nobody has. What is no
+    command's name and goes on (`/etc is full`, `/login answers 500`) is said, and so is what has several lines.
+    """
+    if not _COMMAND.match(text):
+        return None
+    from agentcli.ui import commands
+
+    word, *rest = text.split(None, 1)
+    name = commands.known_as(word[1:])
+    if name == "compress":
+        return rest[0].strip() if rest else ""
+    if "\n" in text.strip():
+        return None
+    if name in commands.COMMANDS:
+        raise InputError(
+            f"{word} is a command for the terminal; -p knows /compress alone. `agentcli --help` lists the options that "
+            "set the same for one run. With a space before it, it is said to the model."
+        )
+    if not rest and not Path(word).exists():
+        raise InputError(f"There is no command {word}. With a space before it, it is said to the model.")
+    return None
+
+
+_COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")
+
+
+def read_prompt(given: str | None) -> str:
+    """What to ask: piped stdin first, then the prompt; `-` or nothing reads stdin alone. Raises InputError when it is empty."""
+    alone = given is None or given == "-"
+    piped = "" if sys.stdin is None or sys.stdin.isatty() else _stdin(wait=None if alone else STDIN_WAIT)
+    words = "" if alone else given or ""
+    text = "\n\n".join(part for part in (piped.strip("\n"), words) if part.strip())
+    if not text.strip():
+        raise InputError("There is no prompt: give one after -p, or pipe it in.")
+    return text
+
+
+def _stdin(wait: float | None) -> str:
+    """All of stdin. With a wait, an end that stays open without sending anything counts as empty."""
+    if wait is not None and not select.select([sys.stdin], [], [], wait)[0]:
+        print("agentcli: nothing came on stdin, going on without it.", file=sys.stderr)
+        return ""
+    try:
+        return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise InputError(f"stdin cannot be read: {error.strerror}.") from error
+        return ""  # open for writing only, as nohup leaves it
+
+
+@contextlib.contextmanager
+def _signals(interrupt: asyncio.Event) -> Iterator[list[int]]:
+    """SIGINT and SIGTERM end the turn in good order; the list holds the exit code they ask for. Twice ends at once."""
+    loop = asyncio.get_running_loop()
+    caught: list[int] = []
+    when: list[float] = []
+
+    def stop(code: int) -> None:
+        now = time.monotonic()
+        if when and now - when[-1] < TWICE:
+            os._exit(code)
+        when.append(now)
+        caught.append(code)
+        interrupt.set()
+
+    wanted = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: HANGUP}
+    # What nohup, or a shell for its background jobs, has switched off stays off.
+    codes = {number: code for number, code in wanted.items() if signal.getsignal(number) != signal.SIG_IGN}
+    for number, code in codes.items():
+        loop.add_signal_handler(number, stop, code)
+    try:
+        yield caught
+    finally:
+        for number in codes:
+            loop.remove_signal_handler(number)

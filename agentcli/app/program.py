@@ -1,0 +1,264 @@
+"""The program around a session: configuration, store, models and tools put together. The only place that knows them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from agentcli import __version__
+from agentcli.agent.checkpointing import Makes
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
+from agentcli.agent.session import AgentSession
+from agentcli.agent.setup import SessionSetup, system_blocks
+from agentcli.agent.spending import RunLimits
+from agentcli.app.models import Models, no_key
+from agentcli.app.options import LAST, Options
+from agentcli.app.project import ProjectContext
+from agentcli.app.workspace import WorkspacePolicy
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Estimator, estimator
+from agentcli.core.errors import CredentialsError, InputError, TrustError, UsageError
+from agentcli.core.history import History
+from agentcli.core.journal import Journal
+from agentcli.core.model import ModelSpec, ToolSchema
+from agentcli.core.record import MODES, Mode, Settings
+from agentcli.core.tool import Question
+from agentcli.integrations.instructions import instructions
+from agentcli.resources import prompt
+from agentcli.sessions.checkpoints.changes import Changes
+from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
+from agentcli.sessions.info import Parent, SessionInfo
+from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.project import about_gone_folders
+from agentcli.sessions.session import Session
+from agentcli.sessions.store import Store
+from agentcli.tools.lib.gitignore import everything
+from agentcli.tools.registry import TRAITS, run, tools
+
+
+async def nobody(_: ApprovalRequest) -> ApprovalResponse | None:
+    """The approver of a run without a person."""
+    return None
+
+
+async def no_answer(_: Sequence[Question]) -> Sequence[str] | None:
+    """What `ask_user` gets where nobody is there."""
+    return None
+
+
+class Program(ProjectContext):
+    """Everything of one run of agentcli. Parts are made when they are first needed."""
+
+    def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
+        """Raises UsageError for a folder that is not there, ConfigError for configuration that is wrong."""
+        super().__init__(options, env)
+        if options.mode:
+            _mode(options.mode)
+        self.reload()
+        self.approve: Approve = nobody
+        self.ask: AskUser = no_answer
+        self.bounds = WorkspacePolicy(self, lambda ask: self.approve(ask))
+
+    @cached_property
+    def store(self) -> Store:
+        """The session store, as the configuration wants it."""
+        return Store(self.places.sessions, interval=self.config.sessions.save_every)
+
+    @property
+    def models(self) -> Models:
+        """The models that configuration and keys make available."""
+        return Models(self.config, self.env)
+
+    def new(self) -> AgentSession:
+        """A fresh session in the current folder."""
+        fresh = MemorySession() if self.options.no_session else self.store.create(self.cwd, version=__version__)
+        return self.desk(fresh)
+
+    def begin(self) -> AgentSession:
+        """The session that the command line asks for."""
+        match self.options.session:
+            case None:
+                return self.new()
+            case selector:
+                return self.resume(self.chosen(selector))
+
+    def chosen(self, selector: str) -> SessionInfo:
+        """The session that `resume` names. Raises InputError when there is none."""
+        if selector == LAST:
+            newest = self.store.newest(self.project)
+            if newest is None:
+                hint = about_gone_folders(self.store.root)
+                raise InputError(f"This project has no session yet. Start one with `agentcli`. {hint}".rstrip())
+            return newest
+        if not selector:
+            raise InputError("Which session? Give an id, a unique beginning of one, or a name; or use --last.")
+        return self.store.find(selector, self.project)
+
+    def resume(self, info: SessionInfo) -> AgentSession:
+        """Go on with a session, or with a copy of it."""
+        copied = self.options.fork and not self.options.no_session
+        return self.open(self.store.fork(info) if copied else info)
+
+    def open(self, info: SessionInfo) -> AgentSession:
+        """A session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy when it is open elsewhere."""
+        aloof = self.options.no_session
+        session = self.store.open(info.project_id, info.id, read_only=aloof)
+        return self.desk(MemorySession(session) if aloof else session, self._from_elsewhere(info))
+
+    def desk(self, journal: Journal, notes: Sequence[str] = ()) -> AgentSession:
+        """An open session, ready to work: with the model and mode it had, unless this run asks for others.
+
+        `notes` are said to the person before anything else, with those about the settings.
+        """
+        history = journal.history
+        name, why = self._model_for(history)
+        spec = self.models.spec(name)
+        mode = _mode(self.options.mode or history.mode or self.config.general.mode)
+        if history.model and (spec.name, mode) != (history.model, history.mode):
+            journal.append(Settings(spec.name, mode, why=why))
+        outfit = self._outfit([*notes, why] if why else notes)
+        return AgentSession(journal, outfit, self.models.connect(spec.name), mode)
+
+    def history(self, selector: str) -> History:
+        """The history of a session that is only looked at."""
+        info = self.chosen(selector)
+        return self.store.open(info.project_id, info.id, read_only=True).history
+
+    def spec_for(self, history: History) -> ModelSpec:
+        """The model that a session would go on with."""
+        return self.models.spec(self._model_for(history)[0])
+
+    def _model_for(self, history: History) -> tuple[str, str]:
+        """The model that a session would go on with, and why it is not its own where nobody asked for another.
+
+        A session of another program names models that need not be configured here. One of ours never changes to another provider only
+        because a key is missing.
+        """
+        own = "" if self.options.model else history.model
+        obstacle = self.models.obstacle(own) if own else None
+        imported = not history.system
+        if obstacle is None or (isinstance(obstacle, CredentialsError) and not (imported and self.models.default)):
+            return self.options.model or history.model or self.model_name(), ""
+        other = self.models.spec(self.model_name()).name
+        return other, f"This session cannot go on with {own}. {obstacle} It goes on with {other}; -m takes another."
+
+    def model_name(self) -> str:
+        """The model of a new session. Raises CredentialsError, saying how to set a key, when nothing says which.
+
+        Raises TrustError where a folder that is not trusted would say it.
+        """
+        if name := self.models.default:
+            return name
+        if self.options.session == "" and (newest := self.store.newest(self.project)):
+            return newest.model  # one of the past sessions will be chosen, and each has its own
+        if self.folder_says.general.model:
+            raise TrustError(
+                "No key is set. The settings of this folder name a model, but the folder is not trusted. "
+                "Look at its .agentcli/config.toml, then start with --trust."
+            )
+        raise CredentialsError(no_key())
+
+    def mode(self) -> Mode:
+        """The mode that a new session begins in. Raises UsageError for one that does not exist."""
+        return _mode(self.options.mode or self.config.general.mode)
+
+    @property
+    def policy_asked(self) -> str:
+        """The policy that this run asks for by `--set`; empty where it leaves the choice to session and configuration."""
+        return self.config.context.policy if self.config.origins.get("context.policy") == "--set" else ""
+
+    def policy_of(self, history: History) -> str:
+        """The policy that a session would go on with."""
+        return self.policy_asked or history.policy or self.config.context.policy
+
+    def counts_for(self, history: History, policy: str = "") -> TokenCounter:
+        """Counts as a policy makes them, by default the session's own, that know what this session's replies have taught."""
+        counts = TokenCounter(self._estimator(policy or self.policy_of(history)))
+        counts.use_model(self.spec_for(history).id, history.system, self.tools_of(history))
+        counts.learn(history)
+        return counts
+
+    def tools_of(self, history: History) -> Sequence[ToolSchema]:
+        """The tools that a session's requests begin with."""
+        return [*map(ToolSchema.recorded, history.tools)]
+
+    @property
+    def vocabularies(self) -> Path:
+        """The folder in which tiktoken's vocabularies are looked for, before its own cache."""
+        return self.places.cache / "tiktoken"
+
+    def reload(self) -> None:
+        """Read the configuration again: a folder that is trusted now has its say."""
+        self.__dict__.pop("config", None)
+        _ = self.config
+
+    def _from_elsewhere(self, info: SessionInfo) -> Sequence[str]:
+        """Where a session was led before, if that was not in this project's folder."""
+        if info.project_id == self.store.project_id(self.cwd):
+            return ()
+        gone = "" if Path(info.directory).is_dir() else ", which is gone"
+        return (f"This session was led in {info.directory}{gone}. It goes on in {self.cwd}.",)
+
+    def _outfit(self, notes: Sequence[str]) -> SessionSetup:
+        config, bounds, options = self.config, self.bounds, self.options
+        files = instructions(self.cwd, self.places.config, config.agent.instruction_bytes)
+        counts = TokenCounter(self._estimator(config.context.policy))
+        base = options.system_prompt if options.system_prompt is not None else prompt("system.md")
+        return SessionSetup(
+            connect=self.models.connect,
+            summariser=self.models.summariser,
+            estimator=self._estimator,
+            tools=[tool for tool in tools() if config.agent.subagents or not tool.traits.delegates],
+            traits=TRAITS,
+            run=run,
+            system=system_blocks(base, self.cwd, bounds.roots, files, options.append_system_prompt),
+            context=config.context,
+            budget=config.budget,
+            agent=config.agent,
+            hooks=config.hooks,
+            limits=bounds.limits,
+            rules=bounds.rules(),
+            place=bounds.place(),
+            sandboxes=bounds.sandboxes,
+            changes=self._changes,
+            child=self._child,
+            policy=self.policy_asked,
+            restated=options.restates_system,
+            sandbox=bounds.sandbox.state,
+            approve=self.approve,
+            ask=self.ask,
+            save_rule=bounds.save_rule,
+            instructions=[(file.path, counts.text(file.text)) for file in files],
+            allowance=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
+            notes=(*notes, *config.warnings),
+        )
+
+    def _estimator(self, policy: str) -> Estimator:
+        context = self.config.context
+        return estimator(context.estimator_of(policy), [self.vocabularies], context.tiktoken)
+
+    def _child(self, parent: Journal) -> Journal:
+        """The session of a subagent; one that is not kept where its parent is not."""
+        if not isinstance(parent, Session):
+            return MemorySession()
+        origin = Parent(parent.id, parent.history.last_seq, "subagent")
+        return self.store.create(self.cwd, parent=origin, version=__version__)
+
+    def _changes(self, journal: Journal) -> Makes | None:
+        """How a session takes the states of files; None for one that is not kept."""
+        if not isinstance(journal, Session) or not self.config.checkpoints.seconds:
+            return None
+        kept = self.store.checkpoints(journal, self.bounds.roots, listing=covered, limits=self.config.checkpoints)
+        return lambda append: Changes(journal, kept, append)
+
+
+def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:
+    """What a checkpoint covers of a workspace, and what it leaves out."""
+    return everything(base, SKIPPED, most)
+
+
+def _mode(name: str) -> Mode:
+    if name not in MODES:
+        raise UsageError(f"There is no mode {name!r}. There are: {', '.join(MODES)}.")
+    return name

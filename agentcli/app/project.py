@@ -1,0 +1,94 @@
+"""Where a run stands: its folder, its configuration and its session store, without anything that works in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcli.app.options import Options
+from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
+from agentcli.core.programs import leave_out
+from agentcli.paths import AppDirs, places
+from agentcli.sessions.store import Store
+
+if TYPE_CHECKING:
+    from agentcli.config import Config
+    from agentcli.sessions.project import Project
+
+TRUSTED = "trusted.json"
+"""The file in the state folder that lists the folders the user trusts."""
+
+
+class ProjectContext:
+    """What commands need that only look after sessions. Importing it costs a third of what a whole program does."""
+
+    def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
+        """Raises UsageError for a folder that is not there, InputError where the current one has been removed."""
+        self.options = options
+        self.env = os.environ if env is None else env
+        self.cwd = folder_named(options.cwd or _here())
+        leave_out([self.cwd])
+        self.places: AppDirs = places(self.env)
+
+    @cached_property
+    def config(self) -> Config:
+        """The settings in force. Raises ConfigError for configuration that is wrong."""
+        from agentcli.app.trust import is_trusted
+        from agentcli.config import load
+
+        trusted = self.options.trust or is_trusted(self.cwd, self.places.state / TRUSTED)
+        project = self._folders_file if trusted else None
+        return load(self.places.config_file, project, self.env, self.options.settings, self.options.overrides)
+
+    @contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Until a session is open nobody tells what is wrong with the settings: an AgentError takes it along as its notes."""
+        try:
+            yield
+        except AgentError as error:
+            for warning in self.config.warnings:
+                error.add_note(warning)
+            raise
+
+    @property
+    def folder_says(self) -> Config:
+        """What the folder's own file alone sets, trusted or not: to tell what it would change, never to work by."""
+        from agentcli.config import Config, load
+
+        try:
+            return load(None, self._folders_file, {})
+        except ConfigError:
+            return Config()
+
+    @property
+    def _folders_file(self) -> Path:
+        return self.cwd / ".agentcli" / "config.toml"
+
+    @cached_property
+    def store(self) -> Store:
+        """The session store."""
+        return Store(self.places.sessions)
+
+    @cached_property
+    def project(self) -> Project:
+        """The project that the current folder belongs to."""
+        return self.store.project(self.cwd)
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise InputError("The current folder is gone. Go to one that is there, or name one with -C.") from error
+
+
+def folder_named(name: str) -> Path:
+    """A folder that the user names. Raises UsageError when it is none."""
+    path = Path(name).expanduser().resolve()
+    if not path.is_dir():
+        raise UsageError(f"{name} is not a folder.")
+    return path

@@ -1,0 +1,52 @@
+"""Once a day, in the background of a session, what retention no longer keeps goes to the trash, and what was never finished goes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from threading import Timer
+
+from agentcli.app.program import Program
+from agentcli.core.errors import AgentError
+from agentcli.paths import folder
+
+SWEPT = "swept"
+"""The file in the state folder whose time says when sessions were last swept."""
+DAY = 86_400.0
+SWEEP_AFTER = 5.0
+"""Seconds after the start: the person comes first."""
+
+_log = logging.getLogger(__name__)
+
+
+def sweep_later(program: Program, after: float = SWEEP_AFTER) -> None:
+    """Sweep in a thread of its own `after` so many seconds, if there is anything to look for and it is due."""
+    if program.config.retention.wanted and due(program.places.state / SWEPT):
+        sweeping = Timer(after, sweep_now, [program])
+        sweeping.daemon = True
+        sweeping.start()
+
+
+def sweep_now(program: Program) -> None:
+    """Sweep, and remember when. Nobody waits for it, so trouble goes to the log."""
+    from agentcli.sessions.retention import sweep
+
+    stamp = program.places.state / SWEPT
+    try:
+        folder(stamp.parent)
+        stamp.touch(mode=0o600)
+        swept = sweep(program.store, program.config.retention)
+    except (AgentError, OSError) as error:
+        _log.warning("sessions could not be swept: %s", error)
+        return
+    _log.info("retention moved %d sessions to the trash, removed %d", len(swept.trashed), len(swept.removed))
+
+
+def due(stamp: Path, now: float | None = None) -> bool:
+    """Whether the last sweep is a day ago, or lies in the future of a clock that was set back."""
+    try:
+        since = (time.time() if now is None else now) - stamp.stat().st_mtime
+    except OSError:
+        return True
+    return not 0 <= since < DAY

@@ -1,0 +1,72 @@
+"""What sessions used, per model and per day, from `session.json` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentcli.core.codec.encode import usage_to_json
+from agentcli.core.costs import CostSum, cost_chart, money
+from agentcli.sessions.info import SessionInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Sums over sessions: of all, by model, and by day (UTC), oldest first."""
+
+    total: CostSum
+    models: Mapping[str, CostSum]
+    days: Mapping[str, CostSum]
+
+    def to_json(self) -> dict[str, Any]:
+        """`total`, `models` and `days`: sessions, usage and cost in USD (None where no price is known)."""
+        return {
+            "total": _to_json(self.total),
+            "models": {name: _to_json(one) for name, one in self.models.items()},
+            "days": {day: _to_json(one) for day, one in self.days.items()},
+        }
+
+
+def collect(sessions: Iterable[SessionInfo]) -> Stats:
+    """The sums over these sessions.
+
+    What a fork inherited counts once: in the session that it comes from, or where that is gone in the longest of its
+    forks. What a subagent used counts in the session that sent it.
+    """
+    total = CostSum()
+    models: dict[str, CostSum] = {}
+    days: dict[str, CostSum] = {}
+    for info in _apart(sessions):
+        total = total.plus(info.usage, info.cost)
+        for sums, name in ((models, info.model or "?"), (days, info.time.updated[:10])):
+            sums[name] = sums.get(name, CostSum()).plus(info.usage, info.cost)
+    return Stats(total, models, {day: days[day] for day in sorted(days)})
+
+
+def lines(stats: Stats) -> Sequence[str]:
+    """The same for people, with a bar for each model, those used most first, and for each day."""
+    total = stats.total
+    head = f"{total.count} session{'s' * (total.count != 1)}, {total.usage.total:,} tokens, {money(total.cost)}"
+    models = dict(sorted(stats.models.items(), key=lambda one: -one[1].usage.total))
+    return [head, "", "per model", *cost_chart(models), "", "per day", *cost_chart(stats.days)]
+
+
+def _apart(sessions: Iterable[SessionInfo]) -> Iterator[SessionInfo]:
+    """The sessions, each with what was spent in it alone."""
+    known = sorted(sessions, key=lambda info: -info.inherited.total)
+    origins = {info.id for info in known}
+    for info in known:
+        if info.parent is None or info.parent.session not in origins:
+            yield info
+        elif info.parent.kind == "subagent":
+            continue
+        else:
+            cost = None if info.cost is None else max(0.0, info.cost - (info.inherited_cost or 0.0))
+            yield replace(info, usage=info.usage - info.inherited, cost=cost)
+        if info.parent is not None and info.parent.kind == "fork":
+            origins.add(info.parent.session)
+
+
+def _to_json(one: CostSum) -> dict[str, Any]:
+    return {"sessions": one.count, "usage": usage_to_json(one.usage), "cost": one.cost}

@@ -1,0 +1,110 @@
+"""What a run may touch: the folders of its workspace, the rules, and the sandbox that holds its commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from agentcli.agent.ports import ApprovalRequest, Approve
+from agentcli.agent.setup import Sandboxes
+from agentcli.app.project import ProjectContext, folder_named
+from agentcli.core.boxed import Boxed
+from agentcli.core.errors import ConfigError
+from agentcli.core.message import ToolCall
+from agentcli.core.programs import leave_out, search_path, trusted_path
+from agentcli.core.record import Mode
+from agentcli.core.tool import CommandSandbox, ToolLimits
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.sandbox import Sandbox, box_for, choose, protected_since
+
+
+class WorkspacePolicy:
+    """The bounds of a run on its ground; `approve` is asked before a command leaves the sandbox."""
+
+    def __init__(self, ground: ProjectContext, approve: Approve) -> None:
+        self._ground, self._approve = ground, approve
+
+    @cached_property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders that belong to the workspace, the current one first. Raises UsageError for one that is not there."""
+        ground = self._ground
+        return (ground.cwd, *map(folder_named, (*ground.config.general.add_dirs, *ground.options.add_dirs)))
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """What holds commands on this machine. Raises AgentError where one is required and none works."""
+        leave_out(self.roots)  # the first program that is tried must be none of the workspace's
+        return choose(self._ground.config.general.sandbox)
+
+    def place(self) -> Workspace:
+        """What permission decisions need to know of where we are."""
+        ground = self._ground
+        own = (ground.places.config, ground.places.data, ground.places.state)
+        home = Path(ground.env.get("HOME") or Path.home())
+        return Workspace(ground.cwd, self.roots, home, own, sandboxed=self.sandbox.working)
+
+    def rules(self) -> Rules:
+        """The permission rules of configuration and flags."""
+        given, options = self._ground.config.permissions, self._ground.options
+        configured = parse_rules(given.allow, given.ask, given.deny, "config")
+        return configured + parse_rules(options.allow, (), options.deny, "flag")
+
+    @property
+    def limits(self) -> ToolLimits:
+        """How much tools show and take. Raises ConfigError for an address that is none."""
+        limits = self._ground.config.tools
+        _check_networks(limits.fetch_addresses)
+        return limits
+
+    def sandboxes(self, mode: Mode) -> Sandboxes:
+        """What holds commands. What a person or a rule allowed runs as it was allowed; a box holds what nobody was asked about.
+
+        What only reads runs in the box of a `reader`, in every mode; what else nobody was asked about in mode auto in the one
+        where the workspace is writable.
+        """
+        config = self._ground.config
+        if not self.sandbox.working:
+            return Sandboxes()
+        place = self.place()
+
+        def reader(argv: Sequence[str]) -> Boxed:
+            return self.sandbox.wrap_reader(argv, place, trusted_path(search_path(), self.roots))
+
+        if mode != "auto" and config.general.sandbox != "require":
+            return Sandboxes(reader=reader)
+
+        def wrap(argv: Sequence[str]) -> Boxed:
+            return self.sandbox.wrap(argv, place, network=config.general.sandbox_network)
+
+        def watch() -> Callable[[], Sequence[str]]:
+            before = box_for(place).readonly
+            return lambda: protected_since(place, before)
+
+        return Sandboxes(CommandSandbox(wrap, self._escalate, watch), reader)
+
+    def save_rule(self, rule: str) -> None:
+        """Add an allow rule to the user's own configuration, for good."""
+        from agentcli.config.edit import add_to_list
+
+        add_to_list(self._ground.places.config_file, "permissions", "allow", rule)
+
+    async def _escalate(self, command: str, reason: str) -> bool:
+        call = ToolCall("escalate", "bash", {"command": command})
+        answer = await self._approve(
+            ApprovalRequest(call, "Run it again outside the sandbox?", reason, command, "command")
+        )
+        return answer is not None and answer.choice != "no"
+
+
+def _check_networks(given: Sequence[str]) -> None:
+    """Raises ConfigError for what is neither an address nor a network."""
+    if given:
+        import ipaddress
+
+        for network in given:
+            try:
+                ipaddress.ip_network(network, strict=False)
+            except ValueError as error:
+                raise ConfigError(f"tools.fetch_addresses: {error}. Write 127.0.0.1 or 10.0.0.0/8.") from error

@@ -1,0 +1,172 @@
+"""`agentcli models`, `tools`, `config`, `doctor`, `stats`: the program about itself."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.cli.output import say, say_json, table
+from agentcli.core.errors import ConfigError
+from agentcli.core.sanitise import safe
+from agentcli.paths import places
+
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="as if in this folder")]
+Trust = Annotated[bool, typer.Option("--trust", help="as if this folder were trusted")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as if this were given; repeatable")]
+Key = Annotated[str, typer.Argument(metavar="KEY", help="such as context.policy")]
+
+config = typer.Typer(help="Settings.", no_args_is_help=True, rich_markup_mode=None)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Hang these commands into the program's."""
+    app.command()(models)
+    app.command("tools")(list_tools)
+    app.command()(doctor)
+    app.command()(stats)
+    app.add_typer(config, name="config")
+
+
+def models(json: Json = False) -> None:
+    """The models that are known: windows, output limits, prices in USD per million tokens."""
+    from agentcli.providers import catalog
+
+    program = Program(Options())
+    listed = catalog.models()
+    configured = (name for name in program.config.models if not any(name in (m.name, m.id) for m in listed))
+    known = [program.models.spec(name) for name in (*(m.name for m in listed), *configured)]
+    if json:
+        say_json([_model(spec) for spec in known])
+        return
+    rows = [
+        [
+            m.name,
+            m.window,
+            m.max_output,
+            *((m.prices.input, m.prices.output, m.prices.cache_read) if m.prices else ("?",) * 3),
+        ]
+        for m in known
+    ]
+    say(table(["model", "window", "output", "in $", "out $", "cached $"], rows))
+    say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in catalog.ALIASES.items()))
+
+
+def _model(spec: Any) -> dict[str, Any]:
+    import dataclasses
+
+    return {"name": spec.name, **dataclasses.asdict(spec)}
+
+
+def list_tools(json: Json = False) -> None:
+    """The tools that the model sees."""
+    from agentcli.tools.registry import tools
+
+    known = tools()
+    if json:
+        say_json(
+            [
+                {"name": t.name, "description": t.schema.description, "parameters": dict(t.schema.parameters)}
+                for t in known
+            ]
+        )
+        return
+    rows = [[t.name, t.traits.effect, t.schema.description.splitlines()[0]] for t in known]
+    say(table(["tool", "effect", "what it does"], rows))
+
+
+@config.command("show")
+def show(
+    origin: Annotated[bool, typer.Option("--origin", help="say where each value came from")] = False,
+    json: Json = False,
+    settings_given: Set = None,
+    trust: Trust = False,
+    cwd: Cwd = "",
+) -> None:
+    """Every setting with its value in force."""
+    settings = Program(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
+    for warning in settings.warnings:
+        print(f"agentcli: {safe(warning)}", file=sys.stderr)
+    values = {key: _plain(value) for key, value in settings.items()}
+    if json:
+        from_where = {
+            key: {"value": value, "origin": settings.origins.get(key, "built-in")} for key, value in values.items()
+        }
+        say_json(from_where if origin else values)
+        return
+    for key, value in values.items():
+        say(f"{key} = {value!r}" + (f"    # {settings.origins.get(key, 'built-in')}" if origin else ""))
+
+
+@config.command("get")
+def get(key: Key, settings_given: Set = None, trust: Trust = False, cwd: Cwd = "") -> None:
+    """One setting."""
+    asked = Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))
+    value = _plain(Program(asked).config.get(key))
+    if isinstance(value, list | dict | bool):
+        say_json(value)
+    else:
+        say(str(value))
+
+
+@config.command("set")
+def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) -> None:
+    """Write a setting to your config.toml; comments in it stay."""
+    from agentcli.config import parsed, steps
+    from agentcli.config.edit import set_key
+
+    # Nothing else is read: a value that is wrong where it stands can be put right by this very command.
+    wanted, file = parsed(key, value), places().config_file
+    set_key(file, steps(key), wanted)
+    say(f"{key} = {_plain(wanted)!r} in {file}")
+
+
+@config.command("path")
+def path() -> None:
+    """Where your config.toml is, or would be."""
+    print(places().config_file)
+
+
+def doctor(
+    json: Json = False,
+    live: Annotated[bool, typer.Option("--live", help="ask each endpoint, without a key and without spending")] = False,
+    cwd: Cwd = "",
+) -> None:
+    """Look at everything that agentcli needs and say what is missing."""
+    from agentcli.app.doctor import Finding, examine
+
+    try:
+        findings = examine(Program(Options(cwd=cwd)), live)
+    except ConfigError as error:
+        findings = [Finding("configuration", False, str(error), needed=True)]
+    if json:
+        say_json([{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings])
+    else:
+        for finding in findings:
+            say(f"{'ok  ' if finding.ok else 'look'}  {finding.what}: {finding.detail}")
+    if not all(finding.ok for finding in findings if finding.needed):
+        raise typer.Exit(1)
+
+
+def stats(
+    json: Json = False, all: Annotated[bool, typer.Option("--all", help="all projects")] = False, cwd: Cwd = ""
+) -> None:
+    """Tokens and cost per model and per day."""
+    from agentcli.app.stats import collect, lines
+
+    program = Program(Options(cwd=cwd))
+    found = collect(program.store.list(None if all else program.project))
+    if json:
+        say_json(found.to_json())
+    else:
+        say("\n".join(lines(found)))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return dict(value) if hasattr(value, "items") else value

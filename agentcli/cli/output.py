@@ -1,0 +1,100 @@
+"""Plain tables and JSON for the commands that report something."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from agentcli.core.sanitise import safe, safe_line
+
+
+def say(text: str = "") -> None:
+    """Print text that may come from outside."""
+    print(safe(text))
+
+
+def say_json(value: Any) -> None:
+    """Print a value for scripts; on a terminal all that is not ASCII is spelled out."""
+    print(json.dumps(value, indent=2, ensure_ascii=sys.stdout.isatty()))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None) -> str:
+    """Rows under a head, columns aligned; the last column is cut where the terminal ends. Numbers go to the right."""
+    limit = width or shutil.get_terminal_size((120, 24)).columns
+    columns = [_column(name, [row[n] for row in rows]) for n, name in enumerate(head)]
+    return "\n".join("  ".join(cells).rstrip()[:limit] for cells in zip(*columns, strict=True))
+
+
+def _column(head: str, values: Sequence[Any]) -> list[str]:
+    cells = [head, *map(_cell, values)]
+    wide = max(map(len, cells))
+    numeric = bool(values) and all(isinstance(value, int | float) for value in values)
+    return [cell.rjust(wide) if numeric else cell.ljust(wide) for cell in cells]
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case str():
+            return safe_line(value)
+        case None:
+            return ""
+        case float():
+            return f"{value:,.4f}"
+        case int():
+            return f"{value:,}"
+        case _:
+            return safe_line(str(value))
+
+
+# MERGED agentcli.cli.pager: Long texts on a terminal go through the user's pager; anywhere else they are printed.
+
+
+DEFAULT = "less"
+
+
+LESS = "FRX"
+
+
+"""What `less` is told where the user says nothing: leave short texts on the screen, as git has it."""
+
+
+def page(texts: Iterable[str], env: Mapping[str, str] = os.environ) -> None:
+    """Show texts, which must be safe for a terminal, as they come; a person who has seen enough stops them."""
+    command = env.get("PAGER", DEFAULT).strip()
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or not _is_there(command):
+        for text in texts:
+            print(text)
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's while it runs
+    try:
+        _through(command, texts, {"LESS": LESS, **env})
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _through(command: str, texts: Iterable[str], env: Mapping[str, str]) -> None:
+    pager = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, env=env)
+    assert pager.stdin is not None
+    try:
+        for text in texts:
+            pager.stdin.write((text + "\n").encode("utf-8", "replace"))
+        pager.stdin.close()
+    except BrokenPipeError:
+        pass  # the person has seen enough
+    finally:
+        pager.wait()
+
+
+def _is_there(command: str) -> bool:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    return bool(words) and shutil.which(words[0]) is not None

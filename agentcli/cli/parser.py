@@ -1,0 +1,331 @@
+"""The commands and their options, as typer sees them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import sys
+import typing
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from agentcli import __version__
+from agentcli.app.options import LAST, Options
+from agentcli.core.errors import UsageError
+
+
+class Format(StrEnum):
+    """How headless runs print."""
+
+    text = "text"
+    json = "json"
+    stream_json = "stream-json"
+
+
+class _Agentcli(TyperGroup):
+    """The program's own help: it names the options of a session, which come without a command."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """A prompt may stand where a command does."""
+        return ["[OPTIONS] [PROMPT]", "|", self.subcommand_metavar]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The options of a session, then the commands."""
+        self.commands["run"].format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+app = typer.Typer(
+    cls=_Agentcli,
+    name="agentcli",
+    help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is its first message.",
+    epilog="-V, --version prints the version; `agentcli COMMAND --help` tells of a command.",
+    add_completion=False,
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Model = Annotated[
+    str, typer.Option("-m", "--model", metavar="MODEL", help="provider/model or an alias, see `agentcli models`")
+]
+Mode = Annotated[str, typer.Option(metavar="MODE", help="ask, auto-edit, plan, yolo or auto")]
+Allow = Annotated[
+    list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) that may run without asking; repeatable")
+]
+Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) that never runs; repeatable")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="the folder to work in")]
+AddDir = Annotated[
+    list[str] | None, typer.Option(metavar="DIR", help="one more folder that belongs to the workspace; repeatable")
+]
+Output = Annotated[Format, typer.Option("-o", "--output-format", help="what -p prints")]
+MaxTurns = Annotated[int | None, typer.Option(min=0, metavar="N", help="requests to the model at most")]
+MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="USD at most")]
+MaxTokens = Annotated[int | None, typer.Option(min=0, metavar="N", help="tokens at most, in and out")]
+MaxTime = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="seconds at most")]
+SystemPrompt = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="use this system prompt instead of the built-in one")
+]
+SystemPromptFile = Annotated[str | None, typer.Option(metavar="FILE", help="the same, from a file")]
+AppendPrompt = Annotated[
+    str, typer.Option("--append-system-prompt", metavar="TEXT", help="add this to the system prompt")
+]
+AppendPromptFile = Annotated[
+    str | None, typer.Option("--append-system-prompt-file", metavar="FILE", help="the same, from a file")
+]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="key=value: a setting for this run; repeatable")
+]
+NoSession = Annotated[bool, typer.Option("--no-session", help="write nothing to the session store")]
+Fork = Annotated[bool, typer.Option("--fork", help="go on in a copy of the session")]
+Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]
+Plain = Annotated[bool, typer.Option("--plain", help="no colours, boxes or cursor movement")]
+Print = Annotated[bool, typer.Option("--print", hidden=True)]
+PromptText = Annotated[
+    str | None,
+    typer.Option("-p", "--prompt", metavar="PROMPT", help="one prompt without a REPL; - reads it from stdin"),
+]
+
+
+def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> Options:
+    """The flags of a run as one value; files named by flags are read here."""
+    given = dict(flags)
+    said = given.pop("prompt_flag")
+    if said is not None and prompt is not None:
+        raise UsageError(f"There are two prompts, {said!r} and {prompt!r}. Put quotes around the whole of one.")
+    for name in ("system_prompt", "append_system_prompt"):
+        file = given.pop(f"{name}_file")
+        given[name] = _read(file) if file else given[name]
+    given |= {to: tuple(given.pop(name) or ()) for name, to in _LISTS.items()}
+    given["print"] = given["print"] or said is not None
+    given["output_format"] = given["output_format"].value
+    if given["fork"] and session is None:
+        raise UsageError(
+            "--fork makes a copy of a session, and none is named. "
+            "Name one with `agentcli resume SESSION --fork`, or take the newest with `agentcli -c --fork`."
+        )
+    return Options(prompt=said if said is not None else prompt, session=session, **given)
+
+
+_LISTS = {"allow": "allow", "deny": "deny", "add_dir": "add_dirs", "settings": "settings"}
+"""Repeatable flags, and what they are called in Options."""
+
+
+def _flags(
+    prompt_flag: PromptText = None,
+    print: Print = False,
+    model: Model = "",
+    mode: Mode = "",
+    allow: Allow = None,
+    deny: Deny = None,
+    cwd: Cwd = "",
+    add_dir: AddDir = None,
+    output_format: Output = Format.text,
+    max_turns: MaxTurns = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    max_time: MaxTime = None,
+    system_prompt: SystemPrompt = None,
+    system_prompt_file: SystemPromptFile = None,
+    append_system_prompt: AppendPrompt = "",
+    append_system_prompt_file: AppendPromptFile = None,
+    settings: Set = None,
+    no_session: NoSession = False,
+    fork: Fork = False,
+    trust: Trust = False,
+    plain: Plain = False,
+) -> None:
+    """The flags that every session takes: only their names, kinds and defaults are of use."""
+
+
+def _taking_flags(command: Callable[..., Options]) -> Callable[..., Options]:
+    """The command with all flags of a session beside its own parameters; it gets them as one mapping `flags`."""
+    shared = _parameters(_flags)
+    own = [each for each in _parameters(command) if each.name != "flags"]
+
+    @functools.wraps(command)
+    def typed(**given: Any) -> Options:
+        flags = {each.name: given.pop(each.name) for each in shared}
+        return command(**given, flags=flags)
+
+    # Typer reads a command's parameters off its signature and annotations.
+    typed.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+    typed.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+    return typed
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    hints = typing.get_type_hints(function, include_extras=True)
+    return [each.replace(annotation=hints[each.name]) for each in inspect.signature(function).parameters.values()]
+
+
+@app.command("run", hidden=True)
+@_taking_flags
+def run(
+    flags: dict[str, Any],
+    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="the first message")] = None,
+    go_on: Annotated[bool, typer.Option("-c", "--continue", help="the same as `agentcli resume --last`")] = False,
+) -> Options:
+    """Open a session in the current folder, or answer one prompt with -p."""
+    return _options(flags, prompt, LAST if go_on else None)
+
+
+@app.command("resume")
+@_taking_flags
+def resume(
+    flags: dict[str, Any],
+    session: Annotated[str | None, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")] = None,
+    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="the first message")] = None,
+    last: Annotated[bool, typer.Option("--last", help="the newest session of this project")] = False,
+) -> Options:
+    """Go on with a past session."""
+    if last and session is not None:
+        if prompt is not None or len(session.split()) == 1:
+            raise UsageError(
+                f"Which session, the newest or {session!r}? Leave out --last or {session!r}. "
+                f'What to say to the newest one follows -c: agentcli -c "{session}".'
+            )
+        prompt = session
+    return _options(flags, prompt, LAST if last else session or "")
+
+
+@app.command("completion")
+def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish")]) -> None:
+    """A script that completes commands, options, sessions, models and settings in your shell."""
+    # It is answered before this parser is loaded, and stands here for the help and for what is mistyped.
+
+
+@app.command("demo")
+def demo(
+    prompt_flag: PromptText = None,
+    print: Print = False,
+    output_format: Output = Format.text,
+    plain: Plain = False,
+) -> Options:
+    """A complete session without any key: a scripted model works on a throw-away copy of a small broken project."""
+    return Options(print=print or prompt_flag is not None, output_format=output_format.value, plain=plain, demo=True)
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+
+
+def invoke(arguments: list[str]) -> Options | int:
+    """Parse the command line: the options of a run, or the exit code of any other command, which has run then.
+
+    Raises UsageError for what makes no sense.
+    """
+    commands = {"run", "resume", "demo", "completion", *GROUPS, *OTHERS}
+    arguments = with_command(_spelled_out(arguments), commands)
+    group = _group(arguments[:1] if arguments[0] in commands else arguments)
+    try:
+        asked = group.main(arguments, "agentcli", standalone_mode=False)
+        return asked if isinstance(asked, Options) else int(asked or 0)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    except typer.TyperException as error:
+        raise UsageError(_complaint(error)) from error
+
+
+def _complaint(error: typer.TyperException) -> str:
+    """What the parser found wrong, with the names of the option and of the help that tells of it."""
+    context: Any = getattr(error, "ctx", None)
+    command = context.command_path.removesuffix(" run") if context else "agentcli"
+    named = not context or context.invoked_subcommand or error.format_message().startswith("No such")
+    if not named and isinstance(context.command, TyperGroup):
+        said = f"`{command}` needs a command: {', '.join(context.command.commands)}."
+    else:
+        said = error.format_message().replace("Value error, ", "")
+    if command == "agentcli" and said.startswith("Got unexpected extra argument"):
+        said += ": put quotes around a prompt of several words."
+    return f"{said}{'' if said.endswith('.') else '.'} See `{command} --help`."
+
+
+def with_command(arguments: list[str], commands: set[str]) -> list[str]:
+    """The arguments with `run` put in front where they name no command: then the first word is a prompt."""
+    if arguments in (["-h"], ["--help"], ["--version"], ["-V"]):
+        return arguments
+    place = 0
+    while place < len(arguments):
+        argument = arguments[place]
+        if argument == "--" or not argument.startswith("-") or argument == "-":
+            break
+        place += 2 if argument in _TAKES_VALUE else 1
+    if place < len(arguments) and arguments[place] in commands:
+        return [arguments[place], *arguments[:place], *arguments[place + 1 :]]
+    return ["run", *arguments]
+
+
+_TAKES_VALUE = {
+    *("-p", "--prompt", "-m", "--model", "--mode", "--allow", "--deny", "-C", "--cwd", "--add-dir", "-o"),
+    *("--output-format", "--max-turns", "--max-cost", "--max-tokens", "--max-time", "--system-prompt"),
+    *("--system-prompt-file", "--append-system-prompt", "--append-system-prompt-file", "--set"),
+}
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
+
+
+def _spelled_out(arguments: list[str]) -> list[str]:
+    """`-p` without a text after it means: print, the prompt comes from elsewhere. Click has no optional values."""
+    spelled: list[str] = []
+    for place, argument in enumerate(arguments):
+        following = arguments[place + 1] if place + 1 < len(arguments) else None
+        if argument in ("-p", "--print") and (following is None or _OPTION.fullmatch(following)):
+            spelled.append("--print")
+        elif argument == "--print":
+            spelled.append("-p")
+        else:
+            spelled.append(argument)
+    return spelled
+
+
+GROUPS = ("sessions", "context", "permissions")
+OTHERS = ("models", "tools", "config", "doctor", "stats")
+"""Commands of their own modules, which are imported only when they, or help, are asked for."""
+
+
+def whole_group() -> TyperGroup:
+    """The command line with all that belongs to it."""
+    return _group(["--help"])
+
+
+def _group(arguments: list[str]) -> TyperGroup:
+    wanted = set(arguments)
+    helping = wanted & {"-h", "--help"} and not wanted & {"run", "resume", "demo"}
+    if helping or "sessions" in wanted:
+        from agentcli.cli import sessions
+
+        app.add_typer(sessions.app, name="sessions")
+    if helping or "context" in wanted:
+        from agentcli.cli import context as lab
+
+        app.add_typer(lab.app, name="context")
+    if helping or "permissions" in wanted:
+        from agentcli.cli import permissions
+
+        app.add_typer(permissions.app, name="permissions")
+    if helping or wanted & set(OTHERS):
+        from agentcli.cli import about
+
+        about.add_to(app)
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+@app.callback(invoke_without_command=True)
+def _main(version: Annotated[bool, typer.Option("-V", "--version", help="print the version")] = False) -> None:
+    if version:
+        print(f"agentcli {__version__}", file=sys.stdout)
+        raise typer.Exit

@@ -1,0 +1,101 @@
+"""`agentcli sessions list` and `search`: they answer at once, so plain arguments are read here, without a parser."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from agentcli.app.options import Options
+from agentcli.app.project import ProjectContext
+from agentcli.cli.output import say, say_json, table
+from agentcli.sessions.info import SessionInfo, info_to_json
+from agentcli.sessions.project import Place, about_gone_folders
+from agentcli.sessions.tree import branches, stem
+
+FOUND, HITS = 20, 3
+"""Sessions that a search shows unless told otherwise, and places in each."""
+_MARKS = ("\ue0fe", "\ue0ff")
+
+
+def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
+    """What to do for `sessions list` and `sessions search` with flags alone; None for what needs a parser."""
+    command, rest = list(arguments[:2]), arguments[2:]
+    words = [word for word in rest if not word.startswith("-")]
+    flags = [word for word in rest if word.startswith("-")]
+    if len(set(flags)) != len(flags) or not {"--all", "--json"}.issuperset(flags):
+        return None
+    everywhere, json = "--all" in flags, "--json" in flags
+    if command == ["sessions", "list"] and not words:
+        return partial(print_list, everywhere, json)
+    if command == ["sessions", "search"] and words:
+        return partial(print_found, words, everywhere, json)
+    return None
+
+
+def print_list(
+    everywhere: bool = False, json: bool = False, limit: int = 0, cwd: str = "", trash: bool = False
+) -> None:
+    """The sessions of this project or of all, last used first, each with its branches below it; or those in the trash."""
+    ground = ProjectContext(Options(cwd=cwd))
+    infos = ground.store.trashed() if trash else ground.store.list(None if everywhere else ground.project)
+    infos = infos[:limit] if limit else infos
+    if json:
+        say_json([info_to_json(info) for info in infos])
+    elif not infos and trash:
+        say("The trash is empty.")
+    elif not infos:
+        say("No sessions yet. `agentcli` starts one; --all lists those of other projects.")
+        if hint := about_gone_folders(ground.store.root):
+            say(hint)
+    else:
+        _print_table(infos, () if everywhere or trash else ground.project.others)
+
+
+def _print_table(infos: Sequence[SessionInfo], places: Sequence[Place]) -> None:
+    """Sessions line by line; those led in other places of the project with that folder's name, which is spelled out below."""
+    others = {place.id: place for place in places if any(info.project_id == place.id for info in infos)}
+    head = ["id", "last used", "records", "model", "cost $", *(["folder"] if others else []), "title"]
+    rows = [
+        [
+            *(info.id, when(info), info.records, info.model, info.cost),
+            *([others[info.project_id].name if info.project_id in others else ""] if others else []),
+            stem(depth) + (info.name or info.title),
+        ]
+        for depth, info in branches(infos)
+    ]
+    print(table(head, rows))
+    for place in others.values():
+        say(f"{place.name}: {place}")
+
+
+def print_found(
+    words: Sequence[str],
+    everywhere: bool = False,
+    json: bool = False,
+    limit: int = FOUND,
+    cwd: str = "",
+    hits: int = HITS,
+) -> None:
+    """The sessions in which all the words occur, with the places."""
+    from agentcli.core.sanitise import safe
+    from agentcli.sessions.search import search
+
+    ground = ProjectContext(Options(cwd=cwd))
+    projects = () if everywhere else ground.project.ids
+    found = search(ground.store.root, " ".join(words), projects, limit=limit, hits=hits)
+    if json:
+        say_json([one.to_json() for one in found])
+    elif not found:
+        say("Nothing found." if everywhere else "Nothing found in this project. --all searches all of them.")
+    else:
+        marks = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in ground.env else ("", "")
+        for one in found:
+            # Made safe between the two: letters that nobody writes stand for the marks meanwhile.
+            shown = safe(one.told(*_MARKS))
+            print(shown.replace(_MARKS[0], marks[0]).replace(_MARKS[1], marks[1]) + "\n")
+
+
+def when(info: SessionInfo) -> str:
+    """When a session was last written to, for people, in UTC."""
+    return info.time.updated[:16].replace("T", " ")

@@ -1,0 +1,74 @@
+"""The tables whose names are free, `[providers.<name>]` and `[models.<id>]`: their settings are checked like all others."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, Literal
+
+from agentcli.config.coerce import Layer, coerce, near, parse_value
+from agentcli.core.errors import ConfigError
+from agentcli.core.model import ModelSpec, Prices
+from agentcli.providers.registry import SERVERS
+from agentcli.providers.settings import ProviderSettings
+
+_one_of: Any = Literal
+TABLES = ("providers", "models")
+Tables = dict[str, dict[str, dict[str, Any]]]
+"""Table, name in it, setting: value."""
+
+
+def split(rest: str) -> tuple[str, ...]:
+    """Name, setting and, inside a setting that is a table itself, its key: `x.headers.a` is `("x", "headers", "a")`.
+
+    A name may hold dots, and quotes as TOML wants them there.
+    """
+    owner, _, last = rest.rpartition(".")
+    above, _, field = owner.rpartition(".")
+    path = (above, field, last) if above and field in _INNER else (owner, last)
+    return (path[0].strip("\"'"), *path[1:])
+
+
+def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
+    """Set one of these settings; returns a warning where it is unknown. Raises ConfigError for a value of the wrong type."""
+    table, _, rest = key.partition(".")
+    owner, field, *inner = split(rest)
+    if not owner:
+        raise ConfigError(f"{key}{layer.place(key)} must be a table.")
+    known = _settings(table)
+    if field not in known or (field == "prices" and inner and inner[0] not in _PRICES):
+        names = [f"{table}.{owner}.{name}" for name in known]
+        if field in _OTHERWISE and _OTHERWISE[field] in known:
+            names = [f"{table}.{owner}.{_OTHERWISE[field]}"]
+        return f"Unknown setting {key!r} in {layer.origin} is ignored.{near(key, names)}"
+    there = tables[table].setdefault(owner, {})
+    if inner:
+        raw, layer = (
+            {**there.get(field, {}), inner[0]: _value(raw, layer)},
+            Layer(layer.origin, {}, places=layer.places),
+        )
+    there[field] = coerce(key, known[field], raw, layer)
+    return ""
+
+
+def _value(raw: Any, layer: Layer) -> Any:
+    return raw if layer.typed else parse_value(raw)
+
+
+@cache
+def _settings(table: str) -> Mapping[str, Any]:
+    """The settings that a table may hold, with their types."""
+    if table == "providers":
+        hints = typing.get_type_hints(ProviderSettings) | {"kind": _one_of[SERVERS]}
+    else:
+        hints = typing.get_type_hints(ModelSpec) | {"prices": Mapping[str, float]}
+    fixed = ("name",) if table == "providers" else ("provider", "id", "kind", "known")
+    return {name: hint for name, hint in hints.items() if name not in fixed}
+
+
+_INNER = ("headers", "extra_body", "prices")
+_OTHERWISE = {"api_version": "version", "api_base": "base_url", "endpoint": "base_url", "max_tokens": "max_output"}
+"""What other programs call a setting, where the letters alone would not lead to ours."""
+_PRICES = {field.name for field in fields(Prices)}

@@ -1,0 +1,200 @@
+"""The health of the provider's cache: how much is read from it, and which segment changed when nothing was."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from agentcli.context.assemble import assemble
+from agentcli.context.view import view
+from agentcli.core.codec.encode import dumps, part_to_json
+from agentcli.core.history import fold
+from agentcli.core.message import Message, Part, ToolResult, Usage
+from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
+from agentcli.core.record import Compaction, Prune, Record, Settings, Undo
+from agentcli.core.tool import UNKNOWN, Traits
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of a request that a cache compares as a whole: model, tools, system, or a part of a message."""
+
+    name: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class CacheHealth:
+    """What the requests of a session say of its cache, folded one by one with `after`.
+
+    Tokens by kind over all requests. `misses` counts requests that could have read from the cache and did not, `in_a_row` the
+    newest of them. `changed` names the first segment that differed at the newest miss, empty if none did, None if unknown.
+    `recalls` are the outputs that the model asked to see again; `thrash` misses in a row are too many.
+    """
+
+    requests: int = 0
+    fresh: int = 0
+    written: int = 0
+    read: int = 0
+    output: int = 0
+    misses: int = 0
+    in_a_row: int = 0
+    changed: str | None = ""
+    compactions: int = 0
+    prunes: int = 0
+    recalls: int = 0
+    thrash: int = 3
+    last: Request | None = None
+    expected: int = 0
+    missed: tuple[int, int] = (0, 0)
+    """Where it comes from records: the seqs of the reply before the newest miss, and of that which missed."""
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of all input that was read from the cache, 0 to 1."""
+        total = self.fresh + self.written + self.read
+        return self.read / total if total else 0.0
+
+    def after(self, request: Request, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> CacheHealth:
+        """After one more answered request, `idle` seconds after the one before.
+
+        A miss is a request that read less than half of what the former one left in the cache. None is counted where nothing could
+        be read: at first, below the model's minimum, after the cache's lifetime; nor where an edit of ours explains it.
+        """
+        counted = self.counting(request.model, usage, edited=edited, idle=idle)
+        missed = counted.misses > self.misses
+        changed = changed_between(self.last, request) if missed and self.last else counted.changed
+        return replace(counted, changed=changed, last=request)
+
+    def counting(self, model: ModelSpec, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> CacheHealth:
+        """The same where only the usage is known, not the request: which segment changed cannot be told then."""
+        could = self.expected >= max(1, model.cache_minimum) and idle <= model.cache_lifetime
+        missed = could and not edited and usage.cache_read * 2 < self.expected
+        return replace(
+            self,
+            requests=self.requests + 1,
+            fresh=self.fresh + usage.input,
+            written=self.written + usage.cache_write,
+            read=self.read + usage.cache_read,
+            output=self.output + usage.output,
+            misses=self.misses + missed,
+            in_a_row=self.in_a_row + 1 if missed else 0,
+            changed=None if missed else self.changed,
+            expected=usage.cache_read + usage.cache_write if model.cache_explicit else usage.prompt,
+        )
+
+    def costs(self, prices: Prices) -> Mapping[str, float]:
+        """USD by kind of token, at the prices for prompts of ordinary length."""
+        kinds = {
+            "fresh": Usage(input=self.fresh),
+            "cache write": Usage(cache_write=self.written),
+            "cache read": Usage(cache_read=self.read),
+            "output": Usage(output=self.output),
+        }
+        ordinary = replace(prices, over=0)
+        return {kind: ordinary.cost(usage) for kind, usage in kinds.items()}
+
+    def words(self) -> str:
+        """A line for people about the newest misses, or an empty text while all is well."""
+        if not self.in_a_row:
+            return ""
+        times = "once" if self.in_a_row == 1 else f"{self.in_a_row} times in a row"
+        if self.changed is None:
+            return f"The provider's cache was missed {times}."
+        if not self.changed:
+            return f"The provider's cache was missed {times}, although nothing in the request had changed."
+        return f"The provider's cache was missed {times}: {self.changed} changed since the request before."
+
+
+def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, Traits], thrash: int = 3) -> CacheHealth:
+    """What the records of a session say of its cache: where a resumed session goes on counting from."""
+    health, edited, last, former = CacheHealth(thrash=thrash), True, "", 0
+    for record in records:
+        match record.body:
+            case Message(role="assistant", usage=usage) as reply if usage and usage.prompt:
+                edited = edited or reply.model != model.id
+                counted = health.counting(model, usage, edited=edited, idle=_seconds_between(last, record.time))
+                missed = (former, record.seq) if counted.misses > health.misses else health.missed
+                health, former = replace(counted, missed=missed), record.seq
+                recalled = sum(tools.get(call.name, UNKNOWN).recalls for call in reply.calls)
+                health, edited, last = replace(health, recalls=health.recalls + recalled), False, record.time
+            case Compaction(status="compressed"):
+                health, edited = replace(health, compactions=health.compactions + 1), True
+            case Prune():
+                health, edited = replace(health, prunes=health.prunes + 1), True
+            case Undo() | Settings():
+                edited = True
+            case _:
+                pass
+    return health
+
+
+def changed_between(former: Request, now: Request) -> str:
+    """The name of the first segment of the former request that the new one does not begin with, or an empty text."""
+    later = segments_of(now)
+    for index, segment in enumerate(segments_of(former)):
+        if index >= len(later):
+            return f"{segment.name} (gone)"
+        if segment != later[index]:
+            return segment.name
+    return ""
+
+
+def segments_of(request: Request) -> tuple[Segment, ...]:
+    """The request cut where a cache compares it, each piece with its hash, in the order of the prefix."""
+    return tuple(_segments(request))
+
+
+def _segments(request: Request) -> Iterator[Segment]:
+    yield Segment("the model", _digest(request.model.name))
+    yield Segment(
+        "the tools", _digest([[tool.name, tool.description, dict(tool.parameters)] for tool in request.tools])
+    )
+    yield Segment("the system prompt", _digest(list(request.system)))
+    for number, turn in enumerate(request.turns, 1):
+        # Part by part, since the newest message may grow: results first, the user's words later.
+        for part in turn.parts:
+            yield Segment(f"message {number} ({turn.role})", _digest([turn.role, _part(part)]))
+
+
+def _part(part: Part | ToolResult) -> object:
+    if isinstance(part, ToolResult):
+        return [part.call_id, part.output, part.failed, [image.data for image in part.images]]
+    return part_to_json(part)
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(dumps(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _seconds_between(earlier: str, later: str) -> float:
+    try:
+        return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0
+
+
+# MERGED agentcli.context.culprit: Which segment changed between two requests of the past: both are made again from the records, byte for byte.
+
+
+def explain_miss(health: CacheHealth, records: Sequence[Record], model: ModelSpec) -> CacheHealth:
+    """The health with the segment that changed at the newest miss, where that is not known and can be found out.
+
+    Requests of another program cannot be made again: its session says neither system nor tools.
+    """
+    if not health.in_a_row or health.changed is not None:
+        return health
+    before, missed = (_request(records, seq, model) for seq in health.missed)
+    return replace(health, changed=changed_between(before, missed)) if before and missed else health
+
+
+def _request(records: Sequence[Record], seq: int, model: ModelSpec) -> Request | None:
+    """The request that the reply with this seq answered."""
+    past = fold(record for record in records if record.seq < seq)
+    reply = next((record.body for record in records if record.seq == seq), None)
+    if not past.system or not isinstance(reply, Message):
+        return None
+    tools = [*map(ToolSchema.recorded, past.tools)]
+    return assemble(view(past), past.system, tools, replace(model, provider=reply.provider, id=reply.model))

@@ -1,0 +1,99 @@
+"""What outlives a compaction word for word: what the user typed, and what the user pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import Block, View, ViewMessage
+from agentcli.context.window import Window
+from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.record import Compaction, VerbatimText
+from agentcli.core.truncate import truncate_middle
+
+
+def kept_words(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
+    """What the user typed in the summarised part and before it, verbatim and oldest first.
+
+    The newest come first up to `keep_user_tokens`; the very first, and the newest of all, always.
+    """
+    view, counts, settings, usable = window.view, window.counter, window.settings, window.usable
+    former = former_compaction(view)
+    said = {words.seq: words for words in (former.user_words if former else ())}
+    for message in summarised:
+        said |= {words.seq: words for words in _typed(message) if words.seq not in view.pins}
+    every = [said[seq] for seq in sorted(said)]
+    budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
+    chosen = {words.seq: words for words in (*every[:1], *every[-1:])}
+    budget -= sum(counts.text(words.text) for words in chosen.values())
+    for words in reversed(every):
+        if words.seq in chosen:
+            continue
+        budget -= counts.text(words.text)
+        if budget < 0:
+            break
+        chosen[words.seq] = words
+    longest = int(usable * settings.keep_piece_share)
+    return tuple(_both_ends(chosen[seq], counts, longest) for seq in sorted(chosen))
+
+
+def kept_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[VerbatimText, ...]:
+    """The pinned messages of the summarised part and of the parts before it, whole, oldest first; unpinned ones are let go."""
+    former = former_compaction(view)
+    pinned = {words.seq: words for words in (former.pins if former else ()) if words.seq in view.pins}
+    for message in summarised:
+        for seq in dict.fromkeys(block.seq for block in message.blocks if block.seq in view.pins):
+            blocks = [block for block in message.blocks if block.seq == seq]
+            pinned[seq] = VerbatimText(seq, message.turn, "\n".join(filter(None, map(_in_words, blocks))))
+    return tuple(pinned[seq] for seq in sorted(pinned) if pinned[seq].text)
+
+
+def former_compaction(view: View) -> Compaction | None:
+    """The compaction that a view begins with."""
+    body = view.compaction.body if view.compaction else None
+    return body if isinstance(body, Compaction) else None
+
+
+def pins_report(pins: Iterable[VerbatimText], counts: TokenCounter, most: int) -> str:
+    """A warning that names the largest pins where all together hold more than `most` tokens, else an empty text."""
+    sizes = {words: counts.text(words.text) for words in pins}
+    total = sum(sizes.values())
+    if total <= most:
+        return ""
+    largest = sorted(sizes, key=lambda words: -sizes[words])[:3]
+    named = ", ".join(f"message {words.seq} ({sizes[words]:,} tokens)" for words in largest)
+    return f"Pinned messages hold {total:,} tokens, more than the {most:,} that leave room to work. Unpin {named} with /unpin."
+
+
+def _typed(message: ViewMessage) -> Iterable[VerbatimText]:
+    """One piece for each record of the user's in a message."""
+    own: dict[int, list[str]] = {}
+    for block in message.blocks:
+        if block.source == "user":
+            own.setdefault(block.seq, []).append(_in_words(block))
+    return (VerbatimText(seq, message.turn, "".join(pieces)) for seq, pieces in own.items() if any(pieces))
+
+
+def _in_words(block: Block) -> str:
+    match block.part:
+        case Text(text):
+            return text
+        case Thinking():
+            return ""
+        case ToolResult(output=output):
+            return output
+        case ToolCall(_, name, given):
+            return f"[called {name}: {', '.join(f'{key}={value!r}' for key, value in given.items())}]"
+        case File(_, path, text):
+            return f"[file {path}]\n{text}"
+        case Image(mime, _, path):
+            return f"[{mime} image {path}".rstrip() + "]"
+
+
+def _both_ends(words: VerbatimText, counts: TokenCounter, longest: int) -> VerbatimText:
+    tokens = counts.text(words.text)
+    if tokens <= longest:
+        return words
+    characters = int(len(words.text) * longest / tokens)
+    return replace(words, text=truncate_middle(words.text, characters, "more than this model's window can hold"))

@@ -1,0 +1,185 @@
+"""Turns a plan and a summary into the record that changes the view; pure, like everything that decides here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from agentcli.context.compaction.carryover import former_compaction, kept_pins, kept_words
+from agentcli.context.compaction.plan import Plan
+from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
+from agentcli.context.policies import Policy, policy_named
+from agentcli.context.policies.split import compactable
+from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse
+from agentcli.context.snapshot.reconcile import ledger_lines
+from agentcli.context.snapshot.transcript import facts
+from agentcli.context.snapshot.verify import Evidence
+from agentcli.context.view import View, ViewMessage, is_answer
+from agentcli.context.window import Window
+from agentcli.core.history import History
+from agentcli.core.message import Text, ToolResult
+from agentcli.core.record import Compaction, Record, Trigger, VerbatimText
+from agentcli.core.truncate import truncate_middle
+
+_CHARACTERS = 3
+"""Characters of an output for each token that is to be left of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryTask:
+    """What a compaction has to work on: the plan, the part that goes, and all that is known of it without a model."""
+
+    plan: Plan
+    policy: Policy
+    history: History
+    window: Window
+    gone: tuple[ViewMessage, ...]
+    ledger: Ledger
+    words: tuple[VerbatimText, ...]
+    pins: tuple[VerbatimText, ...]
+
+    @property
+    def view(self) -> View:
+        """What the model sees before the compaction."""
+        return self.window.view
+
+    @property
+    def form(self) -> SnapshotSettings:
+        """How much a snapshot may hold."""
+        return self.window.settings.snapshot
+
+    @property
+    def former(self) -> Compaction | None:
+        """The compaction before this one."""
+        return former_compaction(self.view)
+
+    @property
+    def former_snapshot(self) -> Snapshot | None:
+        """What its summary said; a summary in free form counts as knowledge."""
+        text = self.former.snapshot if self.former else ""
+        if not text:
+            return None
+        return parse(text) if f"<{ROOT}" in text else Snapshot(knowledge=items(text))
+
+    @property
+    def goal(self) -> str:
+        """What stands for the user's goal while nobody has put it better: the first thing that was typed."""
+        typed = next((words.text for words in self.words), "") or next(_typed(self.gone), "")
+        return " ".join(typed.split())[: self.form.goal_characters]
+
+    def evidence(self) -> Evidence:
+        """What the summary may be held to."""
+        former = self.former.snapshot if self.former else ""
+        known = (*facts(self.gone), *ledger_lines(self.ledger), former, *(words.text for words in self.words))
+        return Evidence(known, self.form.sentence_characters)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What takes the place of the part that goes: a text, or for each call the text in place of its output."""
+
+    text: str = ""
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier: Sequence[Record] = ()) -> SummaryTask:
+    """Everything about a plan that can be known without a model; `window` holds the view of this history.
+
+    `earlier` are records from before the view, for a session whose former compaction left no ledger.
+    """
+    shown, policy = window.view, policy_named(plan.policy)
+    going = set(plan.summarised)
+    gone = tuple(message for message in (_reduced(each, going) for each in compactable(shown)) if message.blocks)
+    former = former_compaction(shown)
+    ledger = from_json(former.ledger if former else {})
+    through = max(plan.summarised, default=0)
+    known = fold_ledger(
+        replace(ledger, cwd=cwd or ledger.cwd),
+        [*earlier, *(entry for entry in history.entries if entry.seq <= through)],
+        window.traits,
+        history.todo,
+        window.settings.ledger,
+    )
+    words = former.user_words if former else ()
+    if policy.keeps_words:
+        words = kept_words(gone, window)
+    return SummaryTask(plan, policy, history, window, gone, known, words, kept_pins(gone, shown))
+
+
+def clipped_outputs(prepare: SummaryTask) -> dict[str, str]:
+    """The outputs that a plan cuts to their two ends, by call id, with the way back to the whole."""
+    longest = prepare.window.settings.auto.clipped * _CHARACTERS
+    going = set(prepare.plan.clipped)
+    return {
+        block.tool_use_id: f'{truncate_middle(block.part.output, longest)}\n[recall(id="{block.tool_use_id}") shows all of it]'
+        for block in prepare.view.blocks
+        if block.tool_use_id in going and isinstance(block.part, ToolResult)
+    }
+
+
+def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compaction:
+    """The record of this compaction, without its figures."""
+    plan, former, history = prepare.plan, prepare.former, prepare.history
+    stays = not plan.summarised or prepare.policy.form == "regions"
+    first = min((entry.seq for entry in history.entries), default=1)
+    alive = {block.tool_use_id for block in prepare.view.blocks if block.tool_use_id}
+    replaced = {call: text for call, text in (former.replaced if former else {}).items() if call in alive}
+    kept_from = plan.split if plan.split is not None else history.last_seq + 1
+    kept = plan.primers
+    if stays:
+        kept_from, kept = (former.kept_from, former.kept) if former else (first, ())
+    return Compaction(
+        trigger=trigger,
+        status="compressed",
+        # The form in which a view shows a snapshot goes by the policy that made it.
+        policy=former.policy if stays and former and is_answer(former) else plan.policy,
+        covers=(min(plan.summarised, default=0), max(plan.summarised, default=0)),
+        kept_from=kept_from,
+        snapshot=summary.text or (former.snapshot if stays and former else ""),
+        ledger=to_json(prepare.ledger),
+        pins=prepare.pins,
+        user_words=prepare.words,
+        kept=kept,
+        replaced=replaced | dict(summary.replaced),
+        cleared=tuple(call for call in plan.cleared if call not in plan.clipped),
+        drop_thinking_before=history.last_seq + 1
+        if prepare.window.limits.preserved_thinking
+        else _thinking_gone(prepare),
+        continues=trigger != "manual" and _in_the_middle(prepare.view),
+        note=summary.note,
+        carry=history.carry,
+    )
+
+
+def shrinkage(window: Window, later: View) -> float | None:
+    """The share of a prompt that is gone with a later view, both counted by the same rule; None where nothing can be counted."""
+    counts = window.counter
+    old, new = counts.head + counts.view(window.view), counts.head + counts.view(later)
+    return 1 - new / old if old > 0 and new >= 0 else None
+
+
+def _reduced(message: ViewMessage, seqs: set[int]) -> ViewMessage:
+    return replace(message, blocks=tuple(block for block in message.blocks if block.seq in seqs))
+
+
+def _typed(messages: Sequence[ViewMessage]) -> Iterator[str]:
+    for message in messages:
+        for block in message.blocks:
+            if block.source == "user" and isinstance(block.part, Text):
+                yield block.part.text
+
+
+def _thinking_gone(prepare: SummaryTask) -> int:
+    """What former edits dropped stays dropped: their records no longer say so once this one is in force."""
+    edits = [prepare.former, *(record.body for record in prepare.history.prunes)]
+    return max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
+
+
+def _in_the_middle(shown: View) -> bool:
+    """Whether the model was at work: it waits for results, or has just got some."""
+    if not shown.messages:
+        return False
+    last = shown.messages[-1]
+    return last.has_results or bool(last.calls)

@@ -1,0 +1,104 @@
+"""What would be done before the next request, planned and not done: the prune, then the compaction of what that leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from agentcli.context.compaction.plan import Plan
+from agentcli.context.limits import Limits, output_ratio
+from agentcli.context.policies import plan, plan_prune
+from agentcli.context.policies.split import compactable
+from agentcli.context.pruning.candidates import EditCost, requests_to_pay
+from agentcli.context.pruning.plan import Pressure, free_because
+from agentcli.context.view import after
+from agentcli.context.window import Window
+from agentcli.core.history import History
+from agentcli.core.message import Thinking, Usage
+from agentcli.core.model import ModelSpec
+from agentcli.core.record import Prune
+
+
+def forecast(history: History, window: Window, now: datetime) -> Plan:
+    """What the policy would do if the session went on now. `cleared` holds what its prune would clear as well.
+
+    `window` holds the view of this history. `trigger` names the mark that has been passed also where the prune is all
+    that it takes.
+    """
+    whole = plan(window)
+    prune, why = due_prune(window, now)
+    if prune is None:
+        return whole
+    made = plan(replace(window, view=after(history, prune)))
+    return replace(
+        made,
+        trigger=made.trigger or (None if whole.optional else whole.trigger),
+        cleared=(*prune.call_ids, *made.cleared),
+        tokens_before=window.tokens,
+        reasons=(_told(prune.call_ids, prune.tokens, why), *made.reasons),
+    )
+
+
+def due_prune(window: Window, now: datetime) -> tuple[Prune | None, str]:
+    """The prune that the policy would make, if any, and why now or why not."""
+    pressure = Pressure(free=free_because(window, now), need=max(0, window.tokens - window.limits.hard))
+    return plan_prune(window, pressure)
+
+
+def _told(call_ids: Sequence[str], tokens: int, why: str) -> str:
+    return f"Will clear {len(call_ids)} old outputs ({tokens:,} tokens): {why}."
+
+
+# MERGED agentcli.context.preview: Says what a compaction would do now, what it would cost, and when that has paid for itself; calls no model.
+
+
+def preview(window: Window, summariser: ModelSpec) -> Sequence[str]:
+    """Lines that say what `/compress` would do: it plans from the same window with the same rules, so it will do just that."""
+    made, view = plan(window, forced=True), window.view
+    lines = [f"Policy {made.policy}. {' '.join(made.reasons)}"]
+    if not made.does_something:
+        return lines
+    going = set(made.summarised)
+    gone = [message for message in compactable(view) if any(block.seq in going for block in message.blocks)]
+    tokens = sum(map(window.size, gone))
+    if gone:
+        lines.append(f"Goes: {len(gone)} messages (records {min(going)} to {max(going)}), {tokens:,} tokens.")
+    stays = f"Stays: {len(made.kept)} records word for word"
+    lines.append(f"{stays}, among them {len(made.pinned)} pinned." if made.pinned else f"{stays}.")
+    share = 1 - made.tokens_after_estimate / made.tokens_before if made.tokens_before else 0.0
+    lines.append(
+        f"Tokens: {made.tokens_before:,} now, about {made.tokens_after_estimate:,} afterwards ({share:.0%} less)."
+    )
+    kept = set(made.kept)
+    thoughts = sum(
+        window.size(block) for block in view.blocks if block.seq in kept and isinstance(block.part, Thinking)
+    )
+    edit = EditCost(
+        removed=max(0, made.tokens_before - made.tokens_after_estimate),
+        behind=max(0, made.tokens_after_estimate - window.counter.head),
+        thoughts=thoughts if window.limits.preserved_thinking else 0,
+    )
+    read = Usage(input=tokens, output=window.settings.snapshot.expected_tokens)
+    return [*lines, *_price(edit, window.limits, summariser.cost(read) if gone else 0.0)]
+
+
+def _price(edit: EditCost, limits: Limits, call: float | None) -> Sequence[str]:
+    (write, read), output = limits.price_ratios, output_ratio(limits.prices)
+    fresh = limits.prices.input / 1e6 if limits.prices else 0.0
+    if not fresh or call is None:
+        when = _when(requests_to_pay(edit, write, read, output))
+        return [f"Price: unknown for this model; the cache is written anew for {edit.behind:,} tokens. {when}"]
+    rewriting = (edit.behind * (write - read) + edit.thoughts * output) * fresh
+    saved = (edit.removed + edit.thoughts) * read * fresh
+    return [
+        f"Price now: ${call:.4f} for the summary, ${rewriting:.4f} to write the cache anew.",
+        f"Saves ${saved:.4f} a request. {_when((call + rewriting) / saved if saved else math.inf)}",
+    ]
+
+
+def _when(requests: float) -> str:
+    if math.isinf(requests):
+        return "It never pays by price; it makes room."
+    return f"It pays after {math.ceil(requests)} requests on a warm cache."

@@ -1,0 +1,179 @@
+"""What must hold of every request before it is sent; a breach is a bug in the engine, never in the user's session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from agentcli.context.inject import escape
+from agentcli.context.repair import can_be_sent, repair
+from agentcli.context.view import Block, View
+from agentcli.core.message import Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.model import MOST_BREAKPOINTS, Request, RequestMessage
+from agentcli.core.record import Compaction, VerbatimText
+
+Invariant = Literal["pairing", "roles", "thinking", "kept", "snapshot", "breakpoints", "size"]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An invariant that does not hold, and where."""
+
+    invariant: Invariant
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant}: {self.what}"
+
+
+class Broken(AssertionError):
+    """A request that must not be sent; raised in tests."""
+
+
+def check(
+    request: Request, view: View, *, tokens: int | None = None, usable: int | None = None, former: Request | None = None
+) -> tuple[Violation, ...]:
+    """Everything that is wrong with a request made of this view; empty when it may be sent.
+
+    `tokens` is its size as counted and `usable` what it may be. `former` is an earlier request of the session: system and
+    tools must be the same.
+    """
+    found = [
+        *_pairing(request.turns),
+        *_roles(request.turns),
+        *_thinking(request, view),
+        *_kept(request, view),
+        *_snapshot(view),
+        *_breakpoints(request),
+    ]
+    if former and (former.system, former.tools) != (request.system, request.tools):
+        found.append(Violation("kept", "system or tools differ from the former request"))
+    if tokens is not None and usable is not None and tokens > usable:
+        found.append(Violation("size", f"{tokens} tokens do not fit into {usable}"))
+    return tuple(found)
+
+
+def ensure(
+    request: Request, view: View, *, tokens: int | None = None, usable: int | None = None, former: Request | None = None
+) -> Request:
+    """The request, if nothing is wrong with it. Raises Broken."""
+    violations = check(request, view, tokens=tokens, usable=usable, former=former)
+    if violations:
+        raise Broken("; ".join(map(str, violations)))
+    return request
+
+
+def mended(request: Request, violations: Sequence[Violation]) -> Request:
+    """The request made sendable in spite of these violations, for a user's session: calls and roles are repaired, thoughts that
+    are in doubt left out, breakpoints given up. What is missing cannot be made up; that remains to be reported.
+    """
+    if not violations:
+        return request
+    turns = request.turns
+    if any(violation.invariant == "thinking" for violation in violations):
+        turns = tuple(_thoughtless(turn) for turn in turns)
+    return replace(request, turns=repair(turns, request.model), breakpoints=())
+
+
+def _thoughtless(turn: RequestMessage) -> RequestMessage:
+    return replace(turn, parts=tuple(part for part in turn.parts if not isinstance(part, Thinking)))
+
+
+def _pairing(turns: Sequence[RequestMessage]) -> Iterator[Violation]:
+    """Results stand in the turn right after their calls, in the same order, one each, and nowhere else."""
+    asked: list[str] = []
+    seen: set[str] = set()
+    for number, turn in enumerate(turns):
+        given = [part.call_id for part in turn.parts if isinstance(part, ToolResult)]
+        if given != asked:
+            yield Violation("pairing", f"turn {number} answers {given} where {asked} were asked")
+        if any(isinstance(part, ToolResult) for part in turn.parts[len(given) :]):
+            yield Violation("pairing", f"turn {number} has a result behind other content")
+        asked = [part.call_id for part in turn.parts if isinstance(part, ToolCall)]
+        if seen.intersection(asked) or len(set(asked)) < len(asked):
+            yield Violation("pairing", f"turn {number} repeats the id of a call")
+        seen.update(asked)
+    if asked:
+        yield Violation("pairing", f"{asked} are not answered")
+
+
+def _roles(turns: Sequence[RequestMessage]) -> Iterator[Violation]:
+    for number, turn in enumerate(turns):
+        expected = "assistant" if number % 2 else "user"
+        if turn.role != expected:
+            yield Violation("roles", f"turn {number} is the {turn.role}'s")
+        if not turn.parts:
+            yield Violation("roles", f"turn {number} is empty")
+        if any(isinstance(part, Text) and not part.text.strip() and part.meta is None for part in turn.parts):
+            yield Violation("roles", f"turn {number} has a blank text")
+        if turn.role == "user" and any(isinstance(part, ToolCall | Thinking) for part in turn.parts):
+            yield Violation("roles", f"turn {number} has the user call or think")
+    if not turns or turns[-1].role != "user":
+        yield Violation("roles", "the request does not end with the user")
+
+
+def _thinking(request: Request, view: View) -> Iterator[Violation]:
+    """Every thought that the model can verify goes back as it came, and no other."""
+    model = request.model
+    sent = [part for turn in request.turns for part in turn.parts if isinstance(part, Thinking)]
+    due: list[Part | ToolResult] = []
+    for message in view.messages:
+        turn = RequestMessage(message.role, (), message.provider, message.model)
+        blocks = (block for block in message.blocks if not (model.preserved_thinking and view.is_bound(block)))
+        thoughts = (block.part for block in blocks if isinstance(block.part, Thinking))
+        due += [thought for thought in thoughts if can_be_sent(thought, turn, model)]
+    if sent != due:
+        yield Violation("thinking", f"{len(sent)} thoughts are sent where {len(due)} are due, or they were changed")
+
+
+def _kept(request: Request, view: View) -> Iterator[Violation]:
+    """Pins and the user's kept words stand in the request."""
+    body = view.compaction.body if view.compaction else None
+    carried: tuple[tuple[str, VerbatimText], ...] = ()
+    if isinstance(body, Compaction):
+        carried = tuple(("pinned", words) for words in body.pins) + tuple(
+            ("user_message", said) for said in body.user_words
+        )
+    if not carried:
+        return
+    there = {block.seq for block in view.blocks}
+    texts = [part.text for turn in request.turns for part in turn.parts if isinstance(part, Text)]
+    for tag, words in carried:
+        if words.seq not in there and not any(escape(tag, words.text) in text for text in texts):
+            yield Violation("kept", f"the words of record {words.seq} are gone")
+
+
+def _snapshot(view: View) -> Iterator[Violation]:
+    """A snapshot is the newest compaction's and stands first, behind nothing but what that compaction kept in front of it."""
+    record = view.compaction
+    body = record.body if record else None
+    for number, message in enumerate(view.messages):
+        for block in message.blocks:
+            if block.source != "compactor" or isinstance(block.part, ToolResult):
+                continue
+            if record is None or not isinstance(body, Compaction) or block.seq != record.seq:
+                yield Violation("snapshot", f"message {number} holds a summary that is not in force")
+            elif any(earlier.seq not in body.kept and earlier.seq != record.seq for earlier in _before(view, number)):
+                yield Violation("snapshot", f"message {number} holds a summary behind what was kept")
+    if isinstance(body, Compaction) and body.snapshot and not _holds(view, body.snapshot):
+        yield Violation("snapshot", "the snapshot is missing")
+
+
+def _before(view: View, number: int) -> Iterator[Block]:
+    return (block for message in view.messages[:number] for block in message.blocks)
+
+
+def _holds(view: View, text: str) -> bool:
+    return any(isinstance(block.part, Text) and block.part.text == text for block in view.blocks)
+
+
+def _breakpoints(request: Request) -> Iterator[Violation]:
+    if len(request.breakpoints) > MOST_BREAKPOINTS:
+        yield Violation("breakpoints", f"{len(request.breakpoints)} of at most {MOST_BREAKPOINTS}")
+    for place in request.breakpoints:
+        inside = place.turn == -1 or (
+            0 <= place.turn < len(request.turns) and -1 <= place.part < len(request.turns[place.turn].parts)
+        )
+        if not inside:
+            yield Violation("breakpoints", f"{place} points nowhere")

@@ -1,0 +1,123 @@
+"""Sessions compared under several policies: the same work, what it took, and what was still known afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from agentcli.context.lab.replay import Played, Setup, replay
+from agentcli.core.codec.encode import usage_to_json
+from agentcli.core.record import Record
+
+COLUMNS = (
+    "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "kept", "recallable",
+    "again", "overflows",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How each session went under each policy: `played[session][policy]`, sessions by name."""
+
+    policies: tuple[str, ...]
+    played: Mapping[str, Mapping[str, Played]]
+
+    def totals(self) -> dict[str, Played]:
+        """Each policy over all sessions; `sizes` one after the other."""
+        return {policy: reduce(_both, (each[policy] for each in self.played.values())) for policy in self.policies}
+
+    def lines(self) -> list[str]:
+        """A table for each session, and one over all where there are several."""
+        lines: list[str] = []
+        for name, played in self.played.items():
+            lines += [name, *table(played.values()), ""]
+        if len(self.played) > 1:
+            lines += [f"all {len(self.played)} sessions", *table(self.totals().values()), ""]
+        return lines[:-1]
+
+    def to_json(self) -> dict[str, Any]:
+        """For scripts."""
+        return {
+            "sessions": {
+                name: {policy: played_json(each) for policy, each in played.items()}
+                for name, played in self.played.items()
+            },
+            "total": {policy: played_json(each) for policy, each in self.totals().items()} if self.played else {},
+        }
+
+
+def compare(sessions: Mapping[str, Sequence[Record]], policies: Sequence[str], setup: Setup) -> Report:
+    """Replays every session under every policy. Raises ConfigError for a policy that does not exist."""
+    played = {
+        name: {policy: replay(records, policy, setup) for policy in policies} for name, records in sessions.items()
+    }
+    return Report(tuple(policies), played)
+
+
+def table(played: Iterable[Played]) -> list[str]:
+    """A line for each policy under a line of headings, columns aligned."""
+    rows = [COLUMNS, *(_cells(each) for each in played)]
+    widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS))]
+    return [
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in rows
+    ]
+
+
+def played_json(played: Played) -> dict[str, Any]:
+    """One run for scripts. Shares are 0 to 1, money is USD."""
+    return {
+        "requests": played.requests,
+        "peak": played.peak,
+        "compactions": played.compactions,
+        "prunes": played.prunes,
+        "usage": usage_to_json(played.usage),
+        "cost": round(played.cost, 6),
+        "summary_cost": round(played.summary_cost, 6),
+        "facts": played.kept.facts,
+        "retention": round(played.kept.retention, 4),
+        "recoverability": round(played.kept.recoverability, 4),
+        "overflows": played.overflows,
+        "refused": played.refused,
+        "again": played.again,
+        "broken": list(played.broken),
+        "sizes": list(played.sizes),
+    }
+
+
+def _cells(played: Played) -> tuple[str, ...]:
+    usage = played.usage
+    numbers = (played.requests, played.peak, played.compactions, played.prunes)
+    tokens = (usage.input, usage.cache_write, usage.cache_read, usage.output)
+    overflows = f"{played.overflows}" + (f" ({played.refused} refused)" if played.refused else "")
+    shares = (f"{played.kept.retention:.1%}", f"{played.kept.recoverability:.1%}")
+    return (
+        played.policy,
+        *(f"{number:,}" for number in (*numbers, *tokens)),
+        f"${played.cost:.2f}",
+        *shares,
+        f"{played.again:,}",
+        overflows,
+    )
+
+
+def _both(one: Played, other: Played) -> Played:
+    return Played(
+        one.policy,
+        one.sizes + other.sizes,
+        one.usage + other.usage,
+        one.cost + other.cost,
+        one.summary_cost + other.summary_cost,
+        one.compactions + other.compactions,
+        one.prunes + other.prunes,
+        one.overflows + other.overflows,
+        one.refused + other.refused,
+        one.again + other.again,
+        one.kept + other.kept,
+        one.planted + other.planted,
+        tuple(sorted({*one.broken, *other.broken})),
+    )

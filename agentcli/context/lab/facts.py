@@ -1,0 +1,153 @@
+"""Facts that a session must not lose, taken from it by rule; and how many of them stand in a view or can be recalled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from agentcli.context.ledger.command_results import read_tests
+from agentcli.context.ledger.standing_rules import rule_sentences
+from agentcli.context.tokens.counter import as_text
+from agentcli.context.view import View
+from agentcli.core.message import File, Message, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.record import Record
+from agentcli.core.tool import UNKNOWN, Traits
+
+Kind = Literal["path", "identifier", "error", "number", "constraint"]
+ERRORS_EACH = 3
+"""Error lines that are taken from one output."""
+NUMBERS_EACH = 3
+IDENTIFIERS_EACH = 10
+PATHS_EACH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that was said and may be needed again, in the words in which it was said."""
+
+    kind: Kind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How many of `facts` stand in the view, and how many stand there or can be recalled."""
+
+    facts: int = 0
+    retained: int = 0
+    recoverable: int = 0
+
+    @property
+    def retention(self) -> float:
+        """The share that stands in the view; 1 where there was nothing to keep."""
+        return self.retained / self.facts if self.facts else 1.0
+
+    @property
+    def recoverability(self) -> float:
+        """The share that stands in the view or can be recalled."""
+        return self.recoverable / self.facts if self.facts else 1.0
+
+    def __add__(self, other: Kept) -> Kept:
+        return Kept(self.facts + other.facts, self.retained + other.retained, self.recoverable + other.recoverable)
+
+
+def facts(records: Iterable[Record], tools: Mapping[str, Traits]) -> tuple[Fact, ...]:
+    """The facts in messages and results, each once, in the order in which they came up.
+
+    Paths that calls were given or outputs list, identifiers that were defined in what was read or put into backticks,
+    error lines of what failed, numbers of test runs, and what the user demanded or forbade.
+    """
+    return tuple(dict.fromkeys(fact for record in records for fact in _facts(record.body, tools)))
+
+
+def kept(wanted: Iterable[Fact], view: View, records: Iterable[Record]) -> Kept:
+    """How the facts fare. What `recall` reaches are the outputs of all calls of the session."""
+    wanted = tuple(wanted)
+    shown = _squeezed("\n".join(_shown(view)))
+    outputs = _squeezed("\n".join(record.body.output for record in records if isinstance(record.body, ToolResult)))
+    texts = [_squeezed(fact.text) for fact in wanted]
+    retained = [text in shown for text in texts]
+    reached = [there or text in outputs for there, text in zip(retained, texts, strict=True)]
+    return Kept(len(wanted), sum(retained), sum(reached))
+
+
+def gone_from(view: View, records: Iterable[Record]) -> list[Record]:
+    """The messages and results that the view no longer holds as they were said."""
+    whole = {block.seq for block in view.blocks if block.source != "compactor" and not block.cleared}
+    return [record for record in records if isinstance(record.body, Message | ToolResult) and record.seq not in whole]
+
+
+def _facts(body: object, tools: Mapping[str, Traits]) -> Iterator[Fact]:
+    match body:
+        case Message("user") as message:
+            yield from (Fact("constraint", sentence) for sentence in rule_sentences(message.text))
+            yield from _identifiers(message.text)
+        case Message("assistant") as message:
+            yield from _identifiers(message.text)
+            for call in message.calls:
+                yield from _paths(call)
+        case ToolResult() as result:
+            yield from _outcome(result, tools.get(result.name, UNKNOWN))
+        case _:
+            return
+
+
+def _paths(call: ToolCall) -> Iterator[Fact]:
+    for name in ("file_path", "path"):
+        path = call.input.get(name)
+        if isinstance(path, str) and len(path) > 2:
+            yield Fact("path", path)
+
+
+def _identifiers(text: str) -> Iterator[Fact]:
+    found = dict.fromkeys(_IDENTIFIER.findall(_FENCE.sub("", text)))
+    yield from (Fact("identifier", name) for name in list(found)[:IDENTIFIERS_EACH])
+
+
+def _outcome(result: ToolResult, traits: Traits) -> Iterator[Fact]:
+    if result.failed or result.metadata.get("exit_code"):
+        lines = (line.strip() for line in result.output.splitlines())
+        errors = [line for line in lines if _ERROR.search(line) and len(line) < 300]
+        yield from (Fact("error", line) for line in errors[:ERRORS_EACH])
+    else:
+        yield from (Fact("path", path) for path in list(dict.fromkeys(_PATH.findall(result.output)))[:PATHS_EACH])
+        names = dict.fromkeys(_DEFINED.findall(result.output))
+        yield from (Fact("identifier", name) for name in list(names)[:IDENTIFIERS_EACH])
+    if traits.runs_commands and read_tests(result.output):
+        found = dict.fromkeys(match[0] for match in _NUMBER.finditer(result.output))
+        yield from (Fact("number", text) for text in list(found)[:NUMBERS_EACH])
+
+
+def _shown(view: View) -> Iterator[str]:
+    return (_words(block.part) for block in view.blocks)
+
+
+def _words(part: Part | ToolResult) -> str:
+    match part:
+        case Text(text) | Thinking(text):
+            return text
+        case ToolCall(_, name, given):
+            return f"{name} {as_text(given)}"
+        case ToolResult(output=output):
+            return output
+        case File(_, path, text):
+            return f"{path}\n{text}"
+        case _:
+            return ""
+
+
+def _squeezed(text: str) -> str:
+    """Without what a snapshot may change: spacing, and the escapes of JSON."""
+    return " ".join(text.replace('\\"', '"').split())
+
+
+_FENCE = re.compile(r"```.*?```", re.DOTALL)
+_IDENTIFIER = re.compile(r"`([A-Za-z_][\w.]{3,60}(?:\(\))?)`")
+_DEFINED = re.compile(r"\b(?:def|class|function|interface|struct|fn|func|type) ([A-Za-z_]\w{3,60})")
+_PATH = re.compile(r"(?<![\w/.:-])(?:[\w.-]+/)+[\w-]+\.\w{1,5}\b")
+_ERROR = re.compile(
+    r"(?:\b[A-Z]\w*(?:Error|Exception)\b|\berror(?:\[\w+\])?:|\bFAILED\b|\bpanicked at\b|\bfatal:)", re.ASCII
+)
+_NUMBER = re.compile(r"\b\d+ (?:passed|failed|errors?|skipped)\b")

@@ -1,0 +1,208 @@
+"""What fills the window, and what the policy in force would do with each message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from agentcli.context.compaction.plan import Plan
+from agentcli.context.tokens.counter import as_text
+from agentcli.context.view import Block, View, ViewMessage
+from agentcli.context.window import Window
+from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
+
+KINDS = ("system", "tools", "snapshot", "user", "assistant", "tool results", "pinned", "free")
+"""What the window is divided into, in the order in which it is drawn."""
+TIERS = ("agentcli", "user", "assistant", "outside")
+_SIGNS = dict(zip(KINDS, "smSuatp.", strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One message of the view. `tier` is the least trusted of its blocks, `fate` what a compaction would do with it now."""
+
+    seq: int
+    role: str
+    turn: int
+    tokens: int
+    tier: int
+    fate: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The window, divided. `cached` are the tokens at its beginning that the provider has in its cache, as last reported.
+
+    `marks` say what happens from which size on, in words and tokens; 0 for what does not happen.
+    """
+
+    shares: Mapping[str, int]
+    usable: int
+    window: int
+    cached: int
+    rows: tuple[Row, ...]
+    marks: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def used(self) -> int:
+        """Tokens in use."""
+        return sum(tokens for kind, tokens in self.shares.items() if kind != "free")
+
+    def lines(self, width: int = 79) -> list[str]:
+        """For people: a bar, a line for each kind, then the messages."""
+        cells = max(20, width - 2)
+        share = f"{self.used / self.usable:.0%}" if self.usable else "-"
+        cached = min(cells, round(cells * self.cached / max(1, self.usable)))
+        lines = [f"{self.used:,} of {self.usable:,} usable tokens ({share}); the window holds {self.window:,}."]
+        lines += [f"[{self._bar(cells)}]", *self._ruler(cells)]
+        lines += [f" {'=' * cached}{' ' if cached else ''}in the cache: {self.cached:,}"] if self.cached else []
+        lines += [
+            f"  {_SIGNS[kind]}  {kind:13}{tokens:>10,}  {tokens / max(1, self.usable):>6.1%}"
+            for kind, tokens in self.shares.items()
+        ]
+        lines += ["", f"{'seq':>6}  {'turn':>4}  {'tokens':>8}  {'from':9}  {'fate':11}  message"]
+        room = max(20, width - 51)
+        return [*lines, *(_line(row, room) for row in self.rows)]
+
+    def to_json(self) -> dict[str, Any]:
+        """For scripts."""
+        rows = [
+            {
+                "seq": row.seq,
+                "role": row.role,
+                "turn": row.turn,
+                "tokens": row.tokens,
+                "tier": row.tier,
+                "fate": row.fate,
+                "text": row.text,
+            }
+            for row in self.rows
+        ]
+        whole = {"used": self.used, "usable": self.usable, "window": self.window, "cached": self.cached}
+        return {**whole, "shares": dict(self.shares), "messages": rows}
+
+    def _ruler(self, cells: int) -> list[str]:
+        """Where under the bar something begins, and what."""
+        marks = {words: at for words, at in self.marks.items() if 0 < at <= self.usable}
+        places = {min(cells - 1, cells * at // self.usable) for at in marks.values()}
+        words = ", ".join(f"{words} {at / self.usable:.0%}" for words, at in marks.items())
+        return (
+            [" " + "".join("^" if n in places else " " for n in range(cells)).rstrip(), f" ^ {words}"] if marks else []
+        )
+
+    def _bar(self, cells: int) -> str:
+        total = max(self.usable, self.used, 1)
+        drawn, at, bar = 0, 0, ""
+        for kind, tokens in self.shares.items():
+            at += tokens
+            until = round(cells * at / total)
+            bar += _SIGNS[kind] * (until - drawn)
+            drawn = until
+        return bar.ljust(cells, _SIGNS["free"])[:cells]
+
+
+def show(
+    window: Window,
+    plan: Plan,
+    *,
+    system: int = 0,
+    tools: int = 0,
+    cached: int | None = None,
+    marks: Mapping[str, int] = MappingProxyType({}),
+) -> Shown:
+    """The window as the next request would fill it. `system` and `tools` are tokens; what else the head holds counts as system."""
+    view, limits, system = window.view, window.limits, max(system, window.counter.head - tools)
+    shares = dict.fromkeys(KINDS, 0) | {"system": system, "tools": tools}
+    for block in view.blocks:
+        shares[_kind(block)] += window.size(block)
+    used = sum(shares.values())
+    shares["free"] = max(0, limits.usable - used)
+    rows = tuple(_row(message, window, plan) for message in view.messages)
+    known = _cached(view) if cached is None else cached
+    return Shown(shares, limits.usable, limits.window, min(known, used), rows, marks)
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """A plan with the fields that scripts rely on, and no others."""
+    return {
+        "policy": plan.policy,
+        "trigger": plan.trigger,
+        "split": plan.split,
+        "summarised": list(plan.summarised),
+        "kept": list(plan.kept),
+        "cleared": list(plan.cleared),
+        "pinned": list(plan.pinned),
+        "tokens_before": plan.tokens_before,
+        "tokens_after_estimate": plan.tokens_after_estimate,
+        "reasons": list(plan.reasons),
+    }
+
+
+def _kind(block: Block) -> str:
+    if block.source == "compactor" and not isinstance(block.part, ToolResult):
+        return "snapshot"
+    if block.pinned:
+        return "pinned"
+    if isinstance(block.part, ToolResult):
+        return "tool results"
+    return "assistant" if block.source == "assistant" else "user"
+
+
+def _row(message: ViewMessage, window: Window, plan: Plan) -> Row:
+    tier = max((block.tier for block in message.blocks), default=0)
+    return Row(
+        message.seq, message.role, message.turn, window.size(message), tier, _fate(message, plan), _summary(message)
+    )
+
+
+def _fate(message: ViewMessage, plan: Plan) -> str:
+    """What stands first of all that holds for one of its blocks: a message with cleared outputs says so even if the rest is kept."""
+    if any(block.pinned for block in message.blocks):
+        return "pinned"
+    if all(block.source == "compactor" for block in message.blocks):
+        return "snapshot"
+    if any(block.seq in plan.summarised for block in message.blocks):
+        return "summarised"
+    if any(block.tool_use_id in plan.clipped for block in message.blocks if block.tool_use_id):
+        return "to clip"
+    if any(block.tool_use_id in plan.cleared for block in message.blocks if block.tool_use_id):
+        return "to clear"
+    return "cleared" if any(block.cleared for block in message.blocks) else "kept"
+
+
+def _cached(view: View) -> int:
+    for message in reversed(view.messages):
+        if message.role == "assistant" and message.usage and message.usage.prompt:
+            return message.usage.cache_read + message.usage.cache_write
+    return 0
+
+
+def _line(row: Row, room: int) -> str:
+    text = row.text if len(row.text) <= room else row.text[: room - 1] + "…"
+    return f"{row.seq:>6}  {row.turn:>4}  {row.tokens:>8,}  {TIERS[row.tier]:9}  {row.fate:11}  {text}"
+
+
+def _summary(message: ViewMessage) -> str:
+    """What a message says, in a line."""
+    told = " · ".join(filter(None, (_told(block) for block in message.blocks)))
+    line = " ".join(told.split())
+    return "".join(letter for letter in line[:500] if letter.isprintable())
+
+
+def _told(block: Block) -> str:
+    match block.part:
+        case Text(text):
+            return text[:300]
+        case Thinking():
+            return "(thinking)"
+        case ToolCall(_, name, given):
+            return f"{name} {as_text(given)[:200]}"
+        case ToolResult(_, name, status, output):
+            return f"{name} → {'' if status == 'success' else status + ': '}{output[:200]}"
+        case File(_, path, _):
+            return f"@{path}"
+        case Image(mime):
+            return f"({mime})"

@@ -1,0 +1,57 @@
+"""A message too large for the window: written to a file, and a reference with its first and last lines in its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a text is."""
+
+    bytes: int
+    lines: int
+    tokens: int
+
+
+def is_oversize(text: str, window: Window) -> bool:
+    """Whether a text the user sends should go to a file: above `large_input_tokens`, or `large_input_share` of a small window."""
+    settings = window.settings
+    limit = min(settings.large_input_tokens, int(window.usable * settings.large_input_share))
+    # No text has more tokens than bytes, so the usual short prompt is not even counted.
+    return len(text) * 4 > limit and window.counter.text(text) > limit
+
+
+def size_of(text: str, counts: TokenCounter) -> Size:
+    """The size of a text, its bytes as UTF-8."""
+    return Size(len(text.encode("utf-8", "surrogatepass")), text.count("\n") + 1, counts.text(text))
+
+
+def reference(text: str, path: str, size: Size, settings: ContextSettings) -> str:
+    """What stands in the message instead of the text: where it is, how large it is, how it begins and ends."""
+    head, tail, left_out = _ends(text, settings.large_input_lines, settings.large_input_line)
+    said = (
+        f"[Large input saved to {path}: {size.lines:,} lines, {size.bytes:,} bytes, about {size.tokens:,} tokens. "
+        f'Read the parts you need with the read tool, or with recall(id="{PurePath(path).stem}").]'
+    )
+    between = f"[… {left_out:,} more lines in {path} …]"
+    return "\n".join([said, *head, *([between, *tail] if left_out else tail)])
+
+
+def _ends(text: str, count: int, width: int) -> tuple[list[str], list[str], int]:
+    lines = text.split("\n")
+    cut = [
+        line if len(line) <= width else f"{line[:width]} [… {len(line) - width:,} more characters]"
+        for line in lines[:count]
+    ]
+    rest = lines[count:]
+    last = rest[-count:] if count else []
+    tail = [
+        line if len(line) <= width else f"[{len(line) - width:,} characters before …] {line[-width:]}" for line in last
+    ]
+    return cut, tail, len(rest) - len(last)

@@ -1,0 +1,327 @@
+"""What certainly happened to files, commands, plan and tests: folded from the records, without any model."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests
+from agentcli.context.ledger.shell_effects import effects
+from agentcli.context.ledger.standing_rules import standing_rules
+from agentcli.context.settings import LedgerSettings
+from agentcli.core.message import Message, Status, ToolCall, ToolResult
+from agentcli.core.record import Record, Todo, TodoItem, VerbatimText
+from agentcli.core.subagent_result import changed_files
+from agentcli.core.tool import UNKNOWN, Traits
+
+_KEEP = LedgerSettings()
+Fact = TypeVar("Fact")
+FileState = Literal["READ", "MODIFIED", "CREATED", "DELETED"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileFact:
+    """What was done to one file. `lines` is its length where known, else 0; `last` the seq of the newest deed."""
+
+    path: str
+    reads: int = 0
+    edits: int = 0
+    created: bool = False
+    deleted: bool = False
+    additions: int = 0
+    deletions: int = 0
+    lines: int = 0
+    last: int = 0
+
+    @property
+    def state(self) -> FileState:
+        """The one word that a snapshot uses for it."""
+        if self.deleted:
+            return "DELETED"
+        if self.created:
+            return "CREATED"
+        return "MODIFIED" if self.edits else "READ"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFact:
+    """A command with how its newest run ended; `outcome` is the line of its output that says most."""
+
+    command: str
+    status: Status = "success"
+    exit_code: int | None = None
+    runs: int = 1
+    outcome: str = ""
+    last: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether the newest run did not succeed."""
+        return self.status != "success" or bool(self.exit_code)
+
+
+@dataclass(frozen=True, slots=True)
+class TestFact:
+    """The newest run of tests, in the words of the program that ran them."""
+
+    __test__ = False
+
+    command: str
+    failed: bool
+    summary: str = ""
+    failing: tuple[str, ...] = ()
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Everything up to record `through`. Files and commands stand in the order of their newest use, oldest first.
+
+    `reports` is how the model ended its newest turns, in its own words, cut short: what it told the user.
+    """
+
+    files: tuple[FileFact, ...] = ()
+    commands: tuple[CommandFact, ...] = ()
+    todo: tuple[TodoItem, ...] = ()
+    tests: TestFact | None = None
+    rules: tuple[VerbatimText, ...] = ()
+    reports: tuple[VerbatimText, ...] = ()
+    cwd: str = ""
+    through: int = 0
+
+    def file(self, path: str) -> FileFact | None:
+        """The fact about a file, named in full or by the end of its path where only one file ends so."""
+        exact = posixpath.normpath(path)
+        alike = [fact for fact in self.files if fact.path == exact or same_file(fact.path, exact)]
+        whole = [fact for fact in alike if fact.path == exact]
+        return whole[0] if whole else alike[0] if len(alike) == 1 else None
+
+
+def fold_ledger(
+    start: Ledger,
+    records: Iterable[Record],
+    tools: Mapping[str, Traits],
+    todo: tuple[TodoItem, ...] | None = None,
+    keep: LedgerSettings = _KEEP,
+) -> Ledger:
+    """The ledger after more records; those that it knows already (seq up to `through`) change nothing.
+
+    The call that a result answers must be among the records, known or not; `tools` are the traits of all tools. Relative paths are taken from `start.cwd`.
+    `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
+    """
+    records = tuple(records)
+    files = {fact.path: fact for fact in start.files}
+    commands = {fact.command: fact for fact in start.commands}
+    calls: dict[str, ToolCall] = {}
+    ledger = start
+    new = [record for record in records if record.seq > start.through]
+    for record in records:
+        match record.body:
+            case Message():
+                calls |= {call.call_id: call for call in record.body.calls}
+            case _ if record.seq <= start.through:
+                pass
+            case ToolResult() as result if result.call_id in calls:
+                call = calls[result.call_id]
+                traits = tools.get(call.name, UNKNOWN)
+                _note_files(files, call, traits, result, record.seq, start.cwd)
+                if traits.runs_commands:
+                    ledger = _note_command(ledger, commands, call.input.get(traits.subject), result, record.seq, keep)
+            case Todo(items):
+                ledger = replace(ledger, todo=items)
+            case _:
+                pass
+    return replace(
+        ledger,
+        files=newest([*files.values()], keep.files),
+        commands=newest([*commands.values()], keep.commands),
+        todo=ledger.todo if todo is None else todo,
+        rules=standing_rules(new, start.rules, keep),
+        reports=newest([*start.reports, *_reports(new, keep.report_characters)], keep.reports),
+        through=max((record.seq for record in new), default=start.through),
+    )
+
+
+def to_json(ledger: Ledger) -> dict[str, Any]:
+    """The ledger as a compaction record keeps it."""
+    plain = asdict(ledger)
+    for name in ("files", "commands", "todo", "rules", "reports"):
+        plain[name] = list(plain[name])
+    if ledger.tests:
+        plain["tests"]["failing"] = list(ledger.tests.failing)
+    return plain
+
+
+def from_json(raw: Mapping[str, Any]) -> Ledger:
+    """The ledger of a compaction record; what is missing or unknown is left at its default."""
+    tests = raw.get("tests")
+    return Ledger(
+        files=tuple(FileFact(**_known(FileFact, fact)) for fact in raw.get("files") or ()),
+        commands=tuple(CommandFact(**_known(CommandFact, fact)) for fact in raw.get("commands") or ()),
+        todo=tuple(TodoItem(**_known(TodoItem, item)) for item in raw.get("todo") or ()),
+        tests=TestFact(**{**_known(TestFact, tests), "failing": tuple(tests.get("failing") or ())}) if tests else None,
+        rules=tuple(VerbatimText(**_known(VerbatimText, rule)) for rule in raw.get("rules") or ()),
+        reports=tuple(VerbatimText(**_known(VerbatimText, report)) for report in raw.get("reports") or ()),
+        cwd=str(raw.get("cwd") or ""),
+        through=int(raw.get("through") or 0),
+    )
+
+
+def newest(values: Sequence[Fact], count: int) -> tuple[Fact, ...]:
+    """The last so many of the values, in their order."""
+    return tuple(values[max(0, len(values) - count) :])
+
+
+def same_file(path: str, other: str) -> bool:
+    """Whether one path is the end of the other, component by component."""
+    shorter, longer = sorted((path.removeprefix("./"), other.removeprefix("./")), key=len)
+    return bool(shorter) and (longer == shorter or longer.endswith("/" + shorter.lstrip("/")))
+
+
+def _reports(records: Iterable[Record], longest: int) -> Iterator[VerbatimText]:
+    for record in records:
+        body = record.body
+        if isinstance(body, Message) and body.role == "assistant" and not body.calls and body.text.strip():
+            said = " ".join(body.text.split())
+            yield VerbatimText(record.seq, body.turn, said if len(said) <= longest else said[: longest - 1] + "…")
+
+
+def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in raw.items() if name in kind.__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def _note_files(
+    files: dict[str, FileFact], call: ToolCall, traits: Traits, result: ToolResult, seq: int, cwd: str
+) -> None:
+    if traits.runs_commands:
+        if not result.failed and not result.metadata.get("exit_code"):
+            for effect in effects(str(call.input.get(traits.subject) or "")):
+                _touch(files, _at(cwd, effect.path), seq, _DEEDS[effect.deed])
+        return
+    for file in changed_files(result.metadata):
+        _touch(
+            files,
+            _at(cwd, file["path"]),
+            seq,
+            partial(_was_edited, call=call, result=replace(result, metadata=file)),
+        )
+    path = result.metadata.get("path") or call.input.get("file_path") or call.input.get("path")
+    change = _change(traits)
+    if change and not result.failed and isinstance(path, str) and path:
+        _touch(files, _at(cwd, path), seq, lambda fact: change(fact, call, result))
+
+
+def _at(cwd: str, path: str) -> str:
+    return path if path.startswith("~") else posixpath.join(cwd, path)
+
+
+def _touch(files: dict[str, FileFact], path: str, seq: int, change: Callable[[FileFact], FileFact]) -> None:
+    path = posixpath.normpath(path)
+    # Taking it out first moves it to the end: the order is the order of use.
+    files[path] = replace(change(files.pop(path, FileFact(path))), last=seq)
+
+
+def _change(traits: Traits) -> Callable[[FileFact, ToolCall, ToolResult], FileFact] | None:
+    """What a call of such a tool does to the fact about its file."""
+    if traits.reads_files:
+        return _was_read
+    if traits.content:
+        return partial(_was_written, content=traits.content)
+    return _was_edited if traits.edits_files else None
+
+
+def _was_read(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
+    return replace(fact, reads=fact.reads + 1, lines=_length(call, result) or fact.lines, deleted=False)
+
+
+def _length(call: ToolCall, result: ToolResult) -> int:
+    """Lines of the file that was read, or 0 where only a part of it was."""
+    match result.metadata.get("lines"):
+        case [1, int(last)] if not result.truncated:
+            return last
+        case None if not (result.truncated or call.input.get("offset") or call.input.get("limit")):
+            return _lines(result.output)
+        case _:
+            return 0
+
+
+def _was_written(fact: FileFact, call: ToolCall, result: ToolResult, content: str) -> FileFact:
+    lines = _lines(str(call.input.get(content) or ""))
+    known = bool(fact.reads or fact.edits) and not fact.deleted
+    return replace(
+        fact,
+        edits=fact.edits + 1,
+        created=fact.created or bool(result.metadata.get("created", not known)),
+        deleted=False,
+        additions=fact.additions + (_number(result, "additions") if "additions" in result.metadata else lines),
+        deletions=fact.deletions + _number(result, "deletions"),
+        lines=lines,
+    )
+
+
+def _was_edited(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
+    plus, minus = _edited_lines(call, result)
+    return replace(
+        fact,
+        edits=fact.edits + 1,
+        created=fact.created or bool(result.metadata.get("created")),
+        deleted=False,
+        additions=fact.additions + plus,
+        deletions=fact.deletions + minus,
+        lines=max(0, fact.lines + plus - minus) if fact.lines else 0,
+    )
+
+
+def _edited_lines(call: ToolCall, result: ToolResult) -> tuple[int, int]:
+    if "additions" in result.metadata:
+        return _number(result, "additions"), _number(result, "deletions")
+    edits = call.input.get("edits")
+    edits = edits if isinstance(edits, list) else [call.input]
+    pairs = [edit for edit in edits if isinstance(edit, Mapping)]
+    plus = sum(_lines(str(edit.get("new_string") or edit.get("newText") or "")) for edit in pairs)
+    return plus, sum(_lines(str(edit.get("old_string") or edit.get("oldText") or "")) for edit in pairs)
+
+
+_DEEDS: dict[str, Callable[[FileFact], FileFact]] = {
+    "read": lambda fact: replace(fact, reads=fact.reads + 1),
+    "modified": lambda fact: replace(fact, edits=fact.edits + 1, deleted=False, lines=0),
+    "created": lambda fact: replace(
+        fact, edits=fact.edits + 1, created=fact.created or not (fact.reads or fact.edits), deleted=False, lines=0
+    ),
+    "deleted": lambda fact: replace(fact, deleted=True),
+}
+
+
+def _note_command(
+    ledger: Ledger,
+    commands: dict[str, CommandFact],
+    command: object,
+    result: ToolResult,
+    seq: int,
+    keep: LedgerSettings,
+) -> Ledger:
+    if not isinstance(command, str) or not command.strip():
+        return ledger
+    code = result.metadata.get("exit_code")
+    code = code if isinstance(code, int) else None
+    failed = result.failed or bool(code)
+    command = command[: keep.command_characters]
+    former = commands.pop(command, CommandFact(command, runs=0))
+    said = outcome(result.output, failed)
+    commands[command] = CommandFact(command, result.status, code, former.runs + 1, said, seq)
+    tests = read_tests(result.output) if is_test_run(command) else None
+    if tests is None:
+        return ledger
+    return replace(ledger, tests=TestFact(command, failed or bool(tests.failing), tests.summary, tests.failing, seq))
+
+
+def _number(result: ToolResult, name: str) -> int:
+    value = result.metadata.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + bool(text and not text.endswith("\n"))

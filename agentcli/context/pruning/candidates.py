@@ -1,0 +1,187 @@
+"""Which outputs of a view could be cleared, in which order they should go, and what each frees."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from agentcli.context.pruning.superseded import superseded
+from agentcli.context.settings import PruneSettings
+from agentcli.context.view import Block, cleared_result
+from agentcli.context.window import Window
+from agentcli.core.message import Thinking, ToolResult
+from agentcli.core.record import Prune
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An output that may be cleared, `tokens` being what that frees.
+
+    `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error. `carried` is how many requests
+    it has been sent with since it became so.
+    """
+
+    call_id: str
+    seq: int
+    position: int
+    tokens: int
+    rank: int
+    carried: int = 0
+
+
+class TokenLayout:
+    """A view with the place of each block in tokens, measured once.
+
+    `thoughts` are the tokens that any edit costs besides what it removes, since they are bound to what stands before them.
+    """
+
+    def __init__(self, window: Window) -> None:
+        self.window, self.counter = window, window.counter
+        self.blocks = list(window.view.blocks)
+        sizes = [self.counter.block(block) for block in self.blocks]
+        self.starts = list(accumulate(sizes, initial=0))
+        self.total = self.starts.pop()
+        bound = [n for n, block in enumerate(self.blocks) if isinstance(block.part, Thinking)]
+        bound = bound if window.limits.preserved_thinking else []
+        self.thoughts = sum(sizes[n] for n in bound)
+        self.first_thought = self.starts[bound[0]] if bound else self.total
+
+    def victim(self, number: int, rank: int, carried: int = 0) -> Candidate:
+        """The output at this place, as one that may be cleared."""
+        block = self.blocks[number]
+        assert isinstance(block.part, ToolResult)
+        marker = cleared_result(block.part.call_id, block.part.name, block.part.status)
+        freed = self.counter.block(block) - self.counter.part(marker)
+        return Candidate(block.tool_use_id, block.seq, self.starts[number], freed, rank, carried)
+
+    def edit(self, removed: int, first: int) -> EditCost:
+        """What removing so many tokens from some place on means for the cache."""
+        first = min(first, self.first_thought)
+        return EditCost(removed, max(0, self.total - first - removed - self.thoughts), self.thoughts)
+
+    def prune(self, chosen: Sequence[Candidate], why: str) -> Prune:
+        """The record that clears these."""
+        ordered = sorted(chosen, key=lambda victim: victim.position)
+        drop = max(block.seq for block in self.blocks) + 1 if self.thoughts else 0
+        freed = max(0, sum(victim.tokens for victim in ordered) + self.thoughts)
+        return Prune(tuple(victim.call_id for victim in ordered), freed, why, drop)
+
+
+def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
+    """Everything that could be cleared, best first: what is out of date, then what is old, then live content, then errors.
+
+    What the model has not answered yet is never among it, nor are the newest `auto_protect` tokens of outputs (on a
+    small window a quarter of it) unless they are out of date.
+    """
+    rules = layout.window.settings.prune
+    outdated, turns = superseded(layout.window.view, layout.window.traits), turns_behind(layout.blocks)
+    protect = rules.protected(layout.window.usable)
+    ages = _Ages(layout, rules, protect)
+    found, total = [], 0
+    for number in reversed(range(_answered(layout.blocks))):
+        block = layout.blocks[number]
+        if block.cleared or not clearable(block, rules):
+            continue
+        total += layout.counter.block(block)
+        dead = outdated.get(block.tool_use_id)
+        if total <= protect and dead is None:
+            continue
+        old = turns[number] >= rules.auto_turns
+        rank = 0 if dead else 3 if not completed(block) else 1 if old else 2
+        carried = ages.requests_since(dead.since) if dead else ages.requests_beyond(number)
+        victim = layout.victim(number, rank, carried)
+        if victim.tokens >= rules.smallest:
+            found.append(victim)
+    return tuple(sorted(found, key=lambda victim: (victim.rank, victim.position)))
+
+
+def turns_behind(blocks: Sequence[Block]) -> list[int]:
+    """How many of the user's messages stand at or behind each block."""
+    passed: set[int] = set()
+    counts = []
+    for block in reversed(blocks):
+        if block.source == "user":
+            passed.add(block.seq)
+        counts.append(len(passed))
+    return counts[::-1]
+
+
+def clearable(block: Block, rules: PruneSettings) -> bool:
+    """Whether a block is an output that may be cleared at all."""
+    part = block.part
+    return (
+        isinstance(part, ToolResult)
+        and not block.pinned
+        and block.compactable
+        and part.name not in rules.protected_tools
+    )
+
+
+def completed(block: Block) -> bool:
+    """Whether a block is the output of a call that went well."""
+    return isinstance(block.part, ToolResult) and block.part.status == "success"
+
+
+def _answered(blocks: Sequence[Block]) -> int:
+    """How many blocks the model has already seen: those up to its newest reply."""
+    return max((number for number, block in enumerate(blocks) if block.source == "assistant"), default=0)
+
+
+class _Ages:
+    """Since how many requests an output could have been cleared."""
+
+    def __init__(self, layout: TokenLayout, rules: PruneSettings, protect: int) -> None:
+        self.blocks, self.protect, self.turns = layout.blocks, protect, rules.auto_turns
+        self.replies = sorted({block.seq for block in layout.blocks if block.source == "assistant"})
+        self.prompts = sorted({block.seq for block in layout.blocks if block.source == "user"})
+        sizes = [layout.counter.block(block) if clearable(block, rules) else 0 for block in layout.blocks]
+        self.before = list(accumulate(sizes, initial=0))
+
+    def requests_since(self, seq: int) -> int:
+        """Requests made since a record."""
+        return len(self.replies) - bisect_right(self.replies, seq)
+
+    def requests_beyond(self, number: int) -> int:
+        """Requests made since a block was beyond the newest tokens and turns that are protected."""
+        crossed = bisect_right(self.before, self.before[number] + self.protect) - 1
+        passed = bisect_right(self.prompts, self.blocks[number].seq) + self.turns - 1
+        last = self.blocks[min(crossed, len(self.blocks) - 1)].seq
+        turned = self.prompts[passed] if passed < len(self.prompts) else last
+        return self.requests_since(max(last, turned))
+
+
+# MERGED agentcli.context.price: What an edit of the history costs on a warm cache, and when it has paid for itself.
+
+
+@dataclass(frozen=True, slots=True)
+class EditCost:
+    """An edit of what was sent before, in tokens.
+
+    `removed` are gone for good; `behind` survive behind the first changed byte and are written to the cache anew; `thoughts` are
+    dropped with it because the edit invalidates them, and may have to be thought again.
+    """
+
+    removed: int
+    behind: int
+    thoughts: int = 0
+
+
+def requests_to_pay(edit: EditCost, write: float, read: float, output: float = 5.0) -> float:
+    """After how many requests an edit is cheaper than none: R·(w−r) / (S·r), or infinity where it never is.
+
+    `write`, `read` and `output` are prices in units of one fresh token. Dropped thoughts are saved like everything removed,
+    and cost once what it takes to write them again.
+    """
+    saved = (edit.removed + edit.thoughts) * read
+    cost = edit_cost(edit, write, read, output)
+    if cost <= 0:
+        return 0.0
+    return cost / saved if saved > 0 else math.inf
+
+
+def edit_cost(edit: EditCost, write: float, read: float, output: float = 5.0) -> float:
+    """What an edit costs once, in fresh tokens."""
+    return edit.behind * (write - read) + edit.thoughts * output

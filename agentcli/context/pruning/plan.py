@@ -1,0 +1,143 @@
+"""Clears old tool outputs from the view: why that may be done now, and the rule by which it is done when it pays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from agentcli.context.limits import output_ratio
+from agentcli.context.pruning.candidates import Candidate, TokenLayout, candidates, edit_cost, requests_to_pay
+from agentcli.context.window import Window
+from agentcli.core.record import Prune
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """Why a prune may be made now although the cache is warm.
+
+    `free` says why it costs nothing (a cold cache, a switched model, a compaction), empty if it does. `need` are the tokens that
+    must go for the next request to fit. `forced` when the user asks for it.
+    """
+
+    free: str = ""
+    need: int = 0
+    forced: bool = False
+
+
+NONE = Pressure()
+
+
+def by_price(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]:
+    """The prune to make now, if any, and why now or why not: a line for people. To be asked only while no call is open.
+
+    What could go is queued, and goes all at once when that is free, forced, or pays within `prune.horizon` requests.
+    """
+    layout = TokenLayout(window)
+    chosen, why = _choose(layout, pressure)
+    return (layout.prune(chosen, why), why) if chosen else (None, why)
+
+
+def pays_from(window: Window) -> int:
+    """The size in tokens below which nothing is cleared while the cache is warm: what is protected, and what is worth an edit.
+
+    Above it, it depends on what is old and what it costs.
+    """
+    rules = window.settings.prune
+    return rules.protected(window.usable) + rules.worthwhile(window.usable)
+
+
+def free_because(window: Window, now: datetime) -> str:
+    """Why an edit costs nothing now, or an empty text: the provider's cache has run out, or is another model's."""
+    model, lifetime = window.limits.model, window.limits.cache_lifetime
+    for message in reversed(window.view.messages):
+        if message.role != "assistant" or not message.model:
+            continue
+        if message.model != model:
+            return f"the model was switched from {message.model}, so its cache is of no use"
+        last = moment(message.blocks[-1].created_at)
+        idle = (now - last).total_seconds() if last else 0.0
+        return f"the cache is cold after {idle / 60:.0f} minutes" if idle > lifetime else ""
+    return ""
+
+
+def moment(stamp: str) -> datetime | None:
+    """The time that a record bears, in UTC unless it says otherwise; None where it bears none."""
+    try:
+        time = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate], str]:
+    """What of the queue goes now, and why."""
+    queue = candidates(layout)
+    ready = [victim for victim in queue if victim.rank <= 1]
+    if pressure.need > 0:
+        # Trimming a little on each request would defeat the provider's cache, so we move in long strides.
+        stride = layout.window.limits.hard - layout.window.limits.soft
+        chosen = _enough(queue, ready, pressure.need + stride)
+        return chosen, f"the window demands {pressure.need:,} tokens" if chosen else "There is no output left to clear."
+    if not ready:
+        return (), "Nothing to prune: no output is out of date or old enough."
+    if pressure.forced:
+        return ready, "asked for"
+    if pressure.free:
+        return _free(layout, ready, pressure.free)
+    return _paying(layout, ready)
+
+
+def _enough(queue: Sequence[Candidate], ready: Sequence[Candidate], need: int) -> Sequence[Candidate]:
+    """All that is ready, and if that is too little, live content from the oldest on, errors last."""
+    chosen = list(ready)
+    freed = sum(victim.tokens for victim in chosen)
+    for victim in queue[len(ready) :]:
+        if freed >= need:
+            break
+        chosen.append(victim)
+        freed += victim.tokens
+    return chosen
+
+
+def _free(layout: TokenLayout, ready: Sequence[Candidate], why: str) -> tuple[Sequence[Candidate], str]:
+    """Everything that is ready if it is worth a recall now and then, otherwise what is out of date."""
+    rules, limits = layout.window.settings.prune, layout.window.limits
+    enough = sum(victim.tokens for victim in ready) > rules.worthwhile(limits.usable)
+    chosen = ready if enough else [victim for victim in ready if victim.rank == 0]
+    if sum(victim.tokens for victim in chosen) < rules.least:
+        return (), f"Not worth it: less than {rules.least:,} tokens."
+    write, read = limits.price_ratios
+    saved = sum(victim.tokens for victim in chosen) * (write + read * rules.horizon)
+    if saved <= layout.thoughts * output_ratio(limits.prices):
+        return (), "Not worth it: more would be lost in thoughts than is saved."
+    return chosen, why
+
+
+def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[Candidate], str]:
+    """The part of the queue, from some place on, that is due; nothing while waiting is cheaper.
+
+    An edit must be worth it and pay within the horizon. It is made once carrying what could go has cost as much as the edit
+    itself: dead tokens gather all the time, and each edit writes the same tail anew, so this spacing is the cheapest (as with
+    stock and orders).
+    """
+    rules, limits = layout.window.settings.prune, layout.window.limits
+    (write, read), output = limits.price_ratios, output_ratio(limits.prices)
+    best, best_over, best_wait, soonest, removed, carried = 0, 0.0, 0.0, math.inf, 0, 0.0
+    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), rules.worthwhile(limits.usable)
+    for count, victim in enumerate(ordered, 1):
+        removed += victim.tokens
+        carried += victim.tokens * victim.carried * read
+        edit = layout.edit(removed, victim.position)
+        wait = requests_to_pay(edit, write, read, output)
+        over = carried - rules.patience * edit_cost(edit, write, read, output)
+        soonest = min(soonest, wait)
+        if removed > minimum and wait <= rules.horizon and over >= best_over:
+            best, best_over, best_wait = count, over, wait
+    if best:
+        return ordered[:best], f"it pays after {math.ceil(best_wait)} requests"
+    if removed <= minimum:
+        return (), f"Waiting: {removed:,} tokens could go, on a warm cache at least {minimum:,} should."
+    when = f"after {math.ceil(soonest)} requests" if soonest < math.inf else "never"
+    return (), f"Waiting: on a warm cache it would pay {when}."

@@ -1,0 +1,202 @@
+"""The form in which a summarised part lives on: read tolerantly from a model's reply, written strictly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentcli.core.record import VerbatimText
+
+ROOT = "state_snapshot"
+SECTIONS = (
+    "overall_goal",
+    "active_constraints",
+    "key_knowledge",
+    "file_system_state",
+    "recent_actions",
+    "current_plan",
+)
+REQUIRED = tuple(name for name in SECTIONS if name != "active_constraints")
+WITHOUT_MODEL = "made from the session's ledger, without a model"
+TRUNCATED = "[Earlier turns truncated due to compactor error]"
+OBSOLETE = "[OBSOLETE]"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A snapshot's sections as items, one line each. `rules` are the user's, byte for byte; `note` says how it was made."""
+
+    goal: str = ""
+    rules: tuple[VerbatimText, ...] = ()
+    knowledge: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+    plan: tuple[str, ...] = ()
+    obsolete: tuple[str, ...] = ()
+    note: str = ""
+
+
+def parse(reply: str) -> Snapshot:
+    """What a reply says, however it is wrapped, fenced, cut off or out of order; what it lacks stays empty.
+
+    The scratchpad is dropped. Constraints that a model wrote are not read: only the user sets rules, and they are kept elsewhere.
+    """
+    note = _NOTE.search(reply)
+    text = _COMMENT.sub("", _without_scratchpad(reply))
+    body = _inside(ROOT, text)
+    sections = {name: _inside(name, body if body is not None else text) or "" for name in SECTIONS}
+    knowledge = items(sections["key_knowledge"])
+    return Snapshot(
+        goal=" ".join(_unescape(sections["overall_goal"]).split()),
+        knowledge=tuple(item for item in knowledge if not item.startswith(OBSOLETE)),
+        files=items(sections["file_system_state"]),
+        actions=items(sections["recent_actions"]),
+        plan=items(sections["current_plan"]),
+        obsolete=tuple(item.removeprefix(OBSOLETE).strip() for item in knowledge if item.startswith(OBSOLETE)),
+        note=note[1] if note else "",
+    )
+
+
+def flaws(reply: str) -> tuple[str, ...]:
+    """What keeps a reply from being a well-formed snapshot, as lines for people; empty when nothing does."""
+    text = _without_scratchpad(reply)
+    found = [] if f"</{ROOT}>" in text else [f"<{ROOT}> is not closed" if f"<{ROOT}" in text else f"no <{ROOT}>"]
+    for name in REQUIRED:
+        inside = _inside(name, text)
+        if inside is None:
+            found.append(f"no <{name}>")
+        elif f"</{name}>" not in text:
+            found.append(f"<{name}> is not closed")
+    if not found and not _inside("overall_goal", text):
+        found.append("<overall_goal> is empty")
+    return tuple(found)
+
+
+def render(snapshot: Snapshot) -> str:
+    """The snapshot as the model will read it; `parse` reads all of it back but the rules."""
+    lines = [f"<{ROOT}>"]
+    if snapshot.note:
+        lines.append(f"  <!-- {snapshot.note} -->")
+    lines.append(f"  <overall_goal>{_escape(snapshot.goal)}</overall_goal>")
+    if snapshot.rules:
+        lines += _section("active_constraints", [f"- {_escape(line)}" for line in rule_lines(snapshot.rules)])
+    for name, section in (
+        ("key_knowledge", snapshot.knowledge),
+        ("file_system_state", snapshot.files),
+        ("recent_actions", snapshot.actions),
+    ):
+        lines += _section(name, [f"- {_escape(item)}" for item in section])
+    lines += _section("current_plan", [f"{n}. {_escape(step)}" for n, step in enumerate(snapshot.plan, 1)])
+    return "\n".join([*lines, f"</{ROOT}>"])
+
+
+def rule_lines(rules: Iterable[VerbatimText]) -> Iterator[str]:
+    """The user's rules as a model reads them, each with the turn in which it was given."""
+    return (f"(turn {rule.turn}) {rule.text}" if rule.turn else rule.text for rule in rules)
+
+
+def fitting_rules(rules: Sequence[VerbatimText], characters: int) -> tuple[VerbatimText, ...]:
+    """The newest rules that fit, oldest first; where some do not, a line in front says how many."""
+    kept: list[VerbatimText] = []
+    for rule in reversed(rules):
+        characters -= len(rule.text) + 15
+        if characters < 0:
+            break
+        kept.insert(0, rule)
+    left_out = len(rules) - len(kept)
+    notice = (
+        (VerbatimText(0, 0, f"({left_out} older rules do not fit; the session's records hold them)"),)
+        if left_out
+        else ()
+    )
+    return (*notice, *kept)
+
+
+def items(section: str) -> tuple[str, ...]:
+    """The items of a section, each on one line, without their bullets; a line without one goes on the item before it."""
+    found: list[str] = []
+    bulleted = bool(_BULLET.search(section))
+    for line in section.splitlines():
+        words = " ".join(_BULLET.sub("", line).split())
+        if not words or _LEFT_OUT.fullmatch(words):
+            continue
+        if found and bulleted and not _BULLET.match(line):
+            found[-1] += " " + words
+        else:
+            found.append(words)
+    return tuple(_unescape(item) for item in found)
+
+
+def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
+    """The snapshot in at most so many characters beside the rules: the least needed goes first, knowledge last; goal
+    and rules stay.
+
+    Each cut leaves a line that says how much is gone, so that nothing seems complete that is not.
+    """
+    for name in ("files", "actions", "plan", "knowledge"):
+        excess = len(render(replace(snapshot, rules=()))) - characters
+        if excess <= 0:
+            return snapshot
+        section: tuple[str, ...] = getattr(snapshot, name)
+        shorter: dict[str, Any] = {name: _shortened(section, excess, newest_first=name == "files")}
+        snapshot = replace(snapshot, **shorter)
+    return snapshot
+
+
+def _shortened(section: Sequence[str], excess: int, newest_first: bool) -> tuple[str, ...]:
+    kept = list(section)
+    gone = 0
+    while kept and excess + _NOTICE > 0:
+        excess -= len(kept.pop(-1 if newest_first else 0)) + 5
+        gone += 1
+    if not gone:
+        return tuple(section)
+    notice = f"({gone} older items left out; recall reaches them)"  # read back by _LEFT_OUT
+    return (*kept, notice) if newest_first else (notice, *kept)
+
+
+_NOTICE = 60
+
+
+def _section(name: str, lines: Sequence[str]) -> list[str]:
+    return [f"  <{name}>", *(f"    {line}" for line in lines), f"  </{name}>"]
+
+
+def _inside(name: str, text: str) -> str | None:
+    """What stands between a tag and its end; where the end is missing, up to the next section or the end of the text."""
+    opening = re.search(rf"<{name}(?:\s[^<>]*)?>", text)
+    if opening is None:
+        return None
+    rest = text[opening.end() :]
+    closing = rest.rfind(f"</{name}>") if name == ROOT else rest.find(f"</{name}>")
+    if closing >= 0:
+        return rest[:closing]
+    following = _ANY_SECTION.search(rest)
+    return rest[: following.start()] if following and name != ROOT else rest
+
+
+def _without_scratchpad(reply: str) -> str:
+    text = _SCRATCHPAD.sub("", reply)
+    # A reply that was cut inside the scratchpad holds no snapshot at all.
+    return re.sub(r"<(scratchpad|thinking|analysis)>(?:(?!<state_snapshot).)*\Z", "", text, flags=re.DOTALL)
+
+
+def _escape(text: str) -> str:
+    return _OWN_TAG.sub(lambda tag: "&lt;" + tag[0][1:], text.replace("<!--", "&lt;!--"))
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPED_TAG.sub(lambda tag: "<" + tag[0][4:], text).replace("&lt;!--", "<!--")
+
+
+_NAMES = "|".join((ROOT, *SECTIONS))
+_ANY_SECTION = re.compile(rf"</?(?:{_NAMES})\b")
+_OWN_TAG = re.compile(rf"<(?=\s*/?\s*(?:{_NAMES}|scratchpad|thinking|analysis)\b)", re.IGNORECASE)
+_ESCAPED_TAG = re.compile(rf"&lt;(?=\s*/?\s*(?:{_NAMES}|scratchpad|thinking|analysis)\b)", re.IGNORECASE)
+_SCRATCHPAD = re.compile(r"<(scratchpad|thinking|analysis)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_NOTE = re.compile(rf"<!-- ({re.escape(WITHOUT_MODEL)}[^>]*?) -->")
+_LEFT_OUT = re.compile(r"\(\d+ older items left out; recall reaches them\)")
+_BULLET = re.compile(r"^[ \t]*(?:[-*•–]|\d+[.)])[ \t]+", re.MULTILINE)

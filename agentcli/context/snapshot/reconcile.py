@@ -1,0 +1,245 @@
+"""Brings a summary in line with the ledger and with the snapshot before it: what is known is neither lost nor contradicted."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, newest
+from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot.form import WITHOUT_MODEL, Snapshot
+from agentcli.context.snapshot.verify import Evidence, claims, unsupported
+from agentcli.core.record import TodoItem
+
+_MARKS = {"pending": "[TODO]", "in_progress": "[IN PROGRESS]", "completed": "[DONE]"}
+
+
+def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: SnapshotSettings) -> Snapshot:
+    """The verified summary made whole: files, actions and plan as the ledger knows them, rules from the ledger alone,
+    and every piece of knowledge of the former snapshot that the new one does not name as obsolete."""
+    whys = _whys(former.files if former else (), ledger) | _whys(new.files, ledger)
+    new = replace(new, knowledge=tuple(item for item in new.knowledge if not _contradicts(item, ledger, _FINE)))
+    return Snapshot(
+        goal=new.goal or (former.goal if former else ""),
+        rules=ledger.rules,
+        knowledge=_knowledge(former.knowledge if former else (), new),
+        files=_files(ledger, whys, settings),
+        actions=_actions(new.actions, ledger, settings),
+        plan=_plan(new.plan or (former.plan if former else ()), ledger.todo),
+        note=new.note,
+    )
+
+
+def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: SnapshotSettings) -> Snapshot:
+    """A snapshot made without any model; `goal` stands where no former snapshot names one."""
+    bare = Snapshot(goal=former.goal if former and former.goal else goal, note=WITHOUT_MODEL)
+    told = tuple(item for item in (former.actions if former else ()) if not _LEDGER_LINE.match(item))
+    reports = tuple(f"(turn {report.turn}) the assistant said: {report.text}" for report in ledger.reports)
+    return merged(replace(bare, actions=(*told, *reports)), former, ledger, settings)
+
+
+def ledger_lines(ledger: Ledger) -> Iterator[str]:
+    """Everything the ledger knows, in words: evidence for what a summary may say."""
+    yield ledger.cwd
+    yield from (_file_line(fact, "") for fact in ledger.files)
+    yield from (command.command for command in ledger.commands)
+    yield from (_command_line(command, len(command.command)) for command in ledger.commands)
+    yield from (item.content for item in ledger.todo)
+    yield from (words.text for words in (*ledger.rules, *ledger.reports))
+    yield from _test_lines(ledger)
+
+
+def _knowledge(former: Sequence[str], new: Snapshot) -> tuple[str, ...]:
+    kept = [item for item in former if not any(_names(gone, item) for gone in new.obsolete)]
+    for item in new.knowledge:
+        if any(_alike(item, old) for old in kept):
+            continue
+        # A new wording that contains an old item whole says all of it.
+        kept = [old for old in kept if old not in item]
+        kept.append(item)
+    return tuple(kept)
+
+
+def _names(gone: str, item: str) -> bool:
+    """Whether a line that declares something obsolete means this item: it must repeat it, at least its beginning."""
+    gone, item = _bare(gone), _bare(item)
+    return bool(gone) and (
+        gone == item or (len(gone) >= _RECOGNISABLE and item.startswith(gone)) or gone.startswith(item)
+    )
+
+
+def _alike(item: str, old: str) -> bool:
+    """Whether an item says nothing that an old one does not say: the same words, or nearly, about the same names and numbers."""
+    new_words, old_words = set(_bare(item).split()), set(_bare(old).split())
+    if new_words <= old_words:
+        return True
+    common = len(new_words & old_words) / len(new_words | old_words)
+    return common >= _SAME_FACT and set(claims(item)) == set(claims(old))
+
+
+_SAME_FACT = 0.8
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text).strip().casefold()
+
+
+_RECOGNISABLE = 20
+
+
+def _files(ledger: Ledger, whys: dict[str, str], settings: SnapshotSettings) -> tuple[str, ...]:
+    lines = [f"CWD: `{ledger.cwd}`"] if ledger.cwd else []
+    newest_first = ledger.files[::-1]
+    changed = [fact for fact in newest_first if fact.state != "READ"][: settings.files_changed]
+    only_read = [fact for fact in newest_first if fact.state == "READ"][: settings.files_read]
+    lines += [_file_line(fact, whys.get(fact.path, "")) for fact in (*changed, *only_read)]
+    left_out = len(ledger.files) - len(changed) - len(only_read)
+    return (*lines, f"({left_out} older items left out; recall reaches them)") if left_out else tuple(lines)
+
+
+def _file_line(fact: FileFact, why: str) -> str:
+    figures = []
+    if fact.additions or fact.deletions:
+        figures.append(f"+{fact.additions} -{fact.deletions}")
+    if fact.lines and fact.state != "DELETED":
+        figures.append(f"{fact.lines} lines")
+    count = f" ({', '.join(figures)})" if figures else ""
+    return f"{fact.state}: `{fact.path}`{count}" + (f" - {why}" if why else "")
+
+
+def _whys(lines: Iterable[str], ledger: Ledger) -> dict[str, str]:
+    """What each line of a `<file_system_state>` says of a file, without the state, which is the ledger's to say."""
+    found = {}
+    for line in lines:
+        match = _FILE_LINE.match(line)
+        fact = ledger.file(match["path"] or match["bare"]) if match and match["why"] else None
+        if match and fact:
+            found[fact.path] = match["why"].strip()
+    return found
+
+
+_FILE_LINE = re.compile(
+    r"^(?:\**(?:READ|MODIFIED|CREATED|DELETED)\**)\s*:?\s*(?:`(?P<path>[^`]+)`|(?P<bare>\S+))(?:\s*\([^)]*\d[^)]*\))?\s*(?:[-–—:]+\s*(?P<why>.+))?$"
+)
+
+
+def _actions(said: Sequence[str], ledger: Ledger, settings: SnapshotSettings) -> tuple[str, ...]:
+    shown = newest(ledger.commands, settings.commands)
+    lines = [item for item in said if not _contradicts(item, ledger) and not _retold(item, shown)]
+    lines += [_command_line(command) for command in shown]
+    tests = list(_test_lines(ledger))
+    return tuple(dict.fromkeys((*(line for line in lines if not line.startswith(_TESTS)), *tests)))
+
+
+def _retold(item: str, commands: Iterable[CommandFact]) -> bool:
+    """Whether an item is the ledger's own line for a command that it will tell again, maybe with a newer outcome."""
+    return any(item.startswith(f"`{_one_line(command.command)}` → ") for command in commands)
+
+
+def _contradicts(item: str, ledger: Ledger, only: re.Pattern[str] | None = None) -> bool:
+    """Whether an item says of a command, of the tests or of a file what the ledger knows to be otherwise.
+
+    With `only`, claims of the other kind are let through: what failed once may be knowledge.
+    """
+    for command in ledger.commands:
+        if f"`{_one_line(command.command)}`" in item or f"`{command.command}`" in item:
+            return _misreports(item, command.failed, only)
+    if ledger.tests and _ABOUT_TESTS.search(item) and _misreports(item, ledger.tests.failed, only):
+        return not _figures_agree(item, ledger)
+    return _wrong_about_a_file(item, ledger)
+
+
+def _misreports(item: str, failed: bool, only: re.Pattern[str] | None) -> bool:
+    wrong, right = (_FINE, _BROKEN) if failed else (_BROKEN, _FINE)
+    return only in (None, wrong) and bool(wrong.search(item)) and not right.search(item)
+
+
+def _figures_agree(item: str, ledger: Ledger) -> bool:
+    summary = Evidence([ledger.tests.summary]) if ledger.tests else Evidence(())
+    return bool(re.search(r"\d", item)) and not unsupported(item, summary)
+
+
+def _wrong_about_a_file(item: str, ledger: Ledger) -> bool:
+    for verb, right, means in _CLAIMED_DEEDS:
+        for match in verb.finditer(item):
+            fact = ledger.file(match["path"].strip("`"))
+            if fact is not None and not right(fact) and not _may_have(means, fact, ledger):
+                return True
+    return False
+
+
+def _may_have(means: re.Pattern[str], fact: FileFact, ledger: Ledger) -> bool:
+    """Whether some command names the file together with a program that could have done it unseen."""
+    name = posixpath.basename(fact.path)
+    return any(name in command.command and means.search(command.command) for command in ledger.commands)
+
+
+_PATH = r"(?:the |file |new |a |old |unused ){0,3}`?(?P<path>[\w.@+-]*[./][\w./@+-]*\w)`?"
+_REMOVERS = re.compile(r"\b(?:rm|mv|unlink|shred|clean|del|remove)\b")
+_WRITERS = re.compile(
+    r"\b(?:sed|awk|perl|python\d?|node|ruby|patch|git|mv|cp|tee|install|make|npx?|ed|format|fmt|fix)\b|>"
+)
+_CLAIMED_DEEDS: tuple[tuple[re.Pattern[str], Callable[[FileFact], bool], re.Pattern[str]], ...] = (
+    (
+        re.compile(rf"\b(?:deleted|removed|dropped|erased)\s+{_PATH}", re.IGNORECASE),
+        lambda fact: fact.deleted,
+        _REMOVERS,
+    ),
+    (re.compile(rf"\bcreated\s+{_PATH}", re.IGNORECASE), lambda fact: fact.created, _WRITERS),
+    (
+        re.compile(rf"\b(?:modified|edited|changed|rewrote|updated|patched)\s+{_PATH}", re.IGNORECASE),
+        lambda fact: bool(fact.edits),
+        _WRITERS,
+    ),
+)
+_FINE = re.compile(
+    r"\b(?:pass(?:es|ed|ing)?|succe\w+|green|ok|exit(?:ed)?(?: (?:code|status|with))* 0|without (?:any )?(?:errors?|failures?)|no (?:errors?|failures?)|clean(?:ly)?|all good|works?|worked)\b",
+    re.IGNORECASE,
+)
+_BROKEN = re.compile(
+    r"\b(?:fail(?:s|ed|ing|ures?)?|errors?|errored|broken?|broke|red|crash\w*|exit(?:ed)?(?: (?:code|status|with))* [1-9]\d*|still (?:not|failing))\b",
+    re.IGNORECASE,
+)
+_ABOUT_TESTS = re.compile(r"\b(?:tests?|test suite|specs?)\b", re.IGNORECASE)
+_LEDGER_LINE = re.compile(r"^`[^`]+` → |^\(turn \d+\) the assistant said: ")
+_TESTS = "Last test run: "
+
+
+def _command_line(command: CommandFact, longest: int = 200) -> str:
+    ended = command.status if command.exit_code is None else f"exit {command.exit_code}"
+    times = f" ({command.runs} runs)" if command.runs > 1 else ""
+    said = f": {command.outcome}" if command.outcome else ""
+    return f"`{_one_line(command.command, longest)}` → {ended}{times}{said}"
+
+
+def _one_line(command: str, longest: int = 200) -> str:
+    line = " ".join(command.split()).replace("`", "'")
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def _test_lines(ledger: Ledger) -> Iterator[str]:
+    if ledger.tests is None:
+        return
+    tests = ledger.tests
+    failing = f"; failing: {', '.join(tests.failing)}" if tests.failing else ""
+    verdict = "failed" if tests.failed else "passed"
+    yield f"{_TESTS}`{_one_line(tests.command)}` {verdict}: {tests.summary}{failing}"
+
+
+def _plan(said: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
+    """The todo list as it stands, then the steps of the summary that it does not know."""
+    known = [f"{_MARKS[item.status]} {item.content}" for item in todo]
+    others = [step for step in said if not any(_same_step(_MARK.sub("", step), item.content) for item in todo)]
+    return (*known, *(step if _MARK.match(step) else f"[TODO] {step}" for step in others))
+
+
+def _same_step(one: str, other: str) -> bool:
+    """Whether two steps are one in other words: most words of the shorter stand in the longer."""
+    shorter, longer = sorted((set(_bare(one).split()), set(_bare(other).split())), key=len)
+    return len(shorter & longer) >= _SAME_STEP * len(shorter)
+
+
+_SAME_STEP = 0.7
+_MARK = re.compile(r"^\[(?:DONE|IN PROGRESS|TODO)\]\s*")

@@ -1,0 +1,142 @@
+"""The part of a conversation that is to be summarised, as text: data to the summariser, cut to what fits its window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from agentcli.context.inject import escape
+from agentcli.context.settings import SnapshotSettings
+from agentcli.context.tokens.counter import TokenCounter, as_text
+from agentcli.context.view import Block, ViewMessage
+from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.truncate import truncate_middle
+
+_DEFAULT = SnapshotSettings()
+_WHOLE = 1_000_000
+TAG = "conversation"
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The pieces for one call each, oldest first; `clipped` counts the texts that were shortened, `dropped` those left out."""
+
+    chunks: tuple[str, ...]
+    clipped: int = 0
+    dropped: int = 0
+
+
+def material(
+    messages: Sequence[ViewMessage], counts: TokenCounter, room: int, calls: int, form: SnapshotSettings = _DEFAULT
+) -> Material:
+    """The messages in at most `calls` texts of at most `room` tokens each.
+
+    Outputs are clipped first; then the text is divided; only when that is not enough, everything is clipped hard, and at
+    the very last the oldest is left out.
+    """
+    for clip in (_WHOLE, *form.clips):
+        told = [recite(message, clip, _WHOLE) for message in messages]
+        if sum(map(counts.text, told)) <= room:
+            return Material(("\n\n".join(told),), _clipped(messages, clip))
+    for clip in (*form.clips[-1:], *form.hard_clips) or (_WHOLE,):
+        told = [recite(message, clip, 5 * clip if clip in form.hard_clips else _WHOLE) for message in messages]
+        chunks = _divided(told, counts, room)
+        if len(chunks) <= calls:
+            return Material(tuple(chunks), _clipped(messages, clip))
+    return Material(tuple(chunks[-calls:]), _clipped(messages, clip), len(chunks) - calls)
+
+
+def recite(message: ViewMessage, clip: int, words: int) -> str:
+    """One message as a line that says who speaks, and what is said; outputs cut to `clip` characters, all else to `words`."""
+    speaker = "ASSISTANT" if message.role == "assistant" else "USER" if message.is_prompt else "TOOLS"
+    pieces = [piece for piece in (_told(block, clip, words) for block in message.blocks) if piece]
+    return escape(TAG, f"[turn {message.turn}] {speaker}:\n" + "\n".join(pieces))
+
+
+def facts(messages: Iterable[ViewMessage]) -> Iterator[str]:
+    """Every word said in these messages, thoughts included: what a summary of them may be held to."""
+    for message in messages:
+        for block in message.blocks:
+            yield from _every_word(block)
+
+
+def spoken(messages: Iterable[ViewMessage]) -> Iterator[str]:
+    """What the user and the assistant said to each other: the language of the conversation is theirs."""
+    for message in messages:
+        words = [
+            block.part.text for block in message.blocks if isinstance(block.part, Text) and not block.part.synthetic
+        ]
+        if words:
+            yield "\n".join(words)
+
+
+def _told(block: Block, clip: int, words: int) -> str:
+    match block.part:
+        case Text(text, synthetic, source):
+            return (
+                f"[{source or 'reminder'}] {truncate_middle(text, clip)}" if synthetic else truncate_middle(text, words)
+            )
+        case Thinking():
+            return ""
+        case ToolCall(_, name, given):
+            return f"→ {name} {truncate_middle(as_text(given), max(clip, 200))}"
+        case ToolResult(_, name, status, output):
+            return f"← {name} ({status}): {truncate_middle(output, clip)}"
+        case File(_, path, text):
+            return f"[file {path}] {truncate_middle(text, clip)}"
+        case Image(mime, _, path):
+            return f"[{mime} image {path}]"
+
+
+def _every_word(block: Block) -> Iterator[str]:
+    match block.part:
+        case Text(text) | Thinking(text):
+            yield text
+        case ToolCall(_, name, given):
+            yield name
+            yield from _leaves(given)
+        case ToolResult(_, name, _, output):
+            yield name
+            yield output
+        case File(_, path, text):
+            yield path
+            yield text
+        case Image(_, _, path):
+            yield path
+
+
+def _leaves(value: object) -> Iterator[str]:
+    match value:
+        case Mapping():
+            for key, inner in value.items():
+                yield str(key)
+                yield from _leaves(inner)
+        case list() | tuple():
+            for inner in value:
+                yield from _leaves(inner)
+        case _:
+            yield str(value)
+
+
+def _clipped(messages: Iterable[ViewMessage], clip: int) -> int:
+    outputs = (
+        block.part.output for message in messages for block in message.blocks if isinstance(block.part, ToolResult)
+    )
+    return sum(len(output) > clip for output in outputs)
+
+
+def _divided(told: Sequence[str], counts: TokenCounter, room: int) -> list[str]:
+    """Neighbouring messages together as long as they fit; one too long for a call is cut to its two ends."""
+    chunks: list[list[str]] = [[]]
+    left = room
+    for text in told:
+        size = counts.text(text)
+        if size > room:
+            text = truncate_middle(text, max(200, int(len(text) * room / size * 0.9)))
+            size = counts.text(text)
+        if size > left and chunks[-1]:
+            chunks.append([])
+            left = room
+        chunks[-1].append(text)
+        left -= size
+    return ["\n\n".join(chunk) for chunk in chunks if chunk]

@@ -1,0 +1,184 @@
+"""How many tokens a character is worth to each model, learned from the usage that it reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentcli.context.view import View, ViewMessage
+from agentcli.core.history import History
+from agentcli.core.message import Message, ToolResult, Usage
+from agentcli.core.record import Compaction, Prune
+
+Size = Callable[[Message | ToolResult], tuple[float, int]]
+
+
+"""Size and number of blocks of what a record adds to a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What was seen of one model: `tokens` for `size`, and the tokens of a prompt before its first message (`head`)."""
+
+    tokens: float = 0.0
+    size: float = 0.0
+    head: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Rates by model. `start` and `weight` are what is believed before anything was seen, and how firmly (in characters).
+
+    A reply's share is learned only from additions of at least `least` characters with a believable rate.
+    """
+
+    rates: Mapping[str, Rate]
+    start: float = 0.34
+    weight: float = 5_000.0
+    per_block: float = 8.0
+    least: float = 200.0
+
+    def rate(self, model: str) -> float:
+        """Tokens per unit of size for a model."""
+        seen = self.rates.get(model, Rate())
+        return (self.start * self.weight + seen.tokens) / (self.weight + seen.size)
+
+    def head(self, model: str) -> float:
+        """Tokens of system and tools as far as they were seen, or 0."""
+        return self.rates.get(model, Rate()).head
+
+    def learn(self, model: str, tokens: float, size: float, blocks: int) -> Calibration:
+        """After one more addition of known size; one that cannot be right (a changed prefix, a picture) teaches nothing."""
+        tokens -= blocks * self.per_block
+        if size < self.least or not 0.1 < tokens / size < 1.5:
+            return self
+        seen = self.rates.get(model, Rate())
+        rates = {**self.rates, model: Rate(seen.tokens + tokens, seen.size + size, seen.head)}
+        return Calibration(rates, self.start, self.weight, self.per_block, self.least)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `Carry.calibration` keeps across a compaction."""
+        return {model: [rate.tokens, rate.size, rate.head] for model, rate in self.rates.items()}
+
+
+def from_json(raw: Mapping[str, Any]) -> Calibration:
+    """The calibration that a compaction carried; what does not look like one is left out."""
+    rates = {}
+    for model, values in raw.items():
+        if isinstance(values, list | tuple) and len(values) == 3:
+            rates[model] = Rate(*(float(value) for value in values))
+    return Calibration(rates)
+
+
+def calibrate(history: History, size: Size) -> Calibration:
+    """What the replies of a history teach: a pure fold, the same live and after a resume."""
+    carried, since = _carried(history)
+    edits = [record.seq for record in history.prunes]
+    calibration, last, added, blocks = carried, None, 0.0, 0
+    for record in history.entries:
+        if record.seq < since:
+            continue
+        body = record.body
+        if isinstance(body, Message) and body.role == "assistant" and body.usage and body.usage.prompt:
+            if last and _same_prefix(last[0], record.seq, edits):
+                calibration = calibration.learn(body.model, body.usage.prompt - last[1], added, blocks)
+            elif last is None and not since and added:
+                calibration = _with_head(calibration, body.model, body.usage, added, blocks)
+            last, added, blocks = _base(record.seq, body, size)
+        elif isinstance(body, Message | ToolResult):
+            more, count = size(body)
+            added, blocks = added + more, blocks + count
+    return calibration
+
+
+def is_whole(message: Message) -> bool:
+    """Whether a reply's reported output tells what it holds: not so when it broke off."""
+    return message.stop not in ("interrupted", "error", None)
+
+
+def _carried(history: History) -> tuple[Calibration, int]:
+    body = history.compaction.body if history.compaction else None
+    if isinstance(body, Compaction) and history.compaction:
+        carried = from_json(body.carry.calibration)
+        return carried, history.compaction.seq if carried.rates else body.kept_from
+    return from_json({}), 0
+
+
+def _same_prefix(earlier: int, later: int, edits: list[int]) -> bool:
+    return not any(earlier < edit < later for edit in edits)
+
+
+def _base(seq: int, message: Message, size: Size) -> tuple[tuple[int, int], float, int]:
+    """Where the next addition starts: after the reply if it is whole, else after its prompt with what arrived added."""
+    usage = message.usage or Usage()
+    if is_whole(message):
+        return (seq, usage.total), 0.0, 0
+    more, count = size(message)
+    return (seq, usage.prompt), more, count
+
+
+def _with_head(calibration: Calibration, model: str, usage: Usage, size: float, blocks: int) -> Calibration:
+    """What the first prompt held besides its messages."""
+    head = usage.prompt - size * calibration.rate(model) - blocks * calibration.per_block
+    seen = replace(calibration.rates.get(model, Rate()), head=max(0.0, head))
+    return replace(calibration, rates={**calibration.rates, model: seen})
+
+
+# MERGED agentcli.context.spans: What the reports of a provider say of the messages between two replies: sizes that need no guess.
+
+
+LEAST, MOST, SLACK = 0.5, 2.0, 50
+
+
+"""A report is believed that says no less and no more than these times the estimate, give or take so many tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The messages from one reply up to the next. `usage` is that of the reply they begin with, None before the first."""
+
+    usage: Usage | None = None
+    scale: float = 1.0
+    guess: int = 0
+    edited: bool = False
+
+    def tokens(self, following: Usage | None) -> int:
+        """As reported by the difference of two prompts, where that is believable, else the estimate."""
+        if self.usage is None or following is None or self.edited:
+            return self.guess
+        said = round((following.prompt - self.usage.prompt) * self.scale)
+        return said if LEAST * self.guess - SLACK <= said <= MOST * self.guess + SLACK else self.guess
+
+
+def measured(view: View, guess: Callable[[ViewMessage], int], scale: Callable[[str], float]) -> int:
+    """Tokens of a view's messages right after a compaction, before any reply to it.
+
+    What stayed was sent before: the prompts of two replies differ by what lies between them. Only the snapshot, what
+    came since, and what an edit has changed must be guessed. `scale` turns tokens of the model with that id into tokens
+    of the one in use.
+    """
+    total, span, dropped = 0, _Span(), _thinking_dropped_before(view)
+    for message in view.messages:
+        usage = _report(view, message)
+        if usage is not None:
+            total += span.tokens(usage)
+            span = _Span(usage, scale(message.model), edited=message.seq < dropped)
+        span = replace(span, guess=span.guess + guess(message), edited=span.edited or _is_edited(message))
+    return total + span.guess
+
+
+def _report(view: View, message: ViewMessage) -> Usage | None:
+    """What was reported with a reply to this very view, as far as it goes back."""
+    elsewhere = any(start < message.seq < end for start, end in view.undone)
+    usage = message.usage if message.role == "assistant" and not elsewhere else None
+    return usage if usage and usage.prompt else None
+
+
+def _is_edited(message: ViewMessage) -> bool:
+    return any(block.cleared or block.source == "compactor" for block in message.blocks)
+
+
+def _thinking_dropped_before(view: View) -> int:
+    edits = [record.body for record in (view.compaction, *view.prunes) if record]
+    return max((edit.drop_thinking_before for edit in edits if isinstance(edit, Compaction | Prune)), default=0)

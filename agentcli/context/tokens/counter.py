@@ -1,0 +1,194 @@
+"""Counts tokens: each part once, a view as a sum, a prompt from what the provider last reported."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentcli.context.tokens.calibration import Calibration, calibrate, from_json, measured
+from agentcli.context.tokens.estimators import Calibrated, Estimator
+from agentcli.context.tokens.image_tokens import image_tokens
+from agentcli.context.view import Block, View, ViewMessage
+from agentcli.core.history import History
+from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.model import ToolSchema
+from agentcli.core.record import Prune, Record
+
+
+class TokenCounter:
+    """Token counts by one estimator. Remembers what it measured, so it is kept for a session's whole life.
+
+    `head` are the tokens of system and tools, `model` the id of the model in use: both set by `use_model`.
+    """
+
+    def __init__(
+        self, rule: Estimator | None = None, *, model: str = "", remember: int = 200_000, doubt: float = 2.0
+    ) -> None:
+        self.rule: Estimator = rule or Calibrated()
+        self.model = model
+        self.head = 0
+        self.calibration: Calibration = from_json({})
+        self.doubt = doubt
+        self._remember = remember
+        self._known: tuple[View, int] | None = None
+        self._newest: tuple[tuple[object, ...], int] = ((), 0)
+        self._sizes: dict[int, tuple[Part | ToolResult, float]] = {}
+        self._compaction: Record | None = None
+
+    def words(self) -> str:
+        """A line for people about what counts."""
+        return f"Counted by {self.rule.name}. {self.rule.note}".rstrip()
+
+    def use(self, rule: Estimator) -> None:
+        """From now on count by this estimator."""
+        self.rule = rule
+        self._known = None
+        self._sizes.clear()
+        self._use_rate()
+
+    def use_model(self, model: str, system: Sequence[str], tools: Sequence[ToolSchema]) -> None:
+        """From now on count for this model with this system text and these tools in front."""
+        self.model = model
+        self._use_rate()
+        self.head = self.overhead(system, tools)
+
+    def learn(self, history: History) -> None:
+        """Take what the replies of this history teach; estimators other than `calibrated` are not to be taught."""
+        if history.compaction is not self._compaction:
+            # What left the view must not be held in memory by its count.
+            self._compaction = history.compaction
+            self._sizes.clear()
+            self._newest = ((), 0)
+        if isinstance(self.rule, Calibrated):
+            self.calibration = calibrate(history, self._added)
+            self._use_rate()
+
+    def text(self, text: str) -> int:
+        """Tokens of a bare text."""
+        return round(self.rule.size(text) * self.rule.rate)
+
+    def block(self, block: Block) -> int:
+        """Tokens of one block."""
+        return self.part(block.part)
+
+    def part(self, part: Part | ToolResult) -> int:
+        """Tokens of one part."""
+        return round(self._size(part) * self.rule.rate + self.rule.per_block)
+
+    def message(self, message: ViewMessage) -> int:
+        """Tokens of one message of the view."""
+        rule, sizes, size = self.rule, self._sizes, 0.0
+        for block in message.blocks:
+            known = sizes.get(id(block.part))
+            size += known[1] if known and known[0] is block.part else self._size(block.part)
+        return round(size * rule.rate + len(message.blocks) * rule.per_block + rule.per_message)
+
+    def view(self, view: View) -> int:
+        """Tokens of all messages of a view, without system and tools: a plain sum."""
+        return sum(map(self.message, view.messages))
+
+    def prompt(self, view: View) -> int:
+        """Tokens that the next prompt will hold, system and tools included.
+
+        With the calibrated estimator: what the provider reported with the last reply, and an estimate of only what was
+        added or cleared since; right after a compaction, what it reported of the messages that stayed. Where the characters say
+        `doubt` times as much as the report, they decide: some servers report
+        only what they did not have in their own cache.
+        """
+        if self._known is not None and self._known[0] is view:
+            return self._known[1]
+        # Several planners ask after the same view, one after the other.
+        state = (view, self.rule, self.calibration, self.model, self.head)
+        if len(self._newest[0]) != len(state) or not all(map(operator.is_, self._newest[0], state)):
+            self._newest = (state, self._prompt(view))
+        return self._newest[1]
+
+    def _prompt(self, view: View) -> int:
+        head = max(self.head, round(self.calibration.head(self.model)))
+        if not isinstance(self.rule, Calibrated):
+            return head + self.view(view)
+        reported, whole = self._from_last_reply(view), head + self.view(view)
+        if reported is None:
+            return head + measured(view, self.message, self._scale)
+        return whole if whole > max(2_000, self.doubt * reported) else reported
+
+    def set_exact(self, view: View, tokens: int) -> None:
+        """Take the provider's own count of the prompt that shows this very view; it holds until the view changes."""
+        self._known = (view, tokens)
+
+    def overhead(self, system: Sequence[str], tools: Sequence[ToolSchema]) -> int:
+        """Tokens that stand before the first message."""
+        size = sum(map(self.rule.size, system))
+        size += sum(self.rule.size(_schema_text(tool), code=True) for tool in tools)
+        return round(size * self.rule.rate + (len(system) + len(tools)) * self.rule.per_block)
+
+    def _from_last_reply(self, view: View) -> int | None:
+        edited = view.compaction.seq if view.compaction else 0
+        added = 0.0
+        for message in reversed(view.messages):
+            usage = message.usage
+            elsewhere = any(start < message.seq < end for start, end in view.undone)
+            if message.role == "assistant" and usage and usage.prompt and not elsewhere:
+                if message.seq < edited:
+                    return None
+                total = usage.prompt + self.message(message) if message.cut else usage.total
+                return round((total - _freed_since(view.prunes, message.seq)) * self._scale(message.model) + added)
+            added += self.message(message)
+        return None
+
+    def _scale(self, model: str) -> float:
+        """Tokens of the model in use for one of another model's."""
+        return self.calibration.rate(self.model) / self.calibration.rate(model)
+
+    def _use_rate(self) -> None:
+        if isinstance(self.rule, Calibrated):
+            self.rule = replace(self.rule, rate=self.calibration.rate(self.model))
+
+    def _added(self, body: Message | ToolResult) -> tuple[float, int]:
+        parts: Iterable[Part | ToolResult] = body.parts if isinstance(body, Message) else (body,)
+        sizes = [self._size(part) for part in parts]
+        return sum(sizes), len(sizes)
+
+    def _size(self, part: Part | ToolResult) -> float:
+        known = self._sizes.get(id(part))
+        if known and known[0] is part:
+            return known[1]
+        if len(self._sizes) >= self._remember:
+            self._sizes.clear()
+        size = self._measure(part)
+        # The part is kept beside its size, so that its id cannot come to mean another.
+        self._sizes[id(part)] = (part, size)
+        return size
+
+    def _measure(self, part: Part | ToolResult) -> float:
+        rule = self.rule
+        match part:
+            case Text(text) | Thinking(text):
+                return rule.size(text)
+            case ToolCall(_, name, given):
+                return rule.size(name + as_text(given), code=True)
+            case ToolResult(output=output, images=images):
+                return rule.size(output, code=True) + sum(map(self._image, images))
+            case File(_, path, text):
+                return rule.size(path + text, code=True)
+            case Image():
+                return self._image(part)
+
+    def _image(self, image: Image) -> float:
+        return image_tokens(image) / self.rule.rate
+
+
+def as_text(value: Mapping[str, Any]) -> str:
+    """A call's input as compact JSON, the way it goes over the wire."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def _schema_text(tool: ToolSchema) -> str:
+    return tool.name + tool.description + as_text(tool.parameters)
+
+
+def _freed_since(prunes: Iterable[Record], seq: int) -> int:
+    return sum(record.body.tokens for record in prunes if record.seq > seq and isinstance(record.body, Prune))

@@ -1,0 +1,267 @@
+"""Records from JSON: every schema ever written is read, unknown fields and kinds are skipped, never refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, cast, get_args
+
+from agentcli.core.codec.fields import items, number, table, text, whole
+from agentcli.core.message import (
+    File,
+    Image,
+    Message,
+    Part,
+    Source,
+    Status,
+    Stop,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
+from agentcli.core.record import (
+    KINDS,
+    SCHEMA,
+    Body,
+    Carry,
+    Checkpoint,
+    Compaction,
+    CompactionStatus,
+    Failure,
+    Pin,
+    Prune,
+    Record,
+    Retry,
+    Settings,
+    Title,
+    Todo,
+    TodoItem,
+    Trigger,
+    Undo,
+    Unknown,
+    Unpin,
+    VerbatimText,
+)
+
+_STATUSES = frozenset(get_args(Status))
+TodoStatus = Literal["pending", "in_progress", "completed"]
+UndoTarget = Literal["compaction", "prune", "rewind", "undo"]
+
+
+class Damaged(ValueError):
+    """The bytes are not a record: truncated, zero-filled, or something else altogether."""
+
+
+def decode(data: bytes) -> Record:
+    """A record from the bytes of its file. Raises Damaged when they are not one."""
+    try:
+        raw = json.loads(data)
+        return Record(
+            whole(raw, "seq", None), text(raw, "id", None), _time(raw["time"]), text(raw, "prev", None), _body(raw)
+        )
+    except _UNREADABLE as error:
+        raise Damaged(f"not a record: {type(error).__name__}: {error}") from error
+
+
+def body_from_json(raw: Mapping[str, Any]) -> Body:
+    """The body of a record from its JSON; a kind that this version does not know becomes Unknown."""
+    kind = text(raw, "kind", None)
+    read = _READERS.get(kind)
+    return read(raw) if read else Unknown(kind, dict(raw))
+
+
+def part_from_json(raw: Mapping[str, Any]) -> Part:
+    """A part from its JSON. Raises KeyError where a needed field is missing, ValueError for an unknown type."""
+    meta = table(raw, "meta") if raw.get("meta") is not None else None
+    match raw["type"]:
+        case "text":
+            source = cast(Source, text(raw, "source"))
+            return Text(text(raw, "text", None), bool(raw.get("synthetic")), source, meta)
+        case "thinking":
+            return Thinking(text(raw, "text", None), text(raw, "signature"), meta)
+        case "image":
+            return Image(text(raw, "mime", None), text(raw, "data", None), text(raw, "path"), meta)
+        case "file":
+            return File(text(raw, "mime", None), text(raw, "path"), text(raw, "text"), meta)
+        case "tool_call":
+            return ToolCall(text(raw, "call_id", None), text(raw, "name", None), table(raw, "input"), meta)
+        case other:
+            raise ValueError(f"unknown part {other!r}")
+
+
+def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
+    """Usage from its JSON; what is missing is 0."""
+    raw = raw or {}
+    # Spelled out: many sessions are listed at once, and each has one.
+    return Usage(
+        whole(raw, "input"),
+        whole(raw, "output"),
+        whole(raw, "reasoning"),
+        whole(raw, "cache_read"),
+        whole(raw, "cache_write"),
+    )
+
+
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
+
+
+def _body(raw: Mapping[str, Any]) -> Body:
+    try:
+        return body_from_json(raw)
+    except _UNREADABLE:
+        if whole(raw, "schema") > SCHEMA:
+            return Unknown(text(raw, "kind", None), dict(raw))  # a newer program may say the same kind in other words
+        raise
+
+
+def _time(value: Any) -> str:
+    """When a record was written; a tool result keeps it in its span."""
+    return text(value, "recorded") if isinstance(value, dict) else text({"time": value}, "time", None)
+
+
+def _message(raw: Mapping[str, Any]) -> Message:
+    if raw["role"] not in ("user", "assistant"):
+        raise ValueError(f"unknown role {raw['role']!r}")
+    return Message(
+        role=raw["role"],
+        parts=tuple(part for part in map(_known_part, items(raw, "parts", dict, None)) if part is not None),
+        turn=whole(raw, "turn"),
+        provider=text(raw, "provider"),
+        model=text(raw, "model"),
+        usage=usage_from_json(table(raw, "usage")) if raw.get("usage") else None,
+        cost=number(raw, "cost"),
+        stop=cast("Stop | None", text(raw, "stop") or None),
+        error=text(raw, "error"),
+    )
+
+
+def _known_part(raw: Mapping[str, Any]) -> Part | None:
+    known = raw.get("type") in ("text", "thinking", "image", "file", "tool_call")
+    return part_from_json(raw) if known else None
+
+
+def _result(raw: Mapping[str, Any]) -> ToolResult:
+    span = raw["time"] if isinstance(raw.get("time"), dict) else {}
+    return ToolResult(
+        call_id=text(raw, "call_id", None),
+        name=text(raw, "name", None),
+        status=_status(text(raw, "status", None)),
+        output=text(raw, "output", None),
+        truncated=bool(raw.get("truncated")),
+        output_file=text(raw, "output_file"),
+        title=text(raw, "title"),
+        started=float(number(span, "start") or 0.0),
+        ended=float(number(span, "end") or 0.0),
+        metadata=table(raw, "metadata"),
+        images=tuple(part for part in map(part_from_json, items(raw, "images", dict)) if isinstance(part, Image)),
+    )
+
+
+def _status(given: str) -> Status:
+    """How a call ended; whatever this program does not know did not end well."""
+    return cast(Status, given) if given in _STATUSES else "error"
+
+
+def _compaction(raw: Mapping[str, Any]) -> Compaction:
+    first, last = items(raw, "covers", int) or (0, 0)
+    return Compaction(
+        trigger=cast(Trigger, text(raw, "trigger", None)),
+        status=cast(CompactionStatus, text(raw, "status", None)),
+        policy=text(raw, "policy", None),
+        covers=(first, last),
+        kept_from=whole(raw, "kept_from"),
+        snapshot=text(raw, "snapshot"),
+        ledger=table(raw, "ledger"),
+        pins=tuple(map(_words, items(raw, "pins", dict))),
+        user_words=tuple(map(_words, items(raw, "user_words", dict))),
+        tokens_before=whole(raw, "tokens_before"),
+        tokens_after=whole(raw, "tokens_after"),
+        model=text(raw, "model"),
+        usage=usage_from_json(table(raw, "usage")),
+        cost=number(raw, "cost"),
+        kept=items(raw, "kept", int),
+        replaced=_all(str, table(raw, "replaced")),
+        drop_thinking_before=whole(raw, "drop_thinking_before"),
+        continues=bool(raw.get("continues")),
+        note=text(raw, "note"),
+        carry=_carry(table(raw, "carry")),
+        cleared=items(raw, "cleared", str),
+    )
+
+
+def _carry(raw: Mapping[str, Any]) -> Carry:
+    return replace(
+        Carry(),
+        usage=usage_from_json(table(raw, "usage")),
+        cost=number(raw, "cost"),
+        turn=whole(raw, "turn"),
+        todo=tuple(map(_todo, items(raw, "todo", dict))),
+        system=items(raw, "system", str),
+        tools=items(raw, "tools", dict),
+        calibration=table(raw, "calibration"),
+        pins=None if raw.get("pins") is None else items(raw, "pins", int),
+        cleared=None if raw.get("cleared") is None else _all(int, table(raw, "cleared")),
+        **{name: text(raw, name) for name in ("model", "mode", "policy", "title", "name")},
+    )
+
+
+def _words(raw: Mapping[str, Any]) -> VerbatimText:
+    return VerbatimText(whole(raw, "seq", None), whole(raw, "turn"), text(raw, "text", None))
+
+
+def _todo(raw: Mapping[str, Any]) -> TodoItem:
+    status = cast(TodoStatus, text(raw, "status", "pending"))
+    return TodoItem(text(raw, "content", None), status, text(raw, "active_form"))
+
+
+def _settings(raw: Mapping[str, Any]) -> Settings:
+    names = (text(raw, "model"), text(raw, "mode"), text(raw, "policy"))
+    return Settings(*names, items(raw, "system", str), items(raw, "tools", dict), text(raw, "why"))
+
+
+def _failure(raw: Mapping[str, Any]) -> Failure:
+    usage = usage_from_json(table(raw, "usage"))
+    return Failure(text(raw, "message", None), text(raw, "where"), usage, number(raw, "cost"))
+
+
+def _title(raw: Mapping[str, Any]) -> Title:
+    usage = usage_from_json(table(raw, "usage"))
+    return Title(text(raw, "title"), text(raw, "name"), text(raw, "model"), usage, number(raw, "cost"))
+
+
+def _undo(raw: Mapping[str, Any]) -> Undo:
+    target = cast(UndoTarget, text(raw, "target", "compaction"))
+    return Undo(whole(raw, "undoes", None), target, usage_from_json(table(raw, "usage")), number(raw, "cost"))
+
+
+def _prune(raw: Mapping[str, Any]) -> Prune:
+    calls = items(raw, "call_ids", str, None)
+    return Prune(calls, whole(raw, "tokens"), text(raw, "reason"), whole(raw, "drop_thinking_before"))
+
+
+def _all(kind: type, table: dict[str, Any]) -> dict[str, Any]:
+    """The object, if all its values are of one kind."""
+    if not all(isinstance(value, kind) for value in table.values()):
+        raise TypeError(f"{table!r:.60}")
+    return table
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any]], Body]] = {
+    "message": _message,
+    "tool_result": _result,
+    "compaction": _compaction,
+    "prune": _prune,
+    "undo": _undo,
+    "pin": lambda raw: Pin(whole(raw, "pins", None)),
+    "unpin": lambda raw: Unpin(whole(raw, "pins", None)),
+    "retry": lambda raw: Retry(whole(raw, "attempt", None), number(raw, "delay") or 0.0, text(raw, "reason", None)),
+    "title": _title,
+    "todo": lambda raw: Todo(tuple(map(_todo, items(raw, "items", dict, None)))),
+    "checkpoint": lambda raw: Checkpoint(table(raw, "data")),
+    "settings": _settings,
+    "error": _failure,
+}
+assert set(_READERS) == set(KINDS.values())

@@ -1,0 +1,239 @@
+"""Records as JSON; `reading` is the way back, and both are known by this name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agentcli.core.codec.decode import Damaged, body_from_json, decode, part_from_json, usage_from_json
+from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.record import (
+    SCHEMA,
+    Body,
+    Carry,
+    Checkpoint,
+    Compaction,
+    Failure,
+    Pin,
+    Prune,
+    Record,
+    Retry,
+    Settings,
+    Title,
+    Todo,
+    TodoItem,
+    Undo,
+    Unknown,
+    Unpin,
+    VerbatimText,
+)
+
+__all__ = [
+    "Damaged",
+    "body_from_json",
+    "body_to_json",
+    "decode",
+    "dumps",
+    "encode",
+    "part_from_json",
+    "part_to_json",
+    "usage_from_json",
+    "usage_to_json",
+]
+
+Json = dict[str, Any]
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON with a fixed order of keys as given; lone surrogates survive as escapes."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
+    return text
+
+
+def encode(record: Record) -> bytes:
+    """The bytes of a record file."""
+    head: Json = {
+        "schema": SCHEMA,
+        "seq": record.seq,
+        "id": record.id,
+        "time": record.time,
+        "kind": record.kind,
+        "prev": record.prev,
+    }
+    body = body_to_json(record.body)
+    if isinstance(record.body, ToolResult):
+        # Both the record and the span of its call are called `time` in the file: there the span holds the record's.
+        body["time"] = {**body["time"], "recorded": record.time}
+    return (dumps({**head, **body}) + "\n").encode("utf-8")
+
+
+def body_to_json(body: Body) -> Json:
+    """The fields of a body as they stand in its file, without the head that all records share."""
+    match body:
+        case Message():
+            return _message_to_json(body)
+        case ToolResult():
+            return _result_to_json(body)
+        case Compaction():
+            return _compaction_to_json(body)
+        case Prune(call_ids, tokens, reason, drop):
+            return {"call_ids": list(call_ids), "tokens": tokens, "reason": reason, "drop_thinking_before": drop}
+        case Undo(seq, target, usage, cost):
+            return {"undoes": seq, "target": target, **_spent(usage, cost)}
+        case Pin(seq) | Unpin(seq):
+            return {"pins": seq}
+        case Retry(attempt, delay, reason):
+            return {"attempt": attempt, "delay": delay, "reason": reason}
+        case Title(title, name, model, usage, cost):
+            writer = {"model": model} if usage.total else {}
+            return {"title": title, "name": name, **writer, **_spent(usage, cost)}
+        case Todo(items):
+            return {"items": [_todo_to_json(item) for item in items]}
+        case Checkpoint(data):
+            return {"data": dict(data)}
+        case Settings(model, mode, policy, system, tools, why):
+            told = {"why": why} if why else {}
+            fixed = {"system": list(system), "tools": [dict(tool) for tool in tools]} if system or tools else {}
+            return {"model": model, "mode": mode, "policy": policy, **told, **fixed}
+        case Failure(message, where, usage, cost):
+            return {"message": message, "where": where, **_spent(usage, cost)}
+        case Unknown(_, raw):
+            return {key: value for key, value in raw.items() if key not in _HEAD}
+
+
+def part_to_json(part: Part) -> Json:
+    """A part as it stands in a message record."""
+    match part:
+        case Text(text, synthetic, source, meta):
+            return _lean({"type": "text", "text": text, "synthetic": synthetic, "source": source, "meta": meta})
+        case Thinking(text, signature, meta):
+            return _lean({"type": "thinking", "text": text, "signature": signature, "meta": meta})
+        case Image(mime, data, path, meta):
+            return _lean({"type": "image", "mime": mime, "data": data, "path": path, "meta": meta})
+        case File(mime, path, text, meta):
+            return _lean({"type": "file", "mime": mime, "path": path, "text": text, "meta": meta})
+        case ToolCall(call_id, name, arguments, meta):
+            raw = {"type": "tool_call", "call_id": call_id, "name": name, "input": dict(arguments), "meta": meta}
+            return _lean(raw)
+
+
+def usage_to_json(usage: Usage) -> Json:
+    """Usage as the contract names its fields."""
+    return {
+        "input": usage.input,
+        "output": usage.output,
+        "reasoning": usage.reasoning,
+        "cache_read": usage.cache_read,
+        "cache_write": usage.cache_write,
+    }
+
+
+def _spent(usage: Usage, cost: float | None) -> Json:
+    """Tokens and their price, where there were any."""
+    return {"usage": usage_to_json(usage), "cost": cost} if usage.total else {}
+
+
+_NEEDED = frozenset({"text", "input", "call_id", "name", "mime", "data"})
+_HEAD = ("schema", "seq", "id", "time", "kind", "prev")
+
+
+def _lean(raw: Json) -> Json:
+    """Without the optional fields that say nothing."""
+    return {key: value for key, value in raw.items() if value not in (None, False, "") or key in _NEEDED}
+
+
+_ALWAYS: dict[str, Json] = {"text": {"synthetic": False}, "thinking": {"signature": ""}, "file": {"path": ""}}
+"""What a part in a record has even where it says nothing, so that readers of the files need no defaults."""
+
+
+def _with_all_fields(part: Json) -> Json:
+    return part | {name: value for name, value in _ALWAYS.get(part["type"], {}).items() if name not in part}
+
+
+def _message_to_json(message: Message) -> Json:
+    parts = [_with_all_fields(part_to_json(part)) for part in message.parts]
+    raw: Json = {"role": message.role, "turn": message.turn, "parts": parts}
+    if message.role == "assistant":
+        raw |= {
+            "provider": message.provider,
+            "model": message.model,
+            "usage": None if message.usage is None else usage_to_json(message.usage),
+            "cost": message.cost,
+            "stop": message.stop,
+            "error": message.error or None,
+        }
+    return raw
+
+
+def _result_to_json(result: ToolResult) -> Json:
+    raw: Json = {
+        "call_id": result.call_id,
+        "name": result.name,
+        "status": result.status,
+        "output": result.output,
+        "truncated": result.truncated,
+        "output_file": result.output_file or None,
+        "title": result.title,
+        "time": {"start": result.started, "end": result.ended},
+        "metadata": dict(result.metadata),
+    }
+    if result.images:
+        raw["images"] = [part_to_json(image) for image in result.images]
+    return raw
+
+
+def _compaction_to_json(body: Compaction) -> Json:
+    return {
+        "trigger": body.trigger,
+        "status": body.status,
+        "policy": body.policy,
+        "covers": list(body.covers),
+        "kept_from": body.kept_from,
+        "snapshot": body.snapshot,
+        "ledger": dict(body.ledger),
+        "pins": [_words_to_json(words) for words in body.pins],
+        "user_words": [_words_to_json(words) for words in body.user_words],
+        "tokens_before": body.tokens_before,
+        "tokens_after": body.tokens_after,
+        "model": body.model,
+        "usage": usage_to_json(body.usage),
+        "cost": body.cost,
+        "kept": list(body.kept),
+        "replaced": dict(body.replaced),
+        "cleared": list(body.cleared),
+        "drop_thinking_before": body.drop_thinking_before,
+        "continues": body.continues,
+        "note": body.note,
+        "carry": _carry_to_json(body.carry),
+    }
+
+
+def _carry_to_json(carry: Carry) -> Json:
+    return {
+        "usage": usage_to_json(carry.usage),
+        "cost": carry.cost,
+        "turn": carry.turn,
+        "model": carry.model,
+        "mode": carry.mode,
+        "policy": carry.policy,
+        "title": carry.title,
+        "name": carry.name,
+        "todo": [_todo_to_json(item) for item in carry.todo],
+        "system": list(carry.system),
+        "tools": [dict(tool) for tool in carry.tools],
+        "calibration": dict(carry.calibration),
+        "pins": None if carry.pins is None else list(carry.pins),
+        "cleared": None if carry.cleared is None else dict(carry.cleared),
+    }
+
+
+def _words_to_json(words: VerbatimText) -> Json:
+    return {"seq": words.seq, "turn": words.turn, "text": words.text}
+
+
+def _todo_to_json(item: TodoItem) -> Json:
+    return {"content": item.content, "status": item.status, "active_form": item.active_form}

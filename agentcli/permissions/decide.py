@@ -1,0 +1,262 @@
+"""Decision whether a call may run: a pure function of the call, the rules, the mode and the place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.core.message import ToolCall
+from agentcli.core.record import Mode
+from agentcli.core.resolve import searched
+from agentcli.core.tool import UNKNOWN, Effect, Traits
+from agentcli.permissions.paths import PathVerdict, Workspace, could_name_protected, installed_in, judge_path
+from agentcli.permissions.readonly.commands import Looks
+from agentcli.permissions.rules import (
+    Rule,
+    Rules,
+    allowing_rule,
+    command_rule,
+    exact,
+    exact_path,
+    may_hide_from,
+    path_rule,
+    url_matches,
+    wildcard,
+)
+from agentcli.permissions.shell.command_line import CommandLine, analyse
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a call may run, by which rule, and why.
+
+    `always` is the exact rule that "always" would save; where none may be saved, `unsaved` names the check that would
+    still stand.
+    """
+
+    decision: Literal["allow", "ask", "deny"]
+    rule: str
+    why: str
+    always: str = ""
+    unsaved: str = ""
+    path: Path | None = None
+    """The resolved path that was decided about, for a tool that takes one: what is allowed is this path and no other."""
+    machine: Looks = ""
+    """Whether a command that only reads looks at the machine, which no sandbox shows."""
+
+
+def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode, place: Workspace) -> Decision:
+    """Deny before ask, ask before allow, and all of them before what the mode would do. Reads links and git config, runs nothing.
+
+    `tools` are the traits of all tools, since a rule about one of them may cover another.
+    """
+    nature = facts_of(call, tools, rules, place)
+    return replace(_decided(nature, mode, place), path=nature.path, machine=nature.machine)
+
+
+def _decided(nature: CallFacts, mode: Mode, place: Workspace) -> Decision:
+    if nature.refused:
+        return Decision("deny", "limits", nature.refused)
+    if nature.denied:
+        return Decision("deny", f"deny {nature.denied}", f"a rule from {nature.denied.origin} forbids it")
+    if mode == "plan" and nature.changes and not nature.harmless:
+        return Decision(
+            "deny", "mode plan", f"plan mode is on, where nothing is changed: {nature.why or 'this is no pure read'}"
+        )
+    if nature.protected:
+        return Decision("ask", "protected path", nature.protected, unsaved="what is protected is asked about each time")
+    if nature.asked:
+        why = f"a rule from {nature.asked.origin} asks"
+        return Decision("ask", f"ask {nature.asked}", why, unsaved=f"the rule {nature.asked} still asks")
+    if nature.obscure and (nature.allowed or mode in ("auto", "yolo")):
+        return Decision("ask", "deny rules", nature.obscure, unsaved=nature.obscure)
+    if nature.allowed:
+        return Decision("allow", f"allow {nature.allowed}", f"a rule from {nature.allowed.origin} allows it")
+    if nature.harmless:
+        return Decision("allow", "read-only", nature.harmless)
+    return _by_mode(nature, mode, place)
+
+
+def _by_mode(nature: CallFacts, mode: Mode, place: Workspace) -> Decision:
+    if mode == "yolo":
+        return Decision("allow", "mode yolo", "everything runs that no rule forbids")
+    if nature.edits_inside and mode in ("auto-edit", "auto"):
+        return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
+    if nature.ordinary and mode == "auto" and place.sandboxed:
+        return Decision("allow", "mode auto", "the sandbox holds and this only reads, builds or tests")
+    return Decision(
+        "ask", f"mode {mode}", nature.why or "this tool may change something", nature.always, nature.unsaved
+    )
+
+
+_OBSCURE = "a deny rule may apply and the command hides what it runs"
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """Facts of a call that need no mode: what it would touch, and which rules match. The texts are reasons, empty where they do not apply."""
+
+    refused: str = ""
+    denied: Rule | None = None
+    protected: str = ""
+    asked: Rule | None = None
+    allowed: Rule | None = None
+    harmless: str = ""
+    edits_inside: bool = False
+    ordinary: bool = False
+    obscure: str = ""
+    changes: bool = True
+    why: str = ""
+    always: str = ""
+    unsaved: str = ""
+    path: Path | None = None
+    """The resolved path that all this was said of, for a tool that takes one."""
+    machine: Looks = ""
+    """Whether a harmless command looks at the machine."""
+
+
+def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, place: Workspace) -> CallFacts:
+    """Gather the facts of a call that need no mode. `tools` are the traits of all tools."""
+    traits = tools.get(call.name, UNKNOWN)
+    subject = call.input.get(traits.subject, None)
+    if traits.runs_commands:
+        if not isinstance(subject, str):
+            return CallFacts(refused="no command is given")
+        return _command_nature(call.name, subject, tools, rules, place)
+    if traits.edits_files or traits.reads_files:
+        if not isinstance(subject, str) or not subject:
+            return CallFacts(refused="no file is named")
+        return _file_nature(call, subject, tools, rules, place)
+    if traits.searches:
+        folder, pattern = _search(call, traits, subject if isinstance(subject, str) and subject else ".")
+        return _file_nature(call, folder, tools, rules, place, pattern)
+    if traits.fetches:
+        return _fetch_nature(call.name, str(subject or ""), rules)
+    return _other_nature(call, traits.effect, rules)
+
+
+def _command_nature(tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, place: Workspace) -> CallFacts:
+    line = analyse(command, place)
+    if line.refused:
+        return CallFacts(refused=line.refused)
+    about = _readers(tools) if line.harmless else _readers(tools) | _writers(tools)
+    paths = [rule for rule in rules.deny if rule.tool in about and rule.pattern]
+    deny, ask, allow = ([rule for rule in kind if rule.is_for(tool)] for kind in (rules.deny, rules.ask, rules.allow))
+    denied = command_rule(deny, line) or _path_rule_in(line, paths, place)
+    return CallFacts(
+        denied=denied,
+        protected=line.protected,
+        asked=command_rule(ask, line),
+        allowed=allowing_rule(allow, line),
+        harmless="every command only reads inside the workspace" if line.harmless else "",
+        ordinary=line.ordinary,
+        machine=line.machine,
+        obscure=_OBSCURE if may_hide_from(deny, line) else "",
+        why=line.why,
+        always="" if line.unsaved else f"{tool}({exact(line.text.strip())})",
+        unsaved=line.unsaved,
+    )
+
+
+def _readers(tools: Mapping[str, Traits]) -> frozenset[str]:
+    return frozenset(name for name, traits in tools.items() if traits.reads_files)
+
+
+def _writers(tools: Mapping[str, Traits]) -> frozenset[str]:
+    return frozenset(name for name, traits in tools.items() if traits.edits_files)
+
+
+def _path_rule_in(line: CommandLine, rules: list[Rule], place: Workspace) -> Rule | None:
+    """The path rule that a word of the line runs into."""
+    if not rules:
+        return None
+    return next((rule for word in line.paths if (rule := path_rule(rules, word, place, strict=False))), None)
+
+
+def _search(call: ToolCall, traits: Traits, folder: str) -> tuple[str, str]:
+    """The folder that is searched, and the pattern that picks files in it."""
+    pattern = call.input.get(traits.pattern or traits.name_filter)
+    if not isinstance(pattern, str):
+        return folder, ""
+    if traits.pattern:
+        folder, pattern = searched(folder, pattern)
+    return folder, pattern.lstrip("/")
+
+
+def _file_nature(
+    call: ToolCall, path: str, tools: Mapping[str, Traits], rules: Rules, place: Workspace, pattern: str = ""
+) -> CallFacts:
+    traits = tools[call.name]
+    write = traits.edits_files
+    verdict = judge_path(path, place, write=write)
+    target = verdict.path
+    if verdict.verdict == "refused" or target is None:
+        return CallFacts(refused=verdict.why)
+    if verdict.verdict == "free" and pattern and not pattern.startswith("!"):
+        verdict = _search_verdict(traits, path, pattern, place)
+    if verdict.verdict == "free" and write and (folder := installed_in(path, target, place)):
+        verdict = PathVerdict("protected", f"{folder} holds installed programs", target)
+    covering = _writers(tools) if write else _readers(tools) | {call.name}
+    deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
+    names = {call.name, traits.allowed_as} - {""}
+    allow = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
+    return CallFacts(
+        denied=path_rule(deny, path, place, strict=False, target=target),
+        protected=verdict.why if verdict.verdict == "protected" else "",
+        asked=path_rule(ask, path, place, strict=False, target=target),
+        allowed=path_rule(allow, path, place, strict=True, target=target),
+        harmless="reading inside the workspace is free" if verdict.verdict == "free" and not write else "",
+        edits_inside=write and verdict.verdict == "free",
+        changes=write,
+        why=verdict.why or "it changes a file",
+        always=f"{call.name}({exact_path(target, place)})",
+        path=target,
+    )
+
+
+def _covers(rule: Rule, tool: str, covering: Iterable[str]) -> bool:
+    return rule.is_for(tool) or (bool(rule.pattern) and rule.tool in covering)
+
+
+def _search_verdict(traits: Traits, path: str, pattern: str, place: Workspace) -> PathVerdict:
+    """The verdict on what a search would pick out: `.env*` names what is protected."""
+    if traits.name_filter and could_name_protected(pattern):
+        return PathVerdict("protected", f"{pattern} is protected")
+    return judge_path(os.path.join(path, pattern), place, write=False)
+
+
+def _fetch_nature(tool: str, url: str, rules: Rules) -> CallFacts:
+    def speaking(kind: Iterable[Rule]) -> Rule | None:
+        ours = (rule for rule in kind if rule.is_for(tool))
+        return next((rule for rule in ours if not rule.pattern or url_matches(rule.pattern, url)), None)
+
+    denied, asked, allowed = map(speaking, (rules.deny, rules.ask, rules.allow))
+    why = "it uses the network"
+    return CallFacts(denied=denied, asked=asked, allowed=allowed, changes=False, why=why, unsaved=why)
+
+
+def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> CallFacts:
+    denied, asked, allowed = (
+        next((rule for rule in kind if rule.is_for(call.name) and _speaks_of(rule, call.input)), None)
+        for kind in (rules.deny, rules.ask, rules.allow)
+    )
+    free = effect in ("none", "read", "ask")
+    return CallFacts(
+        denied=denied,
+        asked=asked,
+        allowed=allowed,
+        harmless="the tool changes nothing" if free else "",
+        changes=effect in ("write", "run"),
+        why="this tool may change something" if effect != "network" else "it uses the network",
+        always=call.name if effect != "network" else "",
+        unsaved="it uses the network" if effect == "network" else "",
+    )
+
+
+def _speaks_of(rule: Rule, values: Mapping[str, Any]) -> bool:
+    if not rule.pattern:
+        return True
+    return any(isinstance(value, str) and wildcard(rule.pattern).fullmatch(value) for value in values.values())

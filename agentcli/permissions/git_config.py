@@ -1,0 +1,261 @@
+"""Whether git commands that only read can be made to start a program by the repository they read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentcli.permissions import word_set
+
+_CONFIG_BYTES = 1_000_000
+_HARMLESS = word_set("""
+core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode core.symlinks
+core.autocrlf core.eol core.safecrlf core.quotepath core.abbrev core.longpaths core.whitespace core.untrackedcache core.preloadindex
+core.compression core.bigfilethreshold core.commentchar core.sparsecheckout core.sparsecheckoutcone core.protecthfs
+core.protectntfs core.sharedrepository core.multipackindex core.commitgraph
+remote.*.url remote.*.pushurl remote.*.fetch remote.*.push remote.*.tagopt remote.*.prune remote.*.prunetags remote.*.mirror
+remote.*.skipdefaultupdate remote.*.skipfetchall remote.*.gh-resolved remote.*.followremotehead remote.pushdefault
+branch.*.remote branch.*.merge branch.*.rebase branch.*.pushremote branch.*.description branch.*.vscode-merge-base
+branch.*.gh-merge-base branch.*.github-pr-owner-number branch.*.github-pr-base-branch branch.autosetupmerge branch.autosetuprebase
+branch.sort user.name user.email user.signingkey user.useconfigonly author.name author.email committer.name committer.email
+submodule.*.url submodule.*.active submodule.*.branch submodule.*.ignore submodule.*.shallow submodule.active submodule.fetchjobs
+extensions.worktreeconfig extensions.noop extensions.preciousobjects extensions.refstorage
+extensions.relativeworktrees
+pull.rebase pull.ff push.default push.autosetupremote push.followtags fetch.prune fetch.prunetags fetch.parallel init.defaultbranch
+gc.auto pack.threads index.version index.threads feature.experimental feature.manyfiles rerere.enabled rerere.autoupdate
+commit.gpgsign tag.gpgsign tag.sort rebase.autostash rebase.autosquash receive.denycurrentbranch transfer.fsckobjects
+maintenance.auto maintenance.strategy maintenance.repo lfs.repositoryformatversion http.postbuffer
+diff.algorithm diff.renames diff.renamelimit diff.mnemonicprefix diff.noprefix diff.colormoved diff.context diff.ignoresubmodules
+diff.statgraphwidth diff.indentheuristic diff.suppressblankempty status.short status.branch status.showuntrackedfiles
+status.renames status.aheadbehind status.relativepaths status.showstash log.date log.decorate log.abbrevcommit log.follow log.mailmap
+merge.conflictstyle merge.ff merge.renames merge.renamelimit blame.date blame.coloring blame.showemail i18n.commitencoding
+i18n.logoutputencoding
+""")
+"""Keys of a repository's config that start nothing, in lower case; `*` stands for any subsection. All of `color` and `advice` too."""
+
+_SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class GitFacts:
+    """Facts of the repository around a folder: `danger` names what would be started when it is only read, empty when nothing.
+
+    `secrets` are the files of its index that speak of `.env`, as absolute paths.
+    """
+
+    danger: str = ""
+    secrets: tuple[str, ...] = ()
+
+
+def git_facts(folder: Path) -> GitFacts:
+    """Read the config that git would read in `folder`, its submodules' too. Starts no program.
+
+    Only keys known to be harmless pass: a key that this program does not know counts as one that may start something.
+    """
+    try:
+        real = Path(os.path.realpath(folder))
+        return GitFacts(_danger(real, depth=0), _secrets(real))
+    except (OSError, ValueError) as error:
+        return GitFacts(f"the repository's config cannot be read ({error})")
+
+
+def _secrets(folder: Path) -> tuple[str, ...]:
+    for top in (folder, *folder.parents):
+        marker = top / ".git"
+        git_folder = _pointed(top, marker) if marker.is_file() else marker
+        if _is_git_folder(git_folder):
+            return tuple(str(top / path) for path in tracked_secrets(git_folder / "index"))
+    return ()
+
+
+def repository(folder: Path) -> tuple[Path, ...]:
+    """The folders that git reads in `folder`: the top of the work tree, and where its repository lies if that is elsewhere."""
+    top = next((top for top in (folder, *folder.parents) if os.path.lexists(top / ".git")), None)
+    if top is None:
+        return ()
+    marker = top / ".git"
+    try:
+        own = _pointed(top, marker) if marker.is_file() else Path(os.path.realpath(marker))
+        common = _common_folder(own)
+        lent = common / "objects/info/alternates"
+        lines = lent.read_text(encoding="utf-8", errors="replace").splitlines() if lent.is_file() else []
+        lenders = [Path(os.path.realpath(common / "objects" / line)) for line in lines if line]
+    except (OSError, ValueError):
+        return (top,)
+    lenders = [lender for lender in lenders if (lender / "pack").is_dir()]
+    return (top, *(each for each in dict.fromkeys((own, common)) if _is_git_folder(each)), *lenders)
+
+
+def _danger(folder: Path, depth: int) -> str:
+    for top in (folder, *folder.parents):
+        marker = top / ".git"
+        if marker.is_file():
+            return _work_tree_danger(top, _pointed(top, marker), depth)
+        if marker.is_dir() and (problem := _work_tree_danger(top, marker, depth)):
+            return problem
+        if _is_git_folder(marker):
+            return ""
+        if _is_git_folder(top):
+            return f"{top} looks like a bare repository"
+    return ""
+
+
+def _work_tree_danger(top: Path, git_folder: Path, depth: int) -> str:
+    common = _common_folder(git_folder)
+    for file in (common / "config", git_folder / "config.worktree", common / "config.worktree"):
+        if problem := _config_danger(file):
+            return problem
+    # The one hook that reading can set off: `git diff` brings the index up to date.
+    if os.path.lexists(common / "hooks/post-index-change"):
+        return f"{common / 'hooks/post-index-change'} would be run"
+    return _submodule_danger(top, common, git_folder, depth)
+
+
+def _is_git_folder(path: Path) -> bool:
+    return os.path.lexists(path / "HEAD") and ((path / "commondir").exists() or (path / "objects").is_dir())
+
+
+def _pointed(top: Path, marker: Path) -> Path:
+    """Where a `.git` file leads. Raises ValueError when it leads nowhere."""
+    text = marker.read_text(encoding="utf-8", errors="replace").strip()
+    if not text.startswith("gitdir:"):
+        raise ValueError(f"{marker} is not a git file")
+    return Path(os.path.realpath(top / text.removeprefix("gitdir:").strip()))
+
+
+def _common_folder(git_folder: Path) -> Path:
+    pointer = git_folder / "commondir"
+    if not pointer.is_file():
+        return git_folder
+    return Path(os.path.realpath(git_folder / pointer.read_text(encoding="utf-8", errors="replace").strip()))
+
+
+def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
+    """The first key of a config file that may start a program, told with its file."""
+    if not file.exists():
+        return ""
+    if not file.is_file() or file.stat().st_size > _CONFIG_BYTES:
+        return f"{file} is not an ordinary config file"
+    for key in config_keys(file.read_bytes().decode("utf-8", "replace")):
+        if key not in harmless and not _is_harmless(key):
+            return f"{key} in {file} may start a program"
+    return ""
+
+
+def _is_harmless(key: str) -> bool:
+    section, _, rest = key.partition(".")
+    subsection, dot, name = rest.rpartition(".")
+    if not subsection and section in ("color", "advice"):
+        return True
+    return (f"{section}.*.{name}" if dot else key) in _HARMLESS
+
+
+def config_keys(text: str) -> list[str]:
+    """The keys of a git config in lower case (`section.sub.key`). What cannot be read comes as a key of its own.
+
+    Only a newline ends a line, as git sees it: a vertical tab or a lone carriage return in a comment begins no section.
+    """
+    keys: list[str] = []
+    section = ""
+    for line in text.removeprefix("\ufeff").split("\n"):
+        rest = line.strip()
+        while match := _SECTION.match(rest):
+            section = match[1].lower() + ("" if match[2] is None else "." + re.sub(r"\\(.)", r"\1", match[2]).lower())
+            rest = rest[match.end() :]
+        if not rest or rest[0] in "#;":
+            continue
+        key = _KEY.match(rest)
+        # Whether a backslash at the end goes on with the value depends on quotes and comments before it.
+        readable = key and section and not rest.endswith("\\")
+        keys.append(f"{section}.{key[1].lower()}" if key and readable else f"unreadable line {rest[:40]!r}")
+    return keys
+
+
+def _submodule_danger(top: Path, common: Path, git_folder: Path, depth: int) -> str:
+    """Submodules are read with their own config: `status` and `diff` step into them, without our hardened one."""
+    if depth > 8:
+        return "submodules are nested too deep"
+    if (common / "modules").is_dir():
+        for folder, names, files in os.walk(common / "modules"):
+            names[:] = [name for name in names if name not in ("objects", "refs", "hooks", "logs", "info")]
+            if "config" in files and (problem := _config_danger(Path(folder) / "config", ("core.worktree",))):
+                return problem
+    for path in gitlinks(git_folder / "index"):
+        inner = top / path
+        if os.path.lexists(inner / ".git") and (problem := _submodule(inner, depth + 1)):
+            return problem
+    return ""
+
+
+def _submodule(inner: Path, depth: int) -> str:
+    marker = inner / ".git"
+    if marker.is_dir():
+        return _work_tree_danger(inner, marker, depth)
+    git_folder = _pointed(inner, marker)
+    return _config_danger(git_folder / "config", ("core.worktree",)) or _submodule_danger(
+        inner, git_folder, git_folder, depth
+    )
+
+
+def gitlinks(index: Path) -> list[str]:
+    """The paths in a git index that are repositories of their own. Raises ValueError for an index that cannot be read."""
+    data = _index_data(index)
+    return [path for path, link in _entries(data) if link] if _GITLINK_MODE in data else []
+
+
+def tracked_secrets(index: Path) -> list[str]:
+    """The paths in a git index that speak of `.env`. Raises ValueError for an index that cannot be read."""
+    data = _index_data(index)
+    # In version 4 a name lacks what it shares with the one before it, so that no look at the bytes tells anything.
+    if data[4:8] != b"\0\0\0\4" and not _SECRET_NAME.search(data):
+        return []
+    return [path for path, _ in _entries(data) if ".env" in path.casefold()]
+
+
+def _index_data(index: Path) -> bytes:
+    if not index.is_file():
+        return b""
+    if any(index.parent.glob("sharedindex.*")):
+        raise ValueError("the index is split")
+    return index.read_bytes()
+
+
+_GITLINK_MODE = b"\x00\x00\xe0\x00"
+_SECRET_NAME = re.compile(rb"\.env", re.IGNORECASE)
+_INDEX_ENTRIES = 200_000
+
+
+def _entries(data: bytes) -> Iterator[tuple[str, bool]]:
+    """The paths of an index with whether each is a repository of its own."""
+    if not data:
+        return
+    if data[:4] != b"DIRC":
+        raise ValueError("damaged index")
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if version not in (2, 3, 4) or count > _INDEX_ENTRIES:
+        raise ValueError("the index is too large, or of a kind that is not read here")
+    offset, path = 12, b""
+    for _ in range(count):
+        flags = int.from_bytes(data[offset + 60 : offset + 62], "big")
+        start = offset + (64 if flags & 0x4000 else 62)
+        shared = 0
+        if version == 4:
+            dropped, start = _varint(data, start)
+            shared = len(path) - dropped
+        end = data.index(b"\0", start)
+        path = path[:shared] + data[start:end]
+        yield path.decode("utf-8", "surrogateescape"), data[offset + 24 : offset + 28] == _GITLINK_MODE
+        offset = end + 1 if version == 4 else offset + (end - offset + 8) // 8 * 8
+
+
+def _varint(data: bytes, offset: int) -> tuple[int, int]:
+    """A number in the encoding of git's packs (`OFS_DELTA`), and where it ends."""
+    value = data[offset] & 0x7F
+    while data[offset] & 0x80:
+        offset += 1
+        value = ((value + 1) << 7) | (data[offset] & 0x7F)
+    return value, offset + 1

@@ -1,0 +1,281 @@
+"""The place where the agent works, and one policy for every path, whether a file tool or a recognised shell command names it."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import os
+import stat
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from agentcli.core.programs import search_path
+from agentcli.core.resolve import follow, spelled
+from agentcli.core.sanitise import invisible
+from agentcli.permissions.git_config import GitFacts, git_facts
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLimits:
+    """Limits of the shell text that is analysed; a longer command is refused, one of more parts than `parts` always asks.
+
+    `walk` is how many directory entries are looked at for protected files before a search through hidden files; beyond
+    that it asks.
+    """
+
+    characters: int = 10_000
+    commands: int = 200
+    parts: int = 50
+    walk: int = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The place where the agent works: `cwd`, the workspace `roots` (cwd alone when empty), and the folders that belong to the user.
+
+    `own` are agentcli's config, data and state folders: nobody but the user and agentcli reads or writes there. `sandboxed`
+    says that commands run in a sandbox that is known to work. `git` reads what a repository's config would start. `path` is
+    PATH as the user set it.
+    """
+
+    cwd: Path
+    roots: tuple[Path, ...] = ()
+    home: Path = field(default_factory=Path.home)
+    own: tuple[Path, ...] = ()
+    sandboxed: bool = False
+    git: Callable[[Path], GitFacts] = git_facts
+    limits: CommandLimits = CommandLimits()
+    path: str = field(default_factory=search_path)
+    workspace: tuple[Path, ...] = field(init=False, compare=False)
+    """The roots, resolved when the place was made."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "workspace", tuple(resolved(root) for root in self.roots or (self.cwd,)))
+
+
+def impossible(path: str) -> str:
+    """Why no system call takes this as a path, or nothing."""
+    if "\0" in path:
+        return "the path holds a NUL byte"
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return "the path holds half a character"
+    return ""
+
+
+def resolved(path: Path | str) -> Path:
+    """The path with every link followed as far as it exists. Raises ValueError for a path that no system call takes."""
+    return follow(os.fspath(path))
+
+
+Verdict = Literal["free", "outside", "protected", "refused"]
+
+PROTECTED_FOLDERS = frozenset(
+    {
+        ".git",
+        "git~1",  # the short name of .git on Windows file systems
+        ".agentcli",
+        ".claude",
+        ".codex",
+        ".gemini",
+        ".cursor",
+        ".vscode",
+        ".idea",
+        ".devcontainer",
+    }
+)
+"""Folders whose files make programs run; `.git` as a file is covered too."""
+
+PROTECTED_FILES = frozenset(
+    {".gitmodules", ".gitconfig", ".mcp.json", ".envrc", ".ripgreprc", "agents.md", "claude.md", "gemini.md"}
+    | {".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".inputrc"}
+    | {".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login"}
+    | {".logout", "config.fish"}
+)
+"""Files that start programs or tell an agent what to do, in lower case."""
+
+_ENVIRONMENTS = frozenset({".venv", "venv"})
+_PACKAGE_PROGRAMS = ("node_modules", ".bin")
+
+PRIVATE_IN_HOME = (
+    (".ssh",),
+    (".aws",),
+    (".netrc",),
+    (".gnupg",),
+    (".config", "git"),
+    (".config", "agentcli"),
+    (".config", "gh"),
+    (".config", "gcloud"),
+    (".azure",),
+    (".docker",),
+    (".kube",),
+    (".git-credentials",),
+    (".npmrc",),
+    (".pypirc",),
+    (".password-store",),
+)
+"""Holders of credentials in the home folder: asked for before reading too."""
+
+_SPECIAL_TREES = ("/proc", "/sys", "/dev")
+
+
+@dataclass(frozen=True, slots=True)
+class PathVerdict:
+    """Whether a path may be used: `free` by the mode, `outside` the workspace, `protected` in every mode, or `refused`.
+
+    `path` is where its links led when that was said: what is allowed is this path, whatever the links do afterwards.
+    """
+
+    verdict: Verdict
+    why: str = ""
+    path: Path | None = None
+
+
+def judge_path(text: str, place: Workspace, *, write: bool, cwd: Path | None = None) -> PathVerdict:
+    """The verdict on `text` as a path seen from `cwd`, both as it is written and where its links lead."""
+    if why := impossible(text):
+        return PathVerdict("refused", why)
+    first, *others = (_judge(reading, place, write) for reading in _readings(text, place, cwd or place.cwd))
+    if not _plain(text) and any(invisible(letter) for letter in text):
+        return PathVerdict("protected", "the path holds invisible characters", first.path)
+    return replace(max((first, *others), key=lambda verdict: _SEVERITY[verdict.verdict]), path=first.path)
+
+
+def installed_in(text: str, target: Path, place: Workspace) -> str:
+    """The folder of installed programs that a path leads into: a virtual environment, or `node_modules/.bin`; else empty.
+
+    Edits there change what a command such as `pip` does. Commands that install something are no edits.
+    """
+    for path in (os.path.normpath(place.cwd / text), str(target)):
+        parts = _below_root(path, path.split("/")[1:], place)[:-1]
+        names = [canonical(part) for part in parts]
+        if found := next((part for part, name in zip(parts, names, strict=True) if name in _ENVIRONMENTS), ""):
+            return found
+        if _PACKAGE_PROGRAMS in itertools.pairwise(names):
+            return "/".join(_PACKAGE_PROGRAMS)
+    above = (folder for folder in target.parents if _is_below(str(folder), place.workspace))
+    return next((folder.name for folder in above if os.path.lexists(folder / "pyvenv.cfg")), "")
+
+
+def names_protected(text: str, *, write: bool) -> str:
+    """The protected name among the components of a path that is not resolved, or the empty string."""
+    return next((part for part in text.split("/") if _protected_name(part, write)), "")
+
+
+def could_name_protected(text: str) -> str:
+    """The component with wildcards that could stand for a protected name, or the empty string."""
+    for part in text.split("/"):
+        plain = canonical(part)
+        if any(sign in plain for sign in "*?[{") and plain.startswith((".", "[", "{")) and _glob_hits(plain):
+            return part
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def canonical(name: str) -> str:
+    """A file name as the most forgiving file system would compare it."""
+    if not _plain(name):
+        name = unicodedata.normalize("NFKC", "".join(letter for letter in name if not invisible(letter)))
+    name = name.casefold().strip()
+    return name.split(":")[0].rstrip(" .") if name.strip(".") else name
+
+
+def _plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+_SEVERITY: dict[Verdict, int] = {"free": 0, "outside": 1, "protected": 2, "refused": 3}
+
+
+def _readings(text: str, place: Workspace, cwd: Path) -> list[str]:
+    """The paths that `text` may mean: first as the file tools take it, then as it stands and as a shell might take it."""
+    forms = {text, text.strip()}
+    if "$" in text or text.startswith("~"):
+        home = str(place.home)
+        expanded = text.replace("${HOME}", home).replace("$HOME", home)
+        at_home = expanded == "~" or expanded.startswith("~/")
+        forms.add(home + expanded[1:] if at_home else os.path.expanduser(expanded))
+    return [spelled(cwd, text), *(os.path.join(cwd, form) for form in forms)]
+
+
+def _judge(path: str, place: Workspace, write: bool) -> PathVerdict:
+    try:
+        target = str(follow(path))
+    except (OSError, ValueError):
+        return PathVerdict("refused", "the path cannot be resolved")
+    forms = {os.path.normpath(path), target}
+    if special := _special(forms, target):
+        return PathVerdict("refused", special, Path(target))
+    for form in forms:
+        parts = form.split("/")[1:]
+        if private := _private(parts, place):
+            return PathVerdict("protected", private, Path(target))
+        for part in _below_root(form, parts, place):
+            if _protected_name(part, write):
+                return PathVerdict("protected", f"{part} is protected", Path(target))
+    if not _is_below(target, place.workspace):
+        return PathVerdict("outside", f"{target} is outside the workspace", Path(target))
+    return PathVerdict("free", "", Path(target))
+
+
+def _special(forms: Iterable[str], target: str) -> str:
+    """Why a path is not one that files are kept under, or the empty string."""
+    for form in forms:
+        if _is_below(form, _SPECIAL_TREES):
+            return f"{form} is not a regular file"
+    try:
+        mode = os.stat(target).st_mode
+    except (OSError, ValueError):
+        return ""
+    return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else f"{target} is not a regular file"
+
+
+def _is_below(path: str, tops: Iterable[str | Path]) -> bool:
+    return any(path == (top := str(one)) or path.startswith(top.rstrip("/") + "/") for one in tops)
+
+
+def _private(parts: list[str], place: Workspace) -> str:
+    """Why a path belongs to the user alone, compared as a file system that ignores case would."""
+    names: list[str] | None = None
+    for folder, reason in _private_folders(place.home, place.own):
+        if len(parts) >= len(folder):
+            names = names or [canonical(part) for part in parts]
+            if tuple(names[: len(folder)]) == folder:
+                return reason
+    return ""
+
+
+@lru_cache(maxsize=16)
+def _private_folders(home: Path, own: tuple[Path, ...]) -> list[tuple[tuple[str, ...], str]]:
+    """The private folders as canonical components, each with the reason to give."""
+    found = [(folder, f"{folder} belongs to agentcli") for folder in own]
+    found += [(home.joinpath(*parts), f"~/{'/'.join(parts)} is private") for parts in PRIVATE_IN_HOME]
+    both = [(form, reason) for folder, reason in found for form in {folder, resolved(folder)}]
+    return [(tuple(canonical(part) for part in folder.parts[1:]), reason) for folder, reason in both]
+
+
+def _below_root(path: str, parts: list[str], place: Workspace) -> list[str]:
+    """The components that the workspace itself does not answer for."""
+    roots = {*place.workspace, *(place.roots or (place.cwd,))}
+    depths = [len(root.parts) - 1 for root in roots if _is_below(path, (root,))]
+    return parts[max(depths, default=0) :]
+
+
+def _protected_name(part: str, write: bool) -> bool:
+    name = canonical(part)
+    if name.startswith(".env"):
+        return name != ".env.example"
+    return write and (name in PROTECTED_FOLDERS or name in PROTECTED_FILES)
+
+
+def _glob_hits(pattern: str) -> bool:
+    if "{" in pattern and ("," in pattern or ".." in pattern):
+        return True
+    return any(
+        fnmatch.fnmatchcase(name, pattern) for name in (".env", ".env.local", *PROTECTED_FOLDERS, *PROTECTED_FILES)
+    )

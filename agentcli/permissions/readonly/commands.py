@@ -1,0 +1,255 @@
+"""Commands that are known to only read: which they are, what they read, and who chooses the program that runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agentcli.core.programs import lies_in, located, trusted_path, untrusted
+from agentcli.permissions import word_set
+from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected, resolved
+from agentcli.permissions.readonly.git_table import GIT_READERS, shown_secret
+from agentcli.permissions.readonly.option_grammar import Found, fit
+from agentcli.permissions.readonly.searches import find_reads, objection, search_of
+from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.shell.parse import Command
+
+_BRACKETS = {"[": "]", "[[": "]]"}
+_PATHS = frozenset({"path", "rev", "range", "archive", "object"})
+_STREAMS = frozenset({"-", os.devnull})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Verdict on one command: known to only read what may be read when `why` is empty; `protected` when it must ask in every mode."""
+
+    why: str = ""
+    protected: bool = False
+
+
+def read_only(commands: Sequence[Command], place: Workspace) -> tuple[Reading, ...]:
+    """For each command of a plain line, whether it is known to only read what may be read; `cd` moves those after it."""
+    readings = []
+    folders: tuple[Path, ...] = (place.cwd,)
+    for number, command in enumerate(commands):
+        readings.append(_read_only(command, folders, place))
+        if command.words[0] == "cd" and not readings[-1].why:
+            following = commands[number + 1].joint if number + 1 < len(commands) else ""
+            folders = _after_cd(command, folders, sure=following == "&&", piped=command.joint == "|")
+    return tuple(readings)
+
+
+def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bool) -> tuple[Path, ...]:
+    """Where the next command may find itself: it need not have worked, nor have been in this shell."""
+    moved = tuple(folder / command.words[-1] for folder in folders)
+    return moved if sure and not piped else tuple(dict.fromkeys((*folders, *moved)))
+
+
+def _read_only(command: Command, folders: tuple[Path, ...], place: Workspace) -> Reading:
+    if not command.bare:
+        return Reading("the command's name is quoted or escaped")
+    name, *arguments = command.words
+    if name in _BRACKETS:
+        if arguments[-1:] != [_BRACKETS[name]]:
+            return Reading(f"{name} without {_BRACKETS[name]}")
+        name, arguments = "test", arguments[:-1]
+    if name == "cd":
+        return _cd(arguments, folders, place)
+    if "/" not in name and (why := chosen_by_workspace(name, arguments, folders, place)):
+        return Reading(why)
+    if name == "git":
+        return _git(arguments, folders, place)
+    if name == "find" and arguments not in (["--version"], ["--help"]):
+        found = find_reads(arguments)
+        return Reading(found) if isinstance(found, str) else _values(found, folders, place)
+    if "/" in name:
+        return Reading(f"{name} is called by its path")
+    if name not in READERS:
+        return Reading(f"{name} is not known to only read")
+    if arguments in (["--version"], ["--help"]) and not any(shape.unless for shape in READERS[name]):
+        return Reading()
+    fitting = fit(READERS[name], arguments)
+    if isinstance(fitting, str):
+        return Reading(f"{name}: {fitting}")
+    shape, found = fitting
+    if present := _present(shape.unless, folders):
+        return Reading(f"{present} may choose what {name} runs")
+    reading = _values(found, folders, place)
+    return reading if reading.why else _recursion(name, arguments, found, folders, place)
+
+
+def _first(*readings: Reading) -> Reading:
+    return max(readings, key=lambda reading: (reading.protected, bool(reading.why)))
+
+
+def _cd(arguments: list[str], folders: tuple[Path, ...], place: Workspace) -> Reading:
+    operands = arguments[1:] if arguments[:1] == ["--"] else arguments
+    if len(operands) != 1 or operands[0].startswith("-"):
+        return Reading("cd without a plain folder")
+    for folder in folders:
+        target = folder / operands[0]
+        # The shell undoes `..` by name, commands undo it by what links point to: a link in the way makes the two differ.
+        if resolved(target) != Path(os.path.normpath(resolved(folder) / operands[0])):
+            return Reading("cd through a link")
+    return _values([("path", operands[0])], folders, place)
+
+
+def _git(arguments: list[str], folders: tuple[Path, ...], place: Workspace) -> Reading:
+    rest = list(arguments)
+    places = folders
+    while rest and rest[0].startswith("-") and rest[0] != "--version":
+        option = rest.pop(0)
+        if option == "-C" and rest:
+            moved = _cd([rest[0]], places, place)
+            if moved.why:
+                return moved
+            places = tuple(folder / rest[0] for folder in places)
+            rest.pop(0)
+        elif option not in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):
+            return Reading(f"git {option} may start programs")
+    if not rest or rest[0] not in GIT_READERS:
+        return Reading(f"git {rest[0] if rest else ''} is not known to only read".replace("  ", " "))
+    fitting = fit(GIT_READERS[rest[0]], rest[1:])
+    if isinstance(fitting, str):
+        return Reading(f"git {rest[0]}: {fitting}")
+    for folder in places:
+        if danger := place.git(folder).danger:
+            return Reading(danger)
+    for folder in places:
+        if secret := shown_secret(rest[0], fitting[1], folder, place.git(folder).secrets):
+            return Reading(f"git {rest[0]} may show {secret}, which is protected")
+    compared = [value for kind, value in fitting[1] if kind == "rev"]
+    if rest[0] == "diff" and len(compared) > 1 and not all(_present((".git",), (folder,)) for folder in places):
+        return Reading("git diff compares whole folders where there is no repository")
+    return _values(fitting[1], places, place)
+
+
+def _values(found: Found, folders: tuple[Path, ...], place: Workspace) -> Reading:
+    worst = Reading()
+    for kind, value in found:
+        if kind == "glob" and (named := _glob_names_protected(value)):
+            worst = _first(worst, Reading(f"{named} is protected", protected=True))
+        if kind in _PATHS and value not in _STREAMS:
+            for folder in folders:
+                worst = _first(worst, _value(kind, value, folder, place))
+    return worst
+
+
+def _glob_names_protected(glob: str) -> str:
+    plain = glob.replace("\\", "")
+    return "" if glob.startswith("!") else names_protected(plain, write=False) or could_name_protected(plain)
+
+
+def _value(kind: str, value: str, folder: Path, place: Workspace) -> Reading:
+    if kind == "range":
+        value = value.rpartition(":")[2]
+    verdict = judge_path(value, place, write=False, cwd=folder)
+    if verdict.verdict != "free":
+        return Reading(verdict.why, verdict.verdict == "protected")
+    if kind == "rev":
+        inside = value.rpartition(":")[2].rpartition(")")[2]
+        if named := names_protected(inside, write=False) or could_name_protected(inside):
+            return Reading(f"{named} is protected", protected=True)
+    return Reading()
+
+
+def _present(names: Sequence[str], folders: tuple[Path, ...]) -> str:
+    above = (above for folder in folders for above in (folder, *folder.parents))
+    return next((name for folder in above for name in names if os.path.lexists(folder / name)), "") if names else ""
+
+
+def _recursion(name: str, arguments: list[str], found: Found, folders: tuple[Path, ...], place: Workspace) -> Reading:
+    """Whether a search through a tree would come upon a file that must not be read unasked."""
+    search = search_of(name, arguments, found)
+    if search is None:
+        return Reading()
+    operands = [value for kind, value in found if kind == "path"] or ["."]
+    why, protected = objection(search, [folder / operand for folder in folders for operand in operands], place)
+    return Reading(why, protected)
+
+
+_BUILTINS = word_set(": [ [[ cd command echo false help history printf pwd test true type ulimit umask")
+"""Builtins of bash: no program is looked for."""
+
+_LOOKING_UP = word_set("command type whereis which")
+"""Commands that tell which program a name would start."""
+
+_SHIMS = word_set("asdf mise rtx volta-shim proto-shim vfox")
+"""Version managers that a program's own name may lead to: they start the version that a file of the folder asks for."""
+
+_CHOOSING = (
+    *(".tool-versions", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".rtx.toml", ".mise", "mise"),
+    *(".config/mise.toml", ".config/mise", ".config/mise.local.toml", ".prototools", ".vfox.toml", ".volta"),
+    *(".python-version", ".node-version", ".nvmrc", ".ruby-version", ".go-version", ".java-version", ".perl-version"),
+)
+"""Files and folders by which a version manager chooses what its shims start."""
+
+_NODE = word_set("corepack node npm npx pnpm yarn")
+"""Programs whose version `package.json` may ask for, too."""
+
+
+def chosen_by_workspace(name: str, arguments: Iterable[str], folders: Sequence[Path], place: Workspace) -> str:
+    """Why the workspace may choose what a command starts, or the empty string."""
+    if name in _LOOKING_UP:
+        # They would look where commands that run unasked find their programs, and so miss these.
+        for word in arguments:
+            if file := _inside(word, folders, place):
+                return f"{word} is {file}, in the workspace, where {name} looks only when it is allowed"
+    if name in _BUILTINS:
+        return ""
+    if file := _inside(name, folders, place):
+        return f"{name} is {file}, a program in the workspace"
+    return _by_shim(name, folders, place)
+
+
+def _inside(name: str, folders: Sequence[Path], place: Workspace) -> str:
+    """The program that a name leads to, if it lies in the workspace."""
+    closed = tuple(untrusted(place.workspace))
+    if "/" in name:
+        return ""
+    files = (located(name, path, folder) for folder in folders for path in (place.path, _trusted(place)))
+    return next((file for file in files if file and lies_in(file, closed)), "")
+
+
+def _by_shim(name: str, folders: Sequence[Path], place: Workspace) -> str:
+    file = located(name, _trusted(place), place.cwd)
+    real = os.path.realpath(file) if file else ""
+    named = {part for path in (file, real) for part in path.split("/")[:-1]}
+    if not file or not ("shims" in named or os.path.basename(real) in _SHIMS):
+        return ""
+    # What stands in the home folder was put there by the user; above it nobody but the user looks.
+    home = place.home if place.home not in place.workspace else None
+    choosing = (*_CHOOSING, "package.json") if name in _NODE or os.path.basename(real) == "volta-shim" else _CHOOSING
+    above = (above for folder in folders for above in (folder, *folder.parents) if above != home)
+    for folder in dict.fromkeys(above):
+        if choice := next((choice for choice in choosing if os.path.lexists(folder / choice)), ""):
+            return f"{folder / choice} may choose what {name} starts ({file} is a shim)"
+    return ""
+
+
+def _trusted(place: Workspace) -> str:
+    return trusted_path(place.path, place.workspace)
+
+
+Looks = Literal["", "only", "also"]
+"""Not at the machine; at nothing else, so that the line names no file; or at files as well."""
+
+_ON_THE_MACHINE = word_set("ps pgrep pidof lsof ss netstat ip ifconfig hostname who w users last df")
+"""Programs that show processes, the network, people or mounts."""
+_FILES = frozenset({"path", "archive", "object"})
+
+
+def looks_at_machine(commands: Sequence[Command]) -> Looks:
+    """Tell whether a line of commands that only read looks at the machine, and whether at files too."""
+    if not any(command.words[0] in _ON_THE_MACHINE for command in commands):
+        return ""
+    return "also" if any(map(_names_files, commands)) else "only"
+
+
+def _names_files(command: Command) -> bool:
+    name, *arguments = command.words
+    fitting = fit(READERS[name], arguments) if READERS.get(name) else ""
+    return isinstance(fitting, str) or any(kind in _FILES for kind, _ in fitting[1])

@@ -1,0 +1,203 @@
+"""Git commands that only read, in the notation of `shapes`, and which of them show what tracked files hold."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.permissions import word_set
+from agentcli.permissions.paths import names_protected
+from agentcli.permissions.readonly.option_grammar import Found, Shape
+
+_DIFF = """
+-pusbwWaRzDB -NUM -U:number -M -C -S:text -G:text -l:number -O:path --patch --no-patch --unified=number --raw --patch-with-raw
+--stat[=word] --numstat --shortstat --dirstat[=word] --compact-summary --summary --name-only --name-status --color[=word]
+--no-color --color-moved[=word] --word-diff[=word] --color-words --no-renames --find-renames[=word] --find-copies[=word] --check
+--full-index --binary --abbrev[=number] --diff-filter=word --pickaxe-all --pickaxe-regex --text --ignore-space-at-eol
+--ignore-space-change --ignore-all-space --ignore-blank-lines --function-context --exit-code --quiet --minimal --patience
+--histogram --diff-algorithm=word --inter-hunk-context=number --relative[=path] --no-ext-diff --no-textconv
+--ignore-submodules[=word] --src-prefix=word --dst-prefix=word --no-prefix --merge-base --cc --combined-all-paths
+"""
+_LOG = (
+    _DIFF
+    + """
+-gncmitEFP -n:number -L:range --oneline --graph --all --decorate[=word] --no-decorate --pretty[=format] --format=format
+--abbrev-commit --no-abbrev-commit --follow --max-count=number --skip=number --since=text --after=text --until=text --before=text
+--author=text --committer=text --grep=text --invert-grep --all-match --regexp-ignore-case --extended-regexp --fixed-strings
+--perl-regexp --merges --no-merges --first-parent --reverse --branches[=text] --tags[=text] --remotes[=text] --date=text
+--date-order --topo-order --author-date-order --full-history --simplify-by-decoration --left-right --left-only --right-only --cherry-pick --cherry-mark
+--cherry --walk-reflogs --no-walk --boundary --ancestry-path --parents --children --source --show-pulls --no-notes --no-mailmap
+--use-mailmap --log-size --relative-date --exclude=text --not --reflog --no-show-signature
+"""
+)
+_GIT_GREP = """
+-nilLcwvEFGPIhHopqWaz -NUM -A:number -B:number -C:number -m:number --line-number --ignore-case --files-with-matches --name-only
+--count --word-regexp --extended-regexp --fixed-strings --perl-regexp --all-match --break --heading --show-function --cached
+--column --color[=word] --no-color --max-depth=number --max-count=number --after-context=number
+--before-context=number --context=number --only-matching --full-name --exclude-standard --function-context --invert-match --quiet
+"""
+_REFS = """
+--sort=text --format=format --color[=word] --no-color --contains=rev --no-contains=rev --merged=rev --no-merged=rev
+--points-at=rev
+"""
+_GIT_STATUS = """
+-sbvz -u:word --short --branch --porcelain[=word] --long --verbose --untracked-files[=word] --ignored[=word] --show-stash
+--ahead-behind --no-ahead-behind --renames --no-renames --ignore-submodules[=word] --column[=word] --no-column
+"""
+_GIT_BLAME = """
+-bltfnsewpM -L:text -C --root --show-stats --porcelain --line-porcelain --date=text --show-name --show-number --show-email
+--abbrev=number --since=text --ignore-rev=text --reverse --first-parent
+"""
+_GIT_REV_PARSE = """
+-q --show-toplevel --abbrev-ref[=word] --short[=number] --verify --quiet --git-dir --absolute-git-dir --git-common-dir
+--is-inside-work-tree --is-inside-git-dir --is-bare-repository --is-shallow-repository --show-prefix --show-cdup --symbolic
+--symbolic-full-name --all --branches --tags --remotes --show-object-format
+"""
+_GIT_LS_FILES = """
+-cdmoistuvzkfr -x:text --cached --deleted --modified --others --ignored --stage --unmerged --exclude=text --exclude-standard
+--full-name --error-unmatch --directory --no-empty-directory --eol --deduplicate --abbrev=number
+"""
+_GIT_DESCRIBE = """
+--all --tags --contains --abbrev=number --always --dirty[=word] --long --exact-match --match=text --first-parent
+--candidates=number
+"""
+_GIT_SHORTLOG = """
+-sne --summary --numbered --email --no-merges --since=text --until=text --all --author=text --group=text --format=format
+"""
+_GIT_SHOW_REF = """
+-dsq --tags --heads --branches --head --verify --hash[=number] --abbrev[=number] --dereference --quiet
+"""
+_GIT_FOR_EACH_REF = """
+--count=number --sort=text --format=format --contains=rev --merged=rev --no-merged=rev --points-at=rev --shell
+"""
+_GIT_BRANCH = """
+-arvi --all --remotes --verbose --show-current --list --column[=word] --no-column --abbrev=number --no-abbrev --ignore-case
+"""
+
+GIT_READERS: dict[str, tuple[Shape, ...]] = {
+    "status": (Shape(_GIT_STATUS, "rev*"),),
+    "diff": (Shape(_DIFF + " --cached --staged", "rev*"),),
+    "log": (Shape(_LOG, "rev*"),),
+    "show": (Shape(_LOG, "rev*"),),
+    "whatchanged": (Shape(_LOG, "rev*"),),
+    "blame": (Shape(_GIT_BLAME, "rev*"),),
+    "annotate": (Shape("-L:text", "rev*"),),
+    "branch": (
+        Shape(_REFS + _GIT_BRANCH),
+        Shape("-arvi --all --remotes --verbose --merged --no-merged"),
+        Shape(_REFS + " -arvil --list --all --remotes --verbose --ignore-case", "pattern*", needs="-l --list"),
+    ),
+    "tag": (
+        Shape(_REFS + " -n --column[=word]"),
+        Shape("-n:number"),
+        Shape(_REFS + " -li -n:number --list --ignore-case", "pattern*", needs="-l --list"),
+    ),
+    "remote": (Shape("-v --verbose"), Shape("", "=get-url word"), Shape("", "=show")),
+    "show-branch": (Shape("-ar --all --remotes --list --current --topo-order --sha1-name --no-name", "rev*"),),
+    "stash": (Shape(_LOG, "=list"), Shape(_DIFF + " --include-untracked", "=show rev?")),
+    "rev-parse": (Shape(_GIT_REV_PARSE, "rev*"),),
+    "rev-list": (Shape(_LOG + " --count --objects --disk-usage --max-parents=number --min-parents=number", "rev*"),),
+    "help": (Shape(),),
+    "ls-files": (Shape(_GIT_LS_FILES, "rev*"),),
+    "ls-tree": (Shape("-drtlz --name-only --name-status --long --full-name --full-tree --abbrev=number", "rev rev*"),),
+    "cat-file": (Shape("-pets", "rev", needs="-p -e -t -s"), Shape("", "=blob|tree|commit|tag rev")),
+    "describe": (Shape(_GIT_DESCRIBE, "rev*"),),
+    "shortlog": (Shape(_GIT_SHORTLOG, "rev*"),),
+    "reflog": (Shape(_LOG), Shape(_LOG, "=show rev*")),
+    "name-rev": (Shape("--tags --all --name-only --always", "rev*"),),
+    "merge-base": (Shape("-a --all --is-ancestor --fork-point --octopus --independent", "rev rev*"),),
+    "diff-tree": (Shape(_DIFF + " -rtm --no-commit-id --root", "rev rev*"),),
+    "diff-index": (Shape(_DIFF + " -m --cached", "rev rev*"),),
+    "diff-files": (Shape(_DIFF, "rev*"),),
+    "show-ref": (Shape(_GIT_SHOW_REF, "rev*"),),
+    "for-each-ref": (Shape(_GIT_FOR_EACH_REF, "rev*"),),
+    "symbolic-ref": (Shape("-q --short --quiet", "rev"),),
+    "grep": (Shape(_GIT_GREP, "text rev*"), Shape(_GIT_GREP + " -e:text --and --or --not", "rev*", needs="-e")),
+    "worktree": (Shape("-v --porcelain", "=list"),),
+    "count-objects": (Shape("-vH --verbose --human-readable"),),
+    "check-ignore": (Shape("-qvn --quiet --verbose --non-matching --no-index", "rev rev*"),),
+    "config": (
+        Shape("--get --get-all --show-origin --show-scope --local --global --type=word", "key"),
+        Shape("--local --show-origin --get", "key"),
+    ),
+    "cherry": (Shape("-v --verbose --abbrev=number", "rev*"),),
+    "range-diff": (Shape("-s --no-color --no-patch --stat", "rev rev*"),),
+    "var": (Shape("", "=GIT_AUTHOR_IDENT|GIT_COMMITTER_IDENT"),),
+    "notes": (Shape("", "=list rev?"),),
+    "bisect": (Shape("", "=log"),),
+    "version": (Shape(),),
+    "--version": (Shape(),),
+}
+
+_PATCHES = word_set("""
+-p -u -U -W -c -m -L -S -G --patch --unified --function-context --cc --patch-with-raw --word-diff --color-words --binary --check
+""")
+"""Options with which changes are shown as text, or their text is searched."""
+
+_SUMMARIES = word_set("""
+-s --no-patch --stat --numstat --shortstat --dirstat --summary --compact-summary --name-only --name-status --raw --quiet
+""")
+"""Options with which no text is shown unless one of the others asks for it."""
+
+_WITH_TEXT = word_set("diff show range-diff")
+_WITHOUT_TEXT = word_set("log reflog whatchanged rev-list diff-tree diff-index diff-files")
+_LIMITED = word_set("diff show log whatchanged rev-list diff-tree diff-index diff-files grep status")
+"""Commands to which an operand that exists as a file is a path: git refuses to guess where it may be a revision as well."""
+
+
+def shown_secret(subcommand: str, found: Found, folder: Path, tracked: Sequence[str]) -> str:
+    """A tracked file that must not be read unasked and that a recognised git command may show; empty where there is none."""
+    if not tracked or not _shows_text(subcommand, found):
+        return ""
+    here = os.path.realpath(folder)
+    specs = _limits(subcommand, found, here)
+    secrets = (path for path in tracked if names_protected(path, write=False))
+    return next((path for path in secrets if not specs or any(_covers(spec, here, path) for spec in specs)), "")
+
+
+def _shows_text(subcommand: str, found: Found) -> bool:
+    options = {value for kind, value in found if kind == "option"}
+    values = [value for kind, value in found if kind == "rev"]
+    patch = not options.isdisjoint(_PATCHES)
+    match subcommand:
+        case "grep":
+            return True
+        case "status":
+            return not options.isdisjoint(("-v", "--verbose"))
+        case "cat-file":
+            asked = "-p" in options or any(value == "blob" for kind, value in found if kind.startswith("="))
+            return asked and not all(":" in value for value in values)
+        case "show" if values and all(":" in value for value in values):
+            return False
+        case "stash" if any(value == "list" for kind, value in found if kind.startswith("=")):
+            return patch
+        case "stash":
+            return patch or options.isdisjoint(_SUMMARIES)
+        case _ if subcommand in _WITH_TEXT:
+            return patch or options.isdisjoint(_SUMMARIES)
+        case _:
+            return patch and subcommand in _WITHOUT_TEXT
+
+
+def _limits(subcommand: str, found: Found, here: str) -> list[str]:
+    """The paths that a command is limited to; none where it may show every file."""
+    if subcommand not in _LIMITED:
+        return []
+    behind = [value for kind, value in found if kind == "behind"]
+    if ("option", "--") not in found:
+        behind = [value for kind, value in found if kind == "rev" and os.path.lexists(os.path.join(here, value))]
+    return behind or (["."] if subcommand == "grep" else [])
+
+
+def _covers(spec: str, here: str, path: str) -> bool:
+    """Whether a pathspec may stand for a file, in doubt yes."""
+    if spec.startswith(":") or any(sign in spec for sign in "[\\"):
+        return True
+    path, full = path.casefold(), os.path.normpath(os.path.join(here, spec)).casefold()
+    if path == full or path.startswith(full.rstrip("/") + "/"):
+        return True
+    wild = not {"*", "?"}.isdisjoint(spec)
+    return wild and (".." in spec or fnmatch.fnmatchcase(path, f"{glob.escape(here)}/{spec}*".casefold()))

@@ -1,0 +1,176 @@
+"""Known programs: what runs other commands, what runs code, what uses the network, what builds and tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+
+from agentcli.permissions import word_set
+
+WRAPPERS = word_set("""
+env nice ionice nohup setsid stdbuf xargs parallel sudo doas runuser unshare nsenter time command builtin exec eval source . trap
+alias watch strace ltrace gdb script chronic caffeinate prlimit setpriv systemd-run bwrap firejail proxychains proxychains4 torsocks
+bash sh zsh dash ksh fish busybox toybox coproc entr expect unbuffer rlwrap gtime catchsegv faketime fakeroot dbus-run-session xvfb-run
+direnv npx bunx uvx pipx timeout gtimeout su chroot flock ssh taskset chrt sg mise asdf find fd fdfind
+complete mapfile readarray bind arch tmux
+""")
+"""Commands that run another command which stands among their arguments."""
+
+OPERANDS = {
+    "timeout": 1,
+    "gtimeout": 1,
+    "su": 1,
+    "chroot": 1,
+    "flock": 1,
+    "ssh": 1,
+    "taskset": 1,
+    "chrt": 1,
+    "sg": 1,
+    "mise": 1,
+    "asdf": 1,
+}
+OPERANDS |= {"faketime": 1, "direnv": 2, "git": 3, "docker": 3, "podman": 3, "kubectl": 3}
+OPERANDS |= dict.fromkeys(word_set("uv poetry pipenv conda mamba hatch pdm rye nix bundle npm pnpm yarn bun"), 2)
+"""How many operands stand before the command that is run; elsewhere none."""
+
+RUNNING = {
+    "git": word_set("bisect submodule rebase filter-branch difftool mergetool"),
+    "docker": word_set("run exec compose container"),
+    "podman": word_set("run exec compose container"),
+    "kubectl": word_set("run exec"),
+    **dict.fromkeys(
+        word_set("uv poetry pipenv conda mamba hatch pdm rye nix bundle"), word_set("run exec shell develop")
+    ),
+    **dict.fromkeys(word_set("npm pnpm yarn bun"), word_set("exec x dlx")),
+}
+"""Commands that run another one only by some of their subcommands."""
+
+ANYWHERE = word_set("bwrap coproc firejail systemd-run")
+"""Wrappers whose options take so many values that the command may begin at any word."""
+
+MARKS = {
+    "find": word_set("-exec -execdir -ok -okdir"),
+    "fd": word_set("-x -X --exec --exec-batch"),
+    "fdfind": word_set("-x -X --exec --exec-batch"),
+}
+"""Commands that run another one only after some option."""
+
+SHELLS = word_set("bash sh zsh dash ksh ash fish busybox")
+"""Programs that read shell text."""
+
+EVALUATING = word_set("test [ [[ printf read let declare typeset local export readonly unset getopts wait hash enable")
+"""Builtins that run the `$(…)` of a subscript even where it is quoted."""
+
+
+INTERPRETERS = word_set("""
+python node nodejs deno bun ruby irb perl php lua luajit tclsh wish Rscript R julia java jshell groovy scala kotlin
+elixir iex erl ghci runghc ocaml pwsh powershell osascript ipython ts-node tsx bash sh zsh dash ksh fish csh tcsh
+awk gawk mawk sed ed ex vi vim nvim emacs nano less more man busybox toybox sqlite sqlite3 psql mysql mongosh redis-
+cli gdb lldb uv poetry pipenv conda npx bunx uvx pipx pnpx eval source exec rlwrap expect m4 dc bc jq yq
+""")
+"""Programs that run what they are given: no rule is ever saved for them."""
+
+NETWORK = word_set("""
+curl wget http https xh aria2c ssh scp sftp rsync nc ncat netcat telnet ftp lftp socat dig nslookup host ping
+traceroute whois gh glab hub aws gcloud az doctl heroku vercel netlify fly kubectl helm docker podman terraform
+ansible ansible-playbook pip pip3 apt apt-get dnf yum brew pacman snap flatpak gem cpan twine rclone s3cmd nmap
+openssl mail sendmail
+""")
+"""Programs whose trade is the network: no rule is ever saved for them."""
+
+_FETCHING = frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule"})
+
+_STARTERS = (
+    *(
+        "--pre",
+        "--hostname-bin",
+        "--compress-program",
+        "--ext-diff",
+        "--textconv",
+        "--open-files-in-pager",
+        "--use-compress-program",
+    ),
+    *(
+        "--checkpoint-action",
+        "--to-command",
+        "--upload-pack",
+        "--receive-pack",
+        "--exec",
+        "--config-env",
+        "--git-dir",
+        "--work-tree",
+    ),
+)
+"""Options by which an ordinary program starts another one."""
+
+_ANY = frozenset[str]()
+_ORDINARY: dict[str, frozenset[str]] = {
+    "make": _ANY, "ninja": _ANY, "cmake": _ANY, "ctest": _ANY, "meson": _ANY, "bazel": frozenset({"build", "test"}),
+    "pytest": _ANY, "tox": _ANY, "nox": _ANY, "ruff": _ANY, "mypy": _ANY, "pyright": _ANY, "black": _ANY, "isort": _ANY, "flake8": _ANY,
+    "python": _ANY, "python3": _ANY, "node": _ANY, "coverage": _ANY, "hatch": _ANY,
+    "npm": frozenset({"test", "t", "run", "run-script", "start"}), "yarn": frozenset({"test", "run", "build", "lint"}),
+    "pnpm": frozenset({"test", "run", "build", "lint"}), "bun": frozenset({"test", "run", "build"}), "deno": frozenset({"test", "check", "lint", "fmt"}),
+    "jest": _ANY, "vitest": _ANY, "mocha": _ANY, "eslint": _ANY, "prettier": _ANY, "tsc": _ANY, "webpack": _ANY, "vite": frozenset({"build"}),
+    "cargo": frozenset({"build", "test", "check", "clippy", "fmt", "bench", "run", "doc", "tree", "nextest"}), "rustc": _ANY,
+    "go": frozenset({"build", "test", "vet", "fmt", "run", "list", "generate"}), "gofmt": _ANY, "golangci-lint": _ANY,
+    "gcc": _ANY, "g++": _ANY, "cc": _ANY, "c++": _ANY, "clang": _ANY, "clang++": _ANY, "ld": _ANY, "ar": _ANY, "javac": _ANY, "java": _ANY,
+    "mvn": _ANY, "gradle": _ANY, "dotnet": frozenset({"build", "test", "run"}), "swift": frozenset({"build", "test"}), "zig": frozenset({"build", "test"}),
+    "mix": frozenset({"test", "compile", "format"}), "rake": _ANY, "rspec": _ANY, "bundle": frozenset({"exec"}), "phpunit": _ANY, "shellcheck": _ANY,
+    "uv": frozenset({"run"}), "poetry": frozenset({"run"}), "pipenv": frozenset({"run"}), "pdm": frozenset({"run"}), "rye": frozenset({"run", "test", "lint", "fmt"}),
+    "npx": word_set("eslint tsc jest vitest mocha prettier stylelint playwright webpack vite tsx ts-node"), "composer": frozenset({"test", "run", "run-script"}),
+    "php": _ANY, "ruby": _ANY, "perl": _ANY, "tsx": _ANY, "ts-node": _ANY, "just": _ANY, "task": _ANY, "pre-commit": frozenset({"run"}),
+    "mkdir": _ANY, "touch": _ANY,
+}  # fmt: skip
+
+KNOWN = (
+    frozenset(_ORDINARY)
+    | word_set("git docker podman kubectl cp mv ln rm rmdir chmod chown tee dd install patch gh hg svn pip pip3")
+) - INTERPRETERS
+"""Programs whose arguments are no commands, but for the subcommands in `RUNNING`."""
+
+
+_NETWORKED_MODULES = word_set("pip pipx ensurepip http.server twine uv poetry")
+
+
+def is_ordinary(words: Sequence[str]) -> bool:
+    """Whether a command belongs to the daily round of building and testing: it may run unasked inside a sandbox.
+
+    A script of the workspace can do no more there than the build tools: `./gradlew test`, `sh scripts/test.sh`.
+    """
+    name, *arguments = words
+    if _fetches(name, arguments):
+        return False
+    if name in SHELLS:
+        return bool(arguments) and _is_local(arguments[0])
+    if name not in _ORDINARY:
+        return "/" in name and _is_local(name)
+    allowed = _ORDINARY[name]
+    return not allowed or next((word for word in arguments if not word.startswith(("-", "+"))), "") in allowed
+
+
+def _is_local(path: str) -> bool:
+    """Whether a path as it is written stays below the working folder."""
+    return not path.startswith(("/", "-", "~")) and ".." not in path.split("/")
+
+
+def _fetches(name: str, arguments: list[str]) -> bool:
+    """Whether a build tool is asked for what only the network holds."""
+    if name == "go":
+        return any("@" in word for word in arguments)
+    modules = (word for option, word in pairwise(arguments) if option == "-m")
+    return name in ("python", "python3") and not _NETWORKED_MODULES.isdisjoint(modules)
+
+
+def never_saved(words: Sequence[str]) -> str:
+    """Why a command is asked about each time, in words that follow its name; empty where a rule may be saved for it."""
+    name, *arguments = words
+    base = os.path.basename(name)
+    if base.rstrip("0123456789.") in INTERPRETERS or base in INTERPRETERS:
+        return f"{base} runs whatever it is given"
+    if base in WRAPPERS or any(word.startswith(_STARTERS) for word in arguments):
+        return f"{base} starts other programs"
+    if base in NETWORK or (base == "git" and not _FETCHING.isdisjoint(arguments)):
+        return f"{base} uses the network"
+    options_first = base == "git" and bool(arguments) and arguments[0].startswith("-")
+    return f"{base} may run what its arguments hold" if options_first or base in ("test", "printf") else ""

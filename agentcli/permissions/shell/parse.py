@@ -1,0 +1,300 @@
+"""Parser of shell text: every command that it may run, those of wrappers and nested shells too, for rules that forbid."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from agentcli.permissions.shell.known_programs import ANYWHERE, EVALUATING, MARKS, OPERANDS, RUNNING, SHELLS, WRAPPERS
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One simple command of a line that is fully understood. `joint` is what stands before it; `bare` says that the name is unquoted."""
+
+    words: tuple[str, ...]
+    joint: str
+    bare: bool
+
+    @property
+    def text(self) -> str:
+        """The command as rules match it: words joined by blanks, quoted only where a blank is part of a word."""
+        spaced = any(not word or any(letter.isspace() for letter in word) for word in self.words)
+        return (shlex.join if spaced else " ".join)(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A word of any line as far as it can be told: `text` with `UNKNOWN` for what only the shell will know.
+
+    `loose` when it holds an unquoted wildcard or brace, so that the shell may put other words in its place.
+    """
+
+    text: str
+    known: bool = True
+    loose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One command found anywhere in a line; `writes` and `reads` are the targets of its redirections."""
+
+    words: tuple[Piece, ...]
+    writes: tuple[Piece, ...] = ()
+    reads: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedLine:
+    """Every command of a line, nested ones too, the texts fed to them, and whether the parser could read all of it."""
+
+    parts: tuple[Part, ...]
+    fed: tuple[str, ...]
+    whole: bool
+
+
+UNKNOWN = "\ufffc"
+_LOOSE = frozenset("*?[{")
+
+
+def parse(text: str) -> ParsedLine:
+    """Every command that a line may run, however nested, for rules that forbid."""
+    tree = parser().parse(text.encode("utf-8", "surrogatepass"))
+    root = tree.root_node
+    fed = [node for node in below(root) if node.type in ("heredoc_body", "herestring_redirect")]
+    parts = tuple(_part(node) for node in _commands(root))
+    return ParsedLine(parts, tuple(map(_fed, fed)), not root.has_error)
+
+
+def below(node: Node) -> Iterator[Node]:
+    """Every node of a syntax tree below this one."""
+    for child in node.children:
+        yield child
+        yield from below(child)
+
+
+@lru_cache(maxsize=1)
+def parser() -> Parser:
+    """The parser for bash, made at its first use."""
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+_COMMAND_NODES = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+
+
+def _commands(root: Node) -> Iterator[Node]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type in _COMMAND_NODES or _stands_alone(node):
+            yield node
+        waiting.extend(reversed(node.children))
+
+
+def _stands_alone(node: Node) -> bool:
+    """Whether a redirection belongs to no simple command: to a group, a pipeline, a `$(<file)`, or to nothing at all."""
+    if node.type == "command_substitution":
+        return node.child_by_field_name("redirect") is not None
+    body = node.child_by_field_name("body")
+    return node.type == "redirected_statement" and (body is None or body.type not in _COMMAND_NODES)
+
+
+def _part(node: Node) -> Part:
+    children = node.children if node.type in _COMMAND_NODES else []
+    words = [_value(child) for child in children if not child.type.endswith("redirect") and not _is_prefix(child)]
+    writes: list[Piece] = []
+    reads: list[Piece] = []
+    for redirect in _redirects(node):
+        first, *rest = [_value(child) for child in redirect.children_by_field_name("destination")] or [Piece("", False)]
+        (reads if any(child.type == "<" for child in redirect.children) else writes).append(first)
+        words.extend(rest)
+    return Part(tuple(words), tuple(writes), tuple(reads))
+
+
+def _is_prefix(node: Node) -> bool:
+    return node.type == "variable_assignment" and node.parent is not None and node.parent.type == "command"
+
+
+def _redirects(node: Node) -> list[Node]:
+    around = [node]
+    if node.type in _COMMAND_NODES and node.parent is not None and node.parent.type == "redirected_statement":
+        around.append(node.parent)
+    return [child for place in around for child in place.children if child.type == "file_redirect"]
+
+
+def _value(node: Node) -> Piece:
+    """A word's value; what the shell would fill in stands as UNKNOWN, but for HOME and PWD."""
+    raw = (node.text or b"").decode("utf-8", "replace")
+    match node.type:
+        case "word" | "number" | "string_content" | "variable_name" | "test_operator" | "[" | "]" | "[[" | "]]":
+            inside = node.parent is not None and node.parent.type == "string"
+            raw = raw.replace("\\\n", "")
+            plain = re.sub(r'\\([$`"\\])' if inside else r"\\(.)", r"\1", raw, flags=re.DOTALL)
+            return Piece(plain, loose=not inside and not _LOOSE.isdisjoint(raw))
+        case "raw_string":
+            return Piece(raw[1:-1])
+        case "ansi_c_string":
+            return Piece(_ansi(raw[2:-1]))
+        case "string" | "translated_string" | "concatenation" | "command_name":
+            pieces = [_value(child) for child in node.children if child.type not in ('"', "$")]
+            text = "".join(piece.text for piece in pieces)
+            return Piece(text, all(piece.known for piece in pieces), any(piece.loose for piece in pieces))
+        case "simple_expansion" | "expansion" if raw.strip("${}") in ("HOME", "PWD"):
+            return Piece("$HOME" if "HOME" in raw else ".")
+        case _:
+            return Piece(UNKNOWN, False)
+
+
+def _fed(node: Node) -> str:
+    """The text of a here-document or here-string, as far as it can be told."""
+    if node.type == "heredoc_body":
+        return (node.text or b"").decode("utf-8", "replace")
+    return _value(node.children[-1]).text
+
+
+def _ansi(body: str) -> str:
+    """The value of `$'…'`."""
+    try:
+        return body.encode("latin-1", "backslashreplace").decode("unicode_escape")
+    except (UnicodeDecodeError, UnicodeEncodeError):
+        return UNKNOWN
+
+
+_SCRIPTED = frozenset(" \t\n;|&$`(<>")
+_DEPTH = 6
+
+
+def contents(text: str) -> tuple[tuple[Part, ...], bool]:
+    """All commands of a line, also those that wrappers and nested shells would run, as deep as text can be followed.
+
+    Also tells whether they are all: false when something is hidden from view.
+    """
+    parts: list[Part] = []
+    whole = _look(text, parts, _DEPTH)
+    # A word may go on in the next line, where the parser sees two of them.
+    if "\\\n" in text:
+        whole = _look(text.replace("\\\n", ""), parts, _DEPTH) and whole
+    return tuple(parts), whole
+
+
+def spellings(part: Part) -> Iterator[str]:
+    """The ways in which a rule may name what this part runs, wrappers peeled off."""
+    line = [piece.text for piece in part.words]
+    if not line:
+        return
+    for form in (line, _plain_git(line), [line[0].lower(), *line[1:]]):
+        yield " ".join(form)
+        yield shlex.join(form)
+        if "/" in form[0]:
+            yield " ".join([os.path.basename(form[0]), *form[1:]])
+    for inner in _wrapped(line):
+        yield " ".join(_plain_git(inner))
+        if "/" in inner[0]:
+            yield " ".join([os.path.basename(inner[0]), *inner[1:]])
+
+
+def _wrapped(line: list[str]) -> Iterator[list[str]]:
+    """The commands that a wrapper may run: wherever one may begin, as the value of an option cannot be told from an operand."""
+    name, arguments = os.path.basename(line[0]), line[1:]
+    if marks := MARKS.get(name):
+        yield from (arguments[place + 1 :] for place, word in enumerate(arguments[:-1]) if word in marks)
+        return
+    if name in ANYWHERE:
+        yield from (arguments[place:] for place in range(len(arguments)))
+    if not _wraps(name, arguments):
+        return
+    waiting, after_option = OPERANDS.get(name, 0), False
+    for place, word in enumerate(arguments):
+        yield arguments[place:]
+        if word.startswith("-") or "=" in word.partition("/")[0]:
+            after_option = word.startswith("-")
+        elif after_option:
+            after_option = False
+        elif waiting:
+            waiting -= 1
+        else:
+            yield from _wrapped(arguments[place:])
+            return
+
+
+def _wraps(name: str, arguments: list[str]) -> bool:
+    running = RUNNING.get(name)
+    return name in WRAPPERS if running is None else not running.isdisjoint(arguments[:3])
+
+
+_GIT_VALUED = frozenset(
+    {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--attr-source"}
+)
+
+
+def _plain_git(line: list[str]) -> list[str]:
+    """`git -C x -c a=b push` as `git push`, and `git-push` too."""
+    name = os.path.basename(line[0])
+    if name.startswith("git-"):
+        return ["git", name.removeprefix("git-"), *line[1:]]
+    if name != "git":
+        return line
+    rest = line[1:]
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in _GIT_VALUED else rest[1:]
+    return [line[0], *rest]
+
+
+def _look(text: str, parts: list[Part], depth: int) -> bool:
+    anatomy = parse(text)
+    whole = anatomy.whole
+    if depth and any(_reads_script(part) for part in anatomy.parts):
+        for text in anatomy.fed:
+            whole = _look(text, parts, depth - 1) and whole
+    for part in anatomy.parts:
+        parts.append(part)
+        if not part.words:
+            continue
+        name = os.path.basename(part.words[0].text)
+        whole = whole and part.words[0].known and not part.words[0].loose and not _reads_script(part)
+        if _wraps(name, [word.text for word in part.words[1:]]) or _has_alias(part):
+            whole = whole and all(word.known for word in part.words)
+            whole = _look_inside(part, parts, depth) and whole
+        elif name in EVALUATING and any("$(" in word.text or "`" in word.text for word in part.words[1:]):
+            whole = _look_inside(part, parts, depth) and whole
+    return whole
+
+
+def _reads_script(part: Part) -> bool:
+    """Whether a shell takes what it runs from its input."""
+    if not part.words:
+        return False
+    operands = [word.text for word in part.words[1:] if not word.text.startswith("-") or word.text in ("-", "-s", "-c")]
+    return os.path.basename(part.words[0].text) in SHELLS and (not operands or operands[0] in ("-", "-s", "/dev/stdin"))
+
+
+def _has_alias(part: Part) -> bool:
+    """Whether git is given a command of its own making: `git -c alias.x='!…' x`."""
+    return part.words[0].text == "git" and any(word.text.startswith(("-c", "alias.")) for word in part.words[1:3])
+
+
+def _look_inside(part: Part, parts: list[Part], depth: int) -> bool:
+    whole = True
+    for word in part.words[1:]:
+        if word.text == UNKNOWN or _SCRIPTED.isdisjoint(word.text):
+            continue
+        if depth == 0:
+            return False
+        joined = word.text[2:] if word.text.startswith("-") else ""
+        for script in {word.text, word.text.partition("=")[2].lstrip("!"), joined} - {""}:
+            whole = _look(script, parts, depth - 1) and whole
+    evaluated = " ".join(word.text for word in part.words[1:])
+    if part.words[0].text == "eval" and depth:
+        whole = _look(evaluated, parts, depth - 1) and whole
+    return whole

@@ -1,0 +1,238 @@
+"""Shell text as plain commands, read strictly so that it may be approved."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agentcli.core.sanitise import invisible
+from agentcli.permissions.shell.parse import Command, below, parser
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+@dataclass(frozen=True, slots=True)
+class NotPlain:
+    """The reason that a line is more than plain words joined by `&& || ; |` and newlines."""
+
+    why: str
+
+
+def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
+    """The commands of a line that holds nothing but plain words, or why it holds more.
+
+    Two readers must agree on every word's place, ours and tree-sitter's, so that no quirk of either decides alone.
+    """
+    if odd := next((letter for letter in text if letter not in "\n\t" and invisible(letter)), ""):
+        return NotPlain(f"the command holds the invisible character U+{ord(odd):04X}")
+    read = _lex(text)
+    if isinstance(read, NotPlain):
+        return read
+    commands, spans = read
+    if not commands:
+        return NotPlain("the command is empty")
+    seen = _tree_spans(text)
+    if isinstance(seen, NotPlain):
+        return seen
+    # tree-sitter counts bytes.
+    ours = spans if text.isascii() else [tuple(len(text[:place].encode()) for place in span) for span in spans]
+    return commands if ours == seen else NotPlain("the command can be read in more than one way")
+
+
+_BLANK = re.compile(r"(?:[ \t]|(?:(?<=[ \t\n])|(?<=\A))\\\n)+")
+_COMMENT = re.compile(r"#[^\n]*")
+_JOINT = re.compile(r"&&|\|\||;(?!;)|\|(?![|&])|\n")
+_RESERVED = frozenset(
+    {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "for", "in", "case", "esac", "select"}
+)
+_RESERVED |= {"function", "time", "coproc", "let", "declare", "typeset", "local", "export", "readonly", "unset"}
+"""Words that begin something other than a simple command."""
+_END = r"(?=[\s;|&]|$)"
+_REDIRECT = re.compile(rf"(?:[0-9]?>>?[ \t]*/dev/null|&>>?[ \t]*/dev/null|[0-9]?<[ \t]*/dev/null|[0-9]?>&[0-9]){_END}")
+_BRACKET = re.compile(rf"\[\[?(?=[ \t])|\]\]?{_END}")
+_WORD = re.compile(
+    r"(?P<bare>(?:[A-Za-z0-9_./,:=+@%^~#!-]|[^\x00-\x7f])+)"
+    r"|(?P<escape>\\[!-/:-@\[-`{-~ ])"
+    r"|(?P<raw>'[^']*')"
+    r'|(?P<double>"(?:[^"\\$`]|\\[^\n]|\$(?=["|) ]))*")'
+    r"|(?P<brace>(?<=[@^])\{[A-Za-z0-9/_-]*\})"
+    r"|(?P<wild>[*?])"
+)
+# Whatever the shell puts for `--include=*.py`, it still begins with `--include=` and names files to search.
+_FIXED_OPTIONS = ("--include=", "--exclude=", "--exclude-dir=", "--glob=", "--iglob=")
+_OBSTACLES = {
+    "$": "an expansion",
+    "`": "a command substitution",
+    "*": "an unquoted wildcard",
+    "?": "an unquoted wildcard",
+    "[": "an unquoted wildcard or test",
+    "{": "a brace expansion or group",
+    "(": "a subshell",
+    ")": "a subshell",
+    "<": "a redirection",
+    ">": "a redirection",
+    "&": "a background command",
+    "#": "a comment",
+    "~": "a home folder",
+    "\\": "a line continuation",
+    "'": "an open quote",
+    '"': "a quote that expands",
+}
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The commands read so far, and the one that is being read."""
+
+    commands: list[Command] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    joint: str = ""
+    bare: bool = False
+    begun: bool = False
+    """Whether a redirection stands here without its command."""
+
+    def add(self, value: str, start: int, end: int, bare: bool) -> None:
+        self.bare = self.bare if self.words else bare
+        self.words.append(value)
+        self.spans.append((start, end))
+
+    def finish(self) -> None:
+        self.commands.append(Command(tuple(self.words), self.joint, self.bare))
+        self.words, self.begun = [], False
+
+
+_NAMELESS = NotPlain("a part of the command has no name")
+
+
+def _lex(text: str) -> tuple[tuple[Command, ...], list[tuple[int, int]]] | NotPlain:
+    reader, place = _Reader(), 0
+    while place < len(text):
+        step = _step(text, place, reader)
+        if isinstance(step, NotPlain):
+            return step
+        place = step
+    if reader.words:
+        reader.finish()
+    elif reader.begun or reader.joint in ("&&", "||", "|"):
+        return _NAMELESS
+    return tuple(reader.commands), reader.spans
+
+
+def _step(text: str, place: int, reader: _Reader) -> int | NotPlain:
+    """Read what stands at `place`, and say where to go on."""
+    if blank := (_BLANK.match(text, place) or _COMMENT.match(text, place)):
+        return blank.end()
+    if redirect := _REDIRECT.match(text, place):
+        reader.begun = True
+        return redirect.end()
+    if mark := _JOINT.match(text, place):
+        return _joint(mark, reader)
+    bracket = _BRACKET.match(text, place)
+    if bracket and (
+        reader.words[0] == {"]": "[", "]]": "[["}.get(bracket[0]) if reader.words else bracket[0][0] == "["
+    ):
+        reader.add(bracket[0], *bracket.span(), bare=True)
+        return bracket.end()
+    word = _word(text, place, first=not reader.words)
+    if isinstance(word, NotPlain):
+        return word
+    value, end = word
+    reader.add(value, place, end, bare=value == text[place:end])
+    return end
+
+
+def _joint(mark: re.Match[str], reader: _Reader) -> int | NotPlain:
+    if reader.words:
+        reader.finish()
+        reader.joint = mark.group()
+    elif reader.begun or mark.group() != "\n":
+        return _NAMELESS
+    return mark.end()
+
+
+def _word(text: str, start: int, first: bool) -> tuple[str, int] | NotPlain:
+    """The value of the word at `start` and where it ends."""
+    place, value = start, []
+    while place < len(text) and (piece := _WORD.match(text, place)):
+        raw = piece.group()
+        if piece.lastgroup == "bare" and (problem := _bare_problem(raw, place == start, first)):
+            return NotPlain(f"the command holds {problem}")
+        if piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start):
+            return NotPlain("the command holds an unquoted wildcard")
+        value.append(_piece_value(piece.lastgroup or "", raw))
+        place = piece.end()
+    if (place < len(text) and text[place] not in " \t\n;|&<>") or place == start:
+        return NotPlain(f"the command holds {_OBSTACLES.get(text[place], 'something unusual')}")
+    if text[place : place + 1] in ("<", ">"):
+        return NotPlain("the command holds a redirection")
+    return "".join(value), place
+
+
+def _bare_problem(raw: str, at_start: bool, first: bool) -> str:
+    if at_start and raw[0] in "~#":
+        return _OBSTACLES[raw[0]]
+    if "=~" in raw or ":~" in raw:
+        return "a home folder"
+    if at_start and first and raw in _RESERVED:
+        return f"the word {raw}"
+    if at_start and first and (raw[0] in "!%^" or "=" in raw):
+        return "an assignment" if "=" in raw else "a negation or job"
+    return ""
+
+
+def _piece_value(kind: str, raw: str) -> str:
+    match kind:
+        case "escape":
+            return raw[1:]
+        case "raw":
+            return raw[1:-1]
+        case "double":
+            return re.sub(r'\\([$`"\\])', r"\1", raw[1:-1])
+        case _:
+            return raw
+
+
+_PLAIN_NODES = frozenset(
+    {"program", "list", "pipeline", "command", "redirected_statement", "file_descriptor", "command_name", "comment"}
+    | {"&&", "||", ";", "|", "\n", ">", ">>", "<", "&>", "&>>", ">&"}
+)
+_WORD_NODES = frozenset({"word", "number", "raw_string", "string", "concatenation"})
+_STRING_NODES = frozenset({"string_content", '"', "$", "word", "number", "raw_string", "string", "{", "}"})
+_TEST_NODES = frozenset({"unary_expression", "binary_expression"})
+_TEST_WORDS = _WORD_NODES | {"test_operator", "extglob_pattern", "[", "[[", "]", "]]", "=", "==", "!=", "!"}
+
+
+def _tree_spans(text: str) -> list[tuple[int, int]] | NotPlain:
+    """Where tree-sitter sees the words of simple commands, in order; NotPlain when it sees anything else."""
+    root = parser().parse(text.encode()).root_node
+    if root.has_error:
+        return NotPlain("the command cannot be parsed")
+    spans: list[tuple[int, int]] = []
+    problem = _collect(root, spans)
+    return NotPlain(problem) if problem else sorted(spans)
+
+
+def _collect(node: Node, spans: list[tuple[int, int]]) -> str:
+    tested = node.type == "test_command" or node.type in _TEST_NODES
+    for child in node.children:
+        if child.type in (_TEST_WORDS if tested else _WORD_NODES):
+            if unusual := next((inner.type for inner in below(child) if inner.type not in _STRING_NODES), ""):
+                return f"the command holds {unusual.replace('_', ' ')}"
+            if not tested and node.type not in ("command", "command_name"):
+                return f"the command holds {node.type.replace('_', ' ')}"
+            spans.append((child.start_byte, child.end_byte))
+        elif child.type == "file_redirect":
+            spans.extend(_redirected(child))
+        elif child.type not in (_TEST_NODES if tested else _PLAIN_NODES) and child.type != "test_command":
+            return f"the command holds {child.type.replace('_', ' ')}"
+        elif problem := _collect(child, spans):
+            return problem
+    return ""
+
+
+def _redirected(redirect: Node) -> list[tuple[int, int]]:
+    """The words that tree-sitter takes for further targets of a redirection: they are arguments."""
+    return [(word.start_byte, word.end_byte) for word in redirect.children_by_field_name("destination")[1:]]

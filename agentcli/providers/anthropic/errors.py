@@ -1,0 +1,89 @@
+"""What the Messages API's refusals mean, decided by status, type and code; by wording only where nothing else tells them apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agentcli.core.errors import Cause, ModelError
+from agentcli.providers.errors import bad_request_cause, refusal, seconds
+
+_BY_TYPE: Mapping[str, Cause] = {
+    "authentication_error": "auth",
+    "permission_error": "auth",
+    "billing_error": "billing",
+    "not_found_error": "not_found",
+    "request_too_large": "too_large",
+    "rate_limit_error": "rate_limit",
+    "overloaded_error": "overloaded",
+    "timeout_error": "server",
+    "api_error": "server",
+    "conflict_error": "server",
+}
+_BY_STATUS: Mapping[int, Cause] = {
+    401: "auth",
+    402: "billing",
+    403: "auth",
+    404: "not_found",
+    405: "not_found",
+    408: "network",
+    409: "server",
+    413: "too_large",
+    429: "rate_limit",
+    503: "overloaded",
+    529: "overloaded",
+}
+_SPENT = ("contract_spend_limit_reached", "enforced_spend_limit_reached")
+
+
+def from_status(error: Any, key: str | None) -> ModelError:
+    """A ModelError from the SDK's APIStatusError."""
+    status = int(error.status_code)
+    words = error.api_message if isinstance(error.api_message, str) else ""
+    cause = _cause(status, error.type or "", error.error_code or "", words)
+    headers = error.response.headers
+    return refusal(
+        _name(status, str(error.type or "")),
+        words,
+        cause,
+        key,
+        headers=headers,
+        retry_after=_retry_after(headers),
+        status=status,
+    )
+
+
+def from_event(event: Mapping[str, Any], key: str | None) -> ModelError:
+    """A ModelError from an `error` event in the middle of a stream, where the status is 200 and means nothing."""
+    raw = event.get("error")
+    body: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
+    kind, words = str(body.get("type") or ""), str(body.get("message") or "")
+    details = body.get("details")
+    code = details.get("error_code") if isinstance(details, Mapping) else ""
+    return refusal(_name(None, kind) or "an error", words, _cause(500, kind, str(code or ""), words), key)
+
+
+def _cause(status: int, kind: str, code: str, words: str) -> Cause:
+    if 300 <= status < 400:
+        return "not_found"
+    if code in _SPENT:
+        return "billing"
+    if status in (408, 409):
+        return _BY_STATUS[status]
+    if kind == "api_error" and 400 <= status < 500:
+        kind = ""  # servers that know no other type say so of everything: the status tells more
+    if kind == "invalid_request_error" or (status == 400 and kind not in _BY_TYPE):
+        return "too_large" if status == 413 else bad_request_cause(words)
+    if kind in _BY_TYPE:
+        return _BY_TYPE[kind]
+    return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
+
+
+def _name(status: int | None, kind: str) -> str:
+    return " ".join(filter(None, (str(status or ""), re.sub(r"[^a-z_]", "", kind)[:40])))
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    precise = seconds(headers.get("retry-after-ms"))
+    return seconds(headers.get("retry-after")) if precise is None else precise / 1000

@@ -1,0 +1,233 @@
+"""The events of a Messages stream, put together into parts that are complete or not there at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentcli.core.errors import ModelError
+from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
+from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
+from agentcli.providers.anthropic.models import KIND
+from agentcli.providers.wire import Ids, can_run, sendable, sendable_json, tokens
+
+Json = dict[str, Any]
+
+STOPS: Mapping[str, Stop] = {
+    "end_turn": "end_turn",
+    "max_tokens": "max_tokens",
+    "stop_sequence": "stop_sequence",
+    "tool_use": "tool_use",
+    "pause_turn": "pause",
+    "refusal": "refusal",
+    "model_context_window_exceeded": "context_exceeded",
+}
+_CUT_SHORT: tuple[Stop, ...] = ("max_tokens", "context_exceeded")
+_KEPT_WITH_CALL = ("caller", "toolset_name")
+
+
+_TWICE = Text("")
+"""Stands where a call came a second time."""
+
+
+@dataclass(slots=True)
+class _Block:
+    """A block that is being streamed: as it began, what has come since, and its place among the parts that are held back.
+
+    `given` is the id that the server gave a call.
+    """
+
+    begun: Json
+    pieces: list[str] = field(default_factory=list)
+    signature: str = ""
+    place: int | None = None
+    given: Any = None
+
+    @property
+    def kind(self) -> str:
+        return str(self.begun["type"])
+
+
+class Reply:
+    """One streamed reply: `read` each event's JSON, then `end`.
+
+    From the first tool call on parts are held back until the stop reason is known, because only then is it known
+    whether the last call is whole: a reply that ran into its limit looks the same as a finished one up to there.
+    """
+
+    def __init__(self, ids: Ids | None = None) -> None:
+        self._ids = ids or Ids()
+        self._open: dict[int, _Block] = {}
+        self._held: list[Part | None] = []
+        self._calls = False
+        self._usage: Json = {}
+        self._stop = ""
+        self._detail = ""
+
+    def read(self, event: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """What an event brings. Raises KeyError, TypeError or ValueError where it is not of this wire format."""
+        match event["type"]:
+            case "message_start":
+                yield from self._count(event["message"].get("usage"))
+            case "content_block_start":
+                yield from self._start(_index(event), event["content_block"])
+            case "content_block_delta":
+                yield from self._add(self._block(event), event["delta"])
+            case "content_block_stop":
+                yield from self._finish(self._block(event))
+                del self._open[_index(event)]
+            case "message_delta":
+                delta = event["delta"]
+                self._stop = _text(delta.get("stop_reason") or self._stop)
+                details = delta.get("stop_details")
+                self._detail = str(details.get("category") or "") if isinstance(details, dict) else self._detail
+                yield from self._count(event.get("usage"))
+            case _:
+                pass
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the provider has said why the reply ended: what is missing after that is only the farewell."""
+        return bool(self._stop)
+
+    def end(self) -> Iterator[StreamEvent]:
+        """What is left when the stream is over. Raises ModelError(cause="network") when it was cut."""
+        if not self._stop:
+            raise ModelError("The reply broke off before its end.", "network")
+        for block in self._open.values():
+            if block.kind != "tool_use":
+                yield from self._finish(block)
+        stop = STOPS.get(self._stop, "error")
+        if stop in _CUT_SHORT and self._held and (self._held[-1] is None or isinstance(self._held[-1], ToolCall)):
+            self._held.pop()
+        yield from (PartDone(part) for part in self._held if part is not None and part is not _TWICE)
+        if None in self._held or (stop == "tool_use" and not self._calls):
+            yield Stopped("malformed_call", "the input of a tool call was not a JSON object")
+        elif stop == "error":
+            yield Stopped("error", self._stop[:40])
+        else:
+            yield Stopped(stop, self._detail)
+
+    def _block(self, event: Mapping[str, Any]) -> _Block:
+        block = self._open.get(_index(event))
+        if block is None:
+            raise ValueError("a block goes on that had not begun")
+        return block
+
+    def _start(self, index: int, begun: Json) -> Iterator[StreamEvent]:
+        if index in self._open:
+            raise ValueError("a block begins that had begun already")
+        block = self._open[index] = _Block(begun, signature=_text(begun.get("signature") or ""))
+        match block.kind:
+            case "tool_use":
+                block.given = begun.get("id")
+                block.begun = begun | {"id": self._ids.fresh(begun.get("id"))}
+                self._calls = True
+                yield CallDelta(block.begun["id"], str(begun["name"]), "")
+            case "text" | "thinking" if begun.get(block.kind):
+                yield from _show(block, begun[block.kind])
+            case _:
+                pass
+        if self._calls:
+            # Its place; what never ends stays nothing, as the half of a call must.
+            block.place = len(self._held)
+            self._held.append(None)
+
+    def _add(self, block: _Block, delta: Json) -> Iterator[StreamEvent]:
+        match delta["type"]:
+            case "text_delta":
+                yield from _show(block, delta["text"])
+            case "thinking_delta":
+                yield from _show(block, delta["thinking"])
+            case "signature_delta":
+                block.signature = _text(delta["signature"])
+            case "input_json_delta":
+                block.pieces.append(_text(delta["partial_json"]))
+                if block.kind == "tool_use":
+                    yield CallDelta(block.begun["id"], str(block.begun["name"]), delta["partial_json"])
+            case _:
+                pass
+
+    def _finish(self, block: _Block) -> Iterator[StreamEvent]:
+        part = _part(block)
+        if isinstance(part, ToolCall) and self._ids.again(block.given, part.name, part.input):
+            part = _TWICE
+        if block.place is not None:
+            self._held[block.place] = part
+        elif part is not None:
+            yield PartDone(part)
+
+    def _count(self, usage: Any) -> Iterator[StreamEvent]:
+        """Counts are cumulative: a later one replaces an earlier one, a missing one leaves it."""
+        if isinstance(usage, dict):
+            self._usage |= {name: value for name, value in usage.items() if value is not None}
+        if self._usage:
+            yield UsageSeen(to_usage(self._usage))
+
+
+def _index(event: Mapping[str, Any]) -> int:
+    return int(event.get("index") or 0)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text that is none")
+    return value
+
+
+def _show(block: _Block, text: Any) -> Iterator[StreamEvent]:
+    block.pieces.append(_text(text))
+    match block.kind:
+        case "text":
+            yield TextDelta(text)
+        case "thinking":
+            yield ThinkingDelta(text)
+        case _:
+            pass
+
+
+def _part(block: _Block) -> Part | None:
+    """The part that the finished block makes; None for a call whose input cannot be read."""
+    text = "".join(block.pieces)
+    match block.kind:
+        case "text":
+            return Text(text)
+        case "thinking":
+            return Thinking(text, block.signature)
+        case "redacted_thinking":
+            return Thinking("", "", {KIND: block.begun})
+        case "tool_use":
+            return _call(block.begun, text)
+        case _:
+            return Text("", meta={KIND: block.begun})
+
+
+def to_usage(raw: Mapping[str, Any]) -> Usage:
+    """Usage as reported; this API counts what the cache read or wrote apart from the input."""
+    details = raw.get("output_tokens_details")
+    return Usage(
+        input=tokens(raw.get("input_tokens")),
+        output=tokens(raw.get("output_tokens")),
+        reasoning=tokens(details.get("thinking_tokens")) if isinstance(details, dict) else 0,
+        cache_read=tokens(raw.get("cache_read_input_tokens")),
+        cache_write=tokens(raw.get("cache_creation_input_tokens")),
+    )
+
+
+def _call(block: Json, text: str) -> ToolCall | None:
+    """A call whose whole input was read strictly, else None: half an input must never look like a whole one."""
+    try:
+        value = json.loads(text, parse_constant=_refuse) if text else block.get("input") or {}
+    except (ValueError, RecursionError):
+        return None
+    if not can_run(block["name"], value):
+        return None
+    extra = {name: block[name] for name in _KEPT_WITH_CALL if block.get(name)}
+    return ToolCall(block["id"], sendable(block["name"]), sendable_json(value), {KIND: extra} if extra else None)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")

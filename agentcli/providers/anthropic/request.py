@@ -1,0 +1,189 @@
+"""A request as the Messages API wants it: pure, so that equal requests give equal bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.providers.anthropic.models import KIND
+from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.thinking import budget_within
+from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
+
+Json = dict[str, Any]
+
+_CACHED = {"type": "ephemeral"}
+_INTERLEAVED = "interleaved-thinking-2025-05-14"
+"""Lets models of style "budget" think between tool calls; those that cannot take no notice."""
+_UNCACHEABLE = ("thinking", "redacted_thinking")
+
+
+def to_wire(request: Request, settings: ProviderSettings) -> Json:
+    """The body of `POST /v1/messages` without `stream`.
+
+    `request.options` may hold `thinking` (bool, default true; models of style "budget" think only where it is asked for),
+    `effort` (low … max), `thinking_budget` (tokens, for models of that style; else by `effort`) and `thinking_display`.
+    """
+    system = [{"type": "text", "text": text} for text in request.system if text.strip()]
+    tools = [_tool(tool) for tool in request.tools]
+    messages, places = _messages(request, operator=request.model.system_messages and settings.name == KIND)
+    if settings.caching and request.model.cache_explicit:
+        _mark(request.breakpoints, system or tools, places)
+    wire: Json = {"model": request.model.id, "max_tokens": min(request.max_output, request.model.max_output)}
+    if system:
+        wire["system"] = system
+    if tools:
+        wire["tools"] = tools
+    wire["messages"] = messages
+    wire |= _thinking(request, messages, wire["max_tokens"], settings)
+    if settings.extra_body:
+        wire["extra_body"] = dict(settings.extra_body)
+    return fit_to_send(wire)
+
+
+def _tool(tool: ToolSchema) -> Json:
+    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+
+
+Places = dict[tuple[int, int], Json]
+"""The block that each part of each turn became; a part that is not sent has none."""
+
+
+def _messages(request: Request, *, operator: bool) -> tuple[list[Json], Places]:
+    """The messages. With `operator`, reminders of agentcli's own travel as system messages right behind the user's turn: the
+    model then takes them for what they are, and they never come between a call and its result."""
+    messages: list[Json] = []
+    places: Places = {}
+    for number, turn in enumerate(request.turns):
+        content: list[Json] = []
+        reminders: list[Json] = []
+        apart = operator and turn.role == "user" and not all(map(_is_reminder, turn.parts))
+        for index, part in enumerate(turn.parts):
+            block = _block(part, turn, request.model)
+            if block is not None and apart and _is_reminder(part):
+                reminders.append(block)
+            elif block is not None:
+                places[number, index] = block
+                content.append(block)
+        if content and messages and messages[-1]["role"] == turn.role:
+            messages[-1]["content"] += content
+        elif content:
+            messages.append({"role": turn.role, "content": content})
+        if content and reminders:
+            messages.append({"role": "system", "content": reminders})
+    return messages, places
+
+
+def _is_reminder(part: Part | ToolResult) -> bool:
+    return isinstance(part, Text) and part.synthetic and part.source == "reminder"
+
+
+def _block(part: Part | ToolResult, turn: RequestMessage, model: ModelSpec) -> Json | None:
+    match part:
+        case Text(text, _, _, meta):
+            raw = _own(meta, turn, model)
+            if raw is not None and "type" in raw:
+                return dict(raw)
+            return {"type": "text", "text": text} if text.strip() else None
+        case Thinking():
+            return _thought(part, turn, model)
+        case Image():
+            return _image(part)
+        case File():
+            return {"type": "text", "text": attachment(part)}
+        case ToolCall(call_id, name, arguments, meta):
+            block: Json = {
+                "type": "tool_use",
+                "id": wire_id(call_id),
+                "name": wire_name(name),
+                "input": dict(arguments),
+            }
+            return {**block, **(_own(meta, turn, model) or {})}
+        case ToolResult():
+            return _result(part)
+
+
+def _own(meta: Mapping[str, Any] | None, turn: RequestMessage, model: ModelSpec) -> Mapping[str, Any] | None:
+    """What this very provider left with a part; what another one left is opaque and not for its eyes."""
+    return meta.get(KIND) if meta and turn.provider == model.provider else None
+
+
+def _thought(part: Thinking, turn: RequestMessage, model: ModelSpec) -> Json | None:
+    """A thinking block goes back only to the model that wrote it: signatures are bound to model, position and prefix."""
+    if (turn.provider, turn.model) != (model.provider, model.id):
+        return None
+    raw = _own(part.meta, turn, model)
+    if raw is not None and "type" in raw:
+        return dict(raw)
+    return {"type": "thinking", "thinking": part.text, "signature": part.signature} if part.signature else None
+
+
+def _image(image: Image) -> Json:
+    return {"type": "image", "source": {"type": "base64", "media_type": image.mime, "data": image.data}}
+
+
+def _result(result: ToolResult) -> Json:
+    content: str | list[Json] = result.output
+    if result.images:
+        text = [{"type": "text", "text": content}] if result.output.strip() else []
+        content = [*text, *map(_image, result.images)]
+    block: Json = {"type": "tool_result", "tool_use_id": wire_id(result.call_id), "content": content}
+    return block | ({"is_error": True} if result.failed else {})
+
+
+def _mark(breakpoints: Sequence[Breakpoint], head: list[Json], places: Places) -> None:
+    """Set cache marks, the newest first where there are too many; one that falls on nothing sent moves back in its turn."""
+    ordered = sorted(breakpoints, key=lambda point: (point.turn, point.part if point.part >= 0 else 1 << 30))
+    if len(ordered) > MOST_BREAKPOINTS:
+        ordered = [*ordered[:1], *ordered[1 - MOST_BREAKPOINTS :]]
+    for point in ordered:
+        block = (head[-1] if head else None) if point.turn < 0 else _last_cacheable(point, places)
+        if block is not None:
+            block["cache_control"] = dict(_CACHED)
+
+
+def _last_cacheable(point: Breakpoint, places: Places) -> Json | None:
+    candidates = (
+        index
+        for turn, index in places
+        if turn == point.turn
+        and (point.part < 0 or index <= point.part)
+        and places[turn, index]["type"] not in _UNCACHEABLE
+    )
+    last = max(candidates, default=None)
+    return None if last is None else places[point.turn, last]
+
+
+def _thinking(request: Request, messages: Sequence[Json], max_tokens: int, settings: ProviderSettings) -> Json:
+    options = request.options
+    wire: Json = {}
+    match request.model.thinking:
+        case "adaptive" if options.get("thinking", True):
+            wire["thinking"] = {"type": "adaptive", "display": options.get("thinking_display") or "summarized"}
+        case "budget" if options.get("thinking") and _may_think(messages):
+            if (budget := budget_within(options, max_tokens)) is not None:
+                wire["thinking"] = {"type": "enabled", "budget_tokens": budget}
+                if settings.name == KIND:
+                    betas = ",".join((*settings.beta_headers, _INTERLEAVED))
+                    wire["extra_headers"] = {"anthropic-beta": betas}
+        case _:
+            pass
+    if options.get("effort") and request.model.thinking == "adaptive":
+        wire["output_config"] = {"effort": options["effort"]}
+    return wire
+
+
+def _may_think(messages: Sequence[Json]) -> bool:
+    """Budget models refuse to think on when the running tool loop began without a thought, as after a switch of models."""
+    first: Json | None = None
+    for message in reversed(messages):
+        kinds = [block["type"] for block in message["content"]]
+        if message["role"] == "user" and "tool_result" not in kinds:
+            break
+        if message["role"] == "assistant":
+            if "tool_use" not in kinds:
+                break
+            first = message
+    return first is None or first["content"][0]["type"] in _UNCACHEABLE

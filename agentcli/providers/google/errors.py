@@ -1,0 +1,100 @@
+"""What Gemini's refusals mean, decided by code, status and details; by wording only where nothing else tells them apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentcli.core.errors import Cause, ModelError
+from agentcli.providers.errors import bad_request_cause, refusal, seconds
+from agentcli.providers.google.models import KIND
+
+_BY_STATUS: Mapping[str, Cause] = {
+    "UNAUTHENTICATED": "auth",
+    "PERMISSION_DENIED": "auth",
+    "NOT_FOUND": "not_found",
+    "RESOURCE_EXHAUSTED": "rate_limit",
+    "UNAVAILABLE": "overloaded",
+    "INTERNAL": "server",
+    "UNKNOWN": "server",
+    "DEADLINE_EXCEEDED": "server",
+    "CANCELLED": "network",
+    "ABORTED": "server",
+}
+_BY_CODE: Mapping[int, Cause] = {
+    401: "auth",
+    402: "billing",
+    403: "auth",
+    404: "not_found",
+    405: "not_found",
+    408: "network",
+    409: "server",
+    413: "too_large",
+    429: "rate_limit",
+    499: "network",
+    503: "overloaded",
+    529: "overloaded",
+}
+
+
+def from_api_error(error: Any, key: str | None, provider: str = KIND, version: str = "") -> ModelError:
+    """A ModelError from the SDK's APIError, whether it came as a status or in the middle of a stream.
+
+    `provider` and `version` are those of the settings: a server that knows no such path may serve another version of the API.
+    """
+    code = int(error.code or 0)
+    status = error.status if isinstance(error.status, str) else ""
+    words = error.message if isinstance(error.message, str) else ""
+    details = [*_details(error.details)]
+    cause = _cause(code, status, words, details)
+    name = " ".join(filter(None, (str(code or ""), re.sub(r"[^A-Z_]", "", status)[:40])))
+    said = "" if words.lstrip().startswith("<") else words
+    headers = getattr(error.response, "headers", None)
+    wait = _retry_after(details, headers)
+    hint = _other_version(provider, version) if cause == "not_found" and code in (404, 405) else ""
+    return refusal(
+        name or "an error", said, cause, key, headers=headers, retry_after=wait, status=code or None, hint=hint
+    )
+
+
+def _other_version(provider: str, version: str) -> str:
+    asked, other = (version, "v1") if version.startswith("v1beta") else (version or "v1", "v1beta")
+    return f' The request went to version {asked} of the API; try version = "{other}" in [providers.{provider}].'
+
+
+def _cause(code: int, status: str, words: str, details: list[Mapping[str, Any]]) -> Cause:
+    reasons = [detail.get("reason") for detail in details]
+    if "API_KEY_INVALID" in reasons or "API_KEY_SERVICE_BLOCKED" in reasons:
+        return "auth"
+    if code == 400 or status in ("INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE"):
+        return bad_request_cause(words)
+    if (status == "RESOURCE_EXHAUSTED" or code == 429) and any(map(_is_daily, details)):
+        return "billing"
+    if 300 <= code < 400:
+        return "not_found"
+    if code in _BY_CODE:
+        return _BY_CODE[code]
+    if 400 <= code < 500 and status == "UNKNOWN":
+        return "bad_request"
+    return _BY_STATUS.get(status, "server" if code >= 500 else "bad_request")
+
+
+def _is_daily(detail: Mapping[str, Any]) -> bool:
+    """Whether a quota that is counted by the day is used up: waiting a minute does not help."""
+    violations = detail.get("violations")
+    return isinstance(violations, list) and any("perday" in str(violation).lower() for violation in violations)
+
+
+def _details(body: Any) -> Iterator[Mapping[str, Any]]:
+    error = body.get("error", body) if isinstance(body, Mapping) else {}
+    found = error.get("details") if isinstance(error, Mapping) else None
+    yield from (detail for detail in (found if isinstance(found, list) else []) if isinstance(detail, Mapping))
+
+
+def _retry_after(details: list[Mapping[str, Any]], headers: Mapping[str, str] | None) -> float | None:
+    for detail in details:
+        asked = str(detail.get("retryDelay") or "")
+        if re.fullmatch(r"\d+(\.\d+)?s", asked):
+            return float(asked[:-1])
+    return seconds(headers.get("retry-after")) if headers is not None else None

@@ -1,0 +1,184 @@
+"""A request as Gemini's generateContent wants it, in the SDK's own field names: pure, so that equal requests give equal bytes."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agentcli.core.message import SIGNATURE, File, Image, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.providers.google.models import KIND
+from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.thinking import wanted_budget
+from agentcli.providers.wire import attachment, fit_to_send, wire_name
+
+Json = dict[str, Any]
+
+FOREIGN_CALL = b"skip_thought_signature_validator"
+"""Stands in for the signature of a call that this provider did not make; documented for histories from elsewhere."""
+
+_PLAIN_SCHEMA = frozenset(
+    {"type", "description", "properties", "required", "items", "enum", "nullable", "minimum", "maximum"}
+)
+
+
+def to_wire(request: Request, settings: ProviderSettings) -> Json:
+    """The arguments of `generate_content_stream`.
+
+    `request.options` may hold `thinking` (bool, default true), `effort` (minimal … xhigh, for models of style "level") and
+    `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget"; else by `effort`, or the model's choice).
+    """
+    config: Json = {
+        "max_output_tokens": min(request.max_output, request.model.max_output),
+        "automatic_function_calling": {"disable": True},
+        "automatic_continuation": False,
+    }
+    system = [{"text": text} for text in request.system if text.strip()]
+    if system:
+        config["system_instruction"] = {"parts": system}
+    if request.tools:
+        config["tools"] = [{"function_declarations": [_tool(tool) for tool in request.tools]}]
+    config |= _thinking(request)
+    if settings.extra_body:
+        config["http_options"] = {"extra_body": dict(settings.extra_body)}
+    return fit_to_send({"model": request.model.id, "contents": _contents(request), "config": config})
+
+
+def _contents(request: Request) -> list[Json]:
+    """The turns alone; neighbours of one role are joined."""
+    joined: list[Json] = []
+    for turn in request.turns:
+        role = "model" if turn.role == "assistant" else "user"
+        parts = [*_parts(turn, request.model)]
+        if parts and joined and joined[-1]["role"] == role:
+            joined[-1]["parts"] += parts
+        elif parts:
+            joined.append({"role": role, "parts": parts})
+    return joined
+
+
+def countable(request: Request) -> list[Json]:
+    """The contents with system text and tools put in front as text, for the counting endpoint, which takes neither."""
+    tools = (f"{tool.name}\n{tool.description}\n{dict(tool.parameters)}" for tool in request.tools)
+    head = [{"text": text} for text in (*request.system, *tools) if text.strip()]
+    found = _contents(request)
+    if found and found[0]["role"] == "user":
+        found = [{**found[0], "parts": [*head, *found[0]["parts"]]}, *found[1:]]
+    elif head:
+        found = [{"role": "user", "parts": head}, *found]
+    return fit_to_send(found)
+
+
+def _tool(tool: ToolSchema) -> Json:
+    """The plain form of a schema where it can say all, as every version of the API takes it; else JSON Schema as it is."""
+    form = "parameters" if _is_plain(tool.parameters) else "parameters_json_schema"
+    declared: Json = {"name": tool.name, "description": tool.description}
+    return declared | ({form: dict(tool.parameters)} if tool.parameters.get("properties") else {})
+
+
+def _is_plain(schema: Any) -> bool:
+    if (
+        not isinstance(schema, Mapping)
+        or not isinstance(schema.get("type"), str)
+        or not _PLAIN_SCHEMA.issuperset(schema)
+    ):
+        return False
+    if schema["type"] == "object" and not schema.get("properties"):
+        return False
+    if not all(isinstance(value, str) for value in schema.get("enum", ())):
+        return False
+    return all(
+        map(_is_plain, [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])])
+    )
+
+
+def _parts(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
+    own = turn.provider == model.provider
+    first_call = True
+    pictures: list[Image] = []
+    for part in turn.parts:
+        sent = _part(part, model)
+        if sent is None:
+            continue
+        signature = _signature(part) if own else None
+        if signature is None and first_call and isinstance(part, ToolCall) and model.thinking != "budget":
+            signature = FOREIGN_CALL
+        first_call = first_call and not isinstance(part, ToolCall)
+        if signature is not None:
+            sent[SIGNATURE] = signature
+        if _says_something(part, signature, own):
+            yield sent
+        if isinstance(part, ToolResult) and not _takes_media(model):
+            pictures += part.images
+    # After everything else, because nothing may stand between the responses to one step.
+    yield from map(_image, pictures)
+
+
+def _signature(part: Part | ToolResult) -> bytes | None:
+    meta = None if isinstance(part, ToolResult) else part.meta
+    text = meta[KIND].get(SIGNATURE) if meta and KIND in meta else None
+    return base64.b64decode(text) if text else None
+
+
+def _says_something(part: Part | ToolResult, signature: bytes | None, own: bool) -> bool:
+    match part:
+        case Text(text):
+            return bool(text.strip()) or signature is not None
+        case Thinking():
+            return own and signature is not None
+        case _:
+            return True
+
+
+def _part(part: Part | ToolResult, model: ModelSpec) -> Json | None:
+    match part:
+        case Text(text):
+            return {"text": text}
+        case Thinking(text):
+            return {"text": text, "thought": True}
+        case Image():
+            return _image(part)
+        case File():
+            return {"text": attachment(part)}
+        case ToolCall(call_id, name, arguments):
+            return {"function_call": {"id": call_id, "name": wire_name(name), "args": dict(arguments)}}
+        case ToolResult():
+            return {"function_response": _response(part, model)}
+
+
+def _image(image: Image) -> Json:
+    return {"inline_data": {"mime_type": image.mime, "data": base64.b64decode(image.data)}}
+
+
+def _response(result: ToolResult, model: ModelSpec) -> Json:
+    key = "error" if result.failed else "output"
+    response: Json = {"id": result.call_id, "name": wire_name(result.name), "response": {key: result.output}}
+    if result.images and _takes_media(model):
+        response["parts"] = [_image(image) for image in result.images]
+    return response
+
+
+def _takes_media(model: ModelSpec) -> bool:
+    """Whether a function response may hold media, as from the third generation on."""
+    return model.thinking != "budget"
+
+
+def _thinking(request: Request) -> Json:
+    options = request.options
+    wanted = options.get("thinking", True)
+    match request.model.thinking:
+        case "level":
+            config: Json = {"include_thoughts": bool(wanted)}
+            if options.get("effort"):
+                config["thinking_level"] = "high" if options["effort"] == "max" else options["effort"]
+            elif not wanted:
+                config["thinking_level"] = "low"
+            return {"thinking_config": config}
+        case "budget":
+            config = {"include_thoughts": bool(wanted)}
+            if wanted and (budget := wanted_budget(options)):
+                config["thinking_budget"] = budget
+            return {"thinking_config": config}
+        case _:
+            return {}

@@ -1,0 +1,146 @@
+"""What a tool call must be for it to run, and for any provider to take it back."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Iterable
+from typing import Any, TypeVar, cast
+
+from agentcli.context.inject import wrap
+from agentcli.core.message import File, ToolCall
+from agentcli.core.model import Request
+
+DEEPEST = 200
+
+
+"""Levels of an input. No tool has a use for more, and recursion over what is much deeper fails."""
+
+
+_LONGEST = 64
+
+
+def can_run(name: Any, given: Any) -> bool:
+    """Whether a call has a name and a whole input that is an object, as JSON has them."""
+    return isinstance(name, str) and bool(name.strip()) and isinstance(given, dict) and not _too_deep(given)
+
+
+def wire_name(name: str) -> str:
+    """A call's name in the letters that every provider takes: a model may have made up one that it would be refused for."""
+    letters = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST]
+    return letters if re.match(r"[a-zA-Z_]", letters) else f"_{letters}"[:_LONGEST]
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for each in level for inner in _inside(each)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> list[Any]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [each for each in inner if isinstance(each, dict | list)]
+
+
+# MERGED agentcli.providers.ids: Ids of tool calls: one conversation, one meaning each, in letters that every provider takes.
+
+
+class Ids:
+    """The ids in use. Some servers give none, or the same one again and again; then a call gets one of our own."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._calls: list[tuple[Any, Any, Any]] = []
+
+    def again(self, given: Any, name: Any, arguments: Any) -> bool:
+        """Whether this very call, id and all, has come in this reply before: its event was sent twice."""
+        call = (given, name, arguments)
+        if not given or call in self._calls:
+            return bool(given)
+        self._calls.append(call)
+        return False
+
+    def fresh(self, given: Any) -> str:
+        """The given id if it is one and new, else another; taken from now on."""
+        chosen = given if isinstance(given, str) and given and given not in self._taken else _made()
+        self._taken.add(chosen)
+        return chosen
+
+
+def used(request: Request) -> Ids:
+    """The ids that a request already holds."""
+    return Ids(part.call_id for turn in request.turns for part in turn.parts if isinstance(part, ToolCall))
+
+
+def wire_id(call_id: str) -> str:
+    """A call id in the letters that the Messages API takes; another provider's id keeps its uniqueness by a digest."""
+    if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id):
+        return call_id
+    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
+
+
+def _made() -> str:
+    return f"call_{secrets.token_hex(8)}"
+
+
+# MERGED agentcli.providers.texts: Texts in the form that any provider's wire can carry.
+
+
+Body = TypeVar("Body")
+
+
+def attachment(file: File) -> str:
+    """A file of the user as text in a tag that its content cannot close."""
+    return wrap("file", file.text, path=file.path)
+
+
+def sendable(text: str) -> str:
+    """Text without lone surrogates, which no UTF-8 body can carry."""
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
+
+
+def fit_to_send(body: Body) -> Body:
+    """A request's body, whatever its texts came from, without lone surrogates: the one place that all of it goes through."""
+    try:
+        return cast(Body, sendable_json(body))
+    except RecursionError:
+        return body
+
+
+def sendable_json(value: Any) -> Any:
+    """The same for every string in a JSON value: models do write escapes of half a character."""
+    match value:
+        case str():
+            return sendable(value)
+        case dict():
+            return {sendable(key): sendable_json(item) for key, item in value.items()}
+        case list():
+            return [sendable_json(item) for item in value]
+        case _:
+            return value
+
+
+# MERGED agentcli.providers.counts: Tokens as providers report them: a wrong count must not cost the reply that it stands in.
+
+
+MOST = 10**12
+
+
+"""No request has as many tokens."""
+
+
+def tokens(value: Any) -> int:
+    """A number of tokens; 0 for what is none."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        value = int(value)
+    return int(value) if isinstance(value, int | float) and 0 < value <= MOST else 0

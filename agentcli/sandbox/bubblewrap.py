@@ -1,0 +1,132 @@
+"""The box made with bubblewrap: namespaces, a read-only system, no capabilities."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentcli.core.boxed import Boxed
+from agentcli.sandbox.box import UNSET, Box
+from agentcli.sandbox.launch import namespaced_program
+from agentcli.sandbox.probe import complaints
+
+_PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
+"""Parts of /proc through which root could reach the kernel of the whole machine, even without capabilities."""
+
+
+_CALLS = 9
+"""The descriptor from which bubblewrap reads which system calls are refused."""
+
+
+def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
+    """What runs `argv` in the box."""
+    calls = namespaced_program(sockets=box.readable is None)
+    refusing = ("--seccomp", str(_CALLS)) if calls else ()
+    seen = [*_system(), *_folders(box)] if box.readable is None else [*_only(box, box.readable)]
+    inside = [program, *_namespaces(box), *seen, *_surroundings(box), *refusing, "--", *argv]
+    return Boxed(inside, {_CALLS: calls} if calls else {})
+
+
+def works(program: str) -> str:
+    """Why bubblewrap cannot be used here, or the empty string after it kept a real command from writing outside."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
+            inside = Path(folder).resolve()
+            box = Box(inside, (inside,), (), ())
+            script = 'test -w "$0" && test ! -w / && test ! -w /usr && test ! -w /proc/sys/kernel/core_pattern'
+            wrong = complaints(boxed(program, box, ["sh", "-c", script, str(inside)]))
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap cannot be started ({error})"
+    return f"bubblewrap does not work here ({wrong[0]})" if wrong else ""
+
+
+def _namespaces(box: Box) -> Iterator[str]:
+    yield from (
+        "--unshare-user",
+        "--unshare-all",
+        "--disable-userns",
+        "--cap-drop",
+        "ALL",
+        "--die-with-parent",
+        "--new-session",
+    )
+    if box.network:
+        yield "--share-net"
+
+
+def _system() -> Iterator[str]:
+    yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+    # Root keeps the rights of the files' owner without any capability: what it could write here would act outside.
+    for name in _PROC_FILES:
+        yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
+    # Sockets live here: a container engine's, a message bus, an agent that holds keys.
+    yield from ("--tmpfs", "/tmp", "--tmpfs", "/run", "--tmpfs", "/var/tmp")
+    yield from (
+        "--ro-bind-try",
+        "/run/systemd/resolve",
+        "/run/systemd/resolve",
+        "--ro-bind-try",
+        "/run/current-system",
+        "/run/current-system",
+    )
+
+
+def _only(box: Box, readable: Sequence[Path]) -> Iterator[str]:
+    """Nothing but what is readable: an empty root into which that is bound, and where nothing can be written but in /tmp."""
+    yield from ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run")
+    for name in _PROC_FILES:
+        yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
+    folders = sorted((path for path in readable if path.is_dir()), key=lambda path: len(path.parts))
+    bound: list[Path] = []
+    for path in folders:
+        real = Path(os.path.realpath(path))
+        if any(path.is_relative_to(top) and real.is_relative_to(top) for top in bound) or path == Path("/dev"):
+            continue
+        if path.is_symlink() and len(path.parts) == 2:
+            yield from ("--symlink", os.readlink(path), str(path))
+            continue
+        yield from ("--ro-bind", str(path), str(path))
+        bound.append(path)
+    for path in box.hidden:
+        if any(path.is_relative_to(top) for top in bound):
+            yield from _covered(path)
+    for path in readable:
+        if path.is_file():
+            yield from ("--ro-bind", str(path), str(path))
+    if box.home is not None:
+        yield from ("--dir", str(box.home))
+    yield from ("--remount-ro", "/")
+
+
+def _covered(path: Path) -> Sequence[str]:
+    return ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
+
+
+def _folders(box: Box) -> Iterator[str]:
+    outside = [path for path in box.hidden if not any(path.is_relative_to(root) for root in box.writable)]
+    for path in outside:
+        yield from _covered(path)
+    for path in sorted(box.writable, key=lambda root: len(root.parts)):
+        yield from ("--bind", str(path), str(path))
+    for path in box.hidden:
+        if path not in outside:
+            yield from _covered(path)
+    for path in box.readonly:
+        yield from ("--ro-bind", str(path), str(path))
+
+
+def _surroundings(box: Box) -> Iterator[str]:
+    yield from ("--chdir", str(box.cwd), "--setenv", "TMPDIR", box.scratch)
+    yield from (
+        "--setenv",
+        "XDG_CACHE_HOME",
+        f"{box.scratch}/.cache",
+        "--setenv",
+        "npm_config_cache",
+        f"{box.scratch}/.npm",
+    )
+    for name in UNSET:
+        yield from ("--unsetenv", name)

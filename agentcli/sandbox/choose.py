@@ -1,0 +1,92 @@
+"""Which sandbox there is on this machine, and what to tell people about it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agentcli.core.boxed import Boxed
+from agentcli.core.errors import AgentError
+from agentcli.core.programs import find_program
+from agentcli.permissions.paths import Workspace
+from agentcli.sandbox import bubblewrap, landlock, seatbelt
+from agentcli.sandbox.box import Box, box_for
+from agentcli.sandbox.reading import box_for_reader
+
+Setting = Literal["auto", "require", "off"]
+Kind = Literal["bubblewrap", "landlock", "seatbelt", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """The mechanism in use; `why` says why it is not a better one. `program` is what is started, if anything."""
+
+    kind: Kind
+    why: str = ""
+    program: str = ""
+
+    @property
+    def working(self) -> bool:
+        """Whether commands are held by anything."""
+        return self.kind != "none"
+
+    @property
+    def state(self) -> str:
+        """A word for the status line and the init event: `bubblewrap`, `landlock`, `seatbelt` or `no sandbox`."""
+        return self.kind if self.working else "no sandbox"
+
+    @property
+    def report(self) -> str:
+        """A line for `doctor`: what holds commands, and why it is not more."""
+        unasked = f"What runs without asking runs in a sandbox ({self.kind})."
+        held = unasked if self.working else "Commands run without a sandbox."
+        return f"{held} {self.why}.".replace("..", ".") if self.why else held
+
+    def wrap(self, argv: Sequence[str], place: Workspace, network: bool = False) -> Boxed:
+        """What runs `argv` inside: no network unless asked for, writing in the workspace only.
+
+        Without a working sandbox the argv comes back as it is; whoever calls must have shown `state` to the user.
+        """
+        return self._boxed(argv, box_for(place, network)) if self.working else Boxed(argv)
+
+    def wrap_reader(self, argv: Sequence[str], place: Workspace, path: str) -> Boxed:
+        """The same for a command that only reads: no writing, no network, and only the system, the workspace and `path` to see."""
+        return self._boxed(argv, box_for_reader(place, path)) if self.working else Boxed(argv)
+
+    def _boxed(self, argv: Sequence[str], box: Box) -> Boxed:
+        match self.kind:
+            case "bubblewrap":
+                return bubblewrap.boxed(self.program, box, argv)
+            case "landlock":
+                return landlock.boxed(box, argv)
+            case _:
+                return seatbelt.boxed(box, argv)
+
+
+def choose(setting: Setting) -> Sandbox:
+    """The sandbox for a setting. Raises AgentError where one is required and none works."""
+    if setting == "off":
+        return Sandbox("none", "It is switched off in the configuration")
+    found = detect()
+    if setting == "require" and not found.working:
+        raise AgentError(
+            f"A sandbox is required and none works here: {found.why}. Install bubblewrap, or set sandbox to auto."
+        )
+    return found
+
+
+def detect(path: str | None = None) -> Sandbox:
+    """The best sandbox that was seen to work, by trying it. `path` replaces PATH in the search for bubblewrap."""
+    if sys.platform == "darwin":
+        problem = seatbelt.works()
+        return Sandbox("none", problem) if problem else Sandbox("seatbelt")
+    program = find_program("bwrap") if path is None else shutil.which("bwrap", path=path)
+    problem = bubblewrap.works(program) if program else "bubblewrap is not installed"
+    if not problem and program:
+        return Sandbox("bubblewrap", program=program)
+    if weaker := landlock.works():
+        return Sandbox("none", f"{problem}; {weaker}")
+    return Sandbox("landlock", problem)

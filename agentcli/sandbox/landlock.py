@@ -1,0 +1,82 @@
+"""The box made with Landlock and seccomp, for machines where bubblewrap may not make namespaces.
+
+It is weaker: what is hidden can still be listed, existing protected files make the workspace's top unwritable, programs that
+change modes, owners or times of files fail, and so do those that need shared memory or sockets of any kind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.core.boxed import Boxed
+from agentcli.sandbox.box import UNSET, Box
+from agentcli.sandbox.probe import complaints
+
+_LAUNCHER = Path(__file__).with_name("launch.py")
+
+
+def boxed(box: Box, argv: Sequence[str]) -> Boxed:
+    """What runs `argv` in the box: a small Python program gives up its rights and becomes `argv`."""
+    rights = {
+        "cwd": str(box.cwd),
+        "writable": [str(path) for path in writable(box)],
+        "readable": [str(path) for path in readable(box)],
+        "network": box.network,
+        "listable": box.readable is None,
+        "unset": UNSET,
+    }
+    return Boxed([sys.executable, "-I", "-S", str(_LAUNCHER), json.dumps(rights), *argv])
+
+
+def works() -> str:
+    """Why Landlock cannot be used here, or the empty string after it kept a real command from writing outside."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
+            inside = Path(folder).resolve()
+            (inside / "in").mkdir()
+            box = Box(inside / "in", (inside / "in",), (), ())
+            script = ': > "$0/in/a" && ! (: > "$0/b") 2> /dev/null'
+            wrong = complaints(boxed(box, ["sh", "-c", script, str(inside)]))
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"Landlock cannot be tried ({error})"
+    return f"Landlock does not work here ({wrong[-1]})" if wrong else ""
+
+
+def writable(box: Box) -> list[Path]:
+    """Where writing is granted. A grant covers all below it, so a folder that holds something protected is granted entry by entry."""
+    excluded = (*box.readonly, *(path for path in box.hidden if not path.is_socket()))
+    return [path for root in box.writable for path in _without(root, excluded)]
+
+
+def readable(box: Box) -> list[Path]:
+    """Where reading is granted: everything, or what is readable, but for devices and what is hidden, entry by entry."""
+    hidden = (*box.hidden, Path("/dev"))
+    if box.readable is None:
+        return _without(Path("/"), hidden)
+    folders = [path for path in (*box.readable, Path("/proc")) if path.is_dir()]
+    files = [path for path in box.readable if path.is_file()]
+    return [*dict.fromkeys(path for top in folders for path in _without(top, hidden)), *files]
+
+
+def _without(top: Path, excluded: Sequence[Path]) -> list[Path]:
+    if top in excluded:
+        return []
+    below: dict[str, list[Path]] = {}
+    for path in excluded:
+        if path.is_relative_to(top):
+            below.setdefault(path.parts[len(top.parts)], []).append(path)
+    if not below:
+        return [top]
+    try:
+        with os.scandir(top) as found:
+            entries = sorted(entry.name for entry in found if not entry.is_symlink())
+    except OSError:
+        return []
+    each = (_without(top / name, below[name]) if name in below else [top / name] for name in entries)
+    return [path for paths in each for path in paths]

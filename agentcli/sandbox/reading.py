@@ -1,0 +1,111 @@
+"""The box of a command that runs unasked because it only reads: it sees the system, the workspace and where programs lie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from agentcli.permissions.git_config import repository
+from agentcli.permissions.paths import Workspace, resolved
+from agentcli.sandbox.box import Box, private
+
+SYSTEM = tuple(
+    map(
+        Path,
+        (
+            *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys"),
+            *("/nix", "/gnu", "/run/current-system", "/var/lib/dpkg"),
+            *("/System", "/Library", "/Applications", "/private/etc", "/private/var/db", "/dev"),
+        ),
+    )
+)
+"""Folders of the system: nothing in them belongs to one person."""
+
+_GIT_FILES = (".gitconfig", ".gitignore_global", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
+"""What git reads in the home folder whenever it reads a repository."""
+
+_SHARED = (".local", ".cargo", "go")
+"""Folders of the home folder that hold more than programs: only the folder on PATH itself is seen."""
+_MORE = (".local/lib", ".rustup")
+"""What programs in such folders need besides."""
+_INSTALLED = ("lib", "lib64", "libexec", "versions", "installs", "tools", "shims")
+"""A folder with one of these beside its `bin` is where something was installed, with all it needs."""
+_LINKS = 2_000
+"""Entries of one folder on PATH that are looked at for links."""
+
+
+def box_for_reader(place: Workspace, path: str) -> Box:
+    """The box for a place; `path` is the command's PATH. Nothing is writable, and there is no network."""
+    tops = (*place.workspace, resolved(place.cwd))
+    seen = [top for top in SYSTEM if top.exists()]
+    seen += _programs(path, place.home, place.workspace)
+    seen += [folder for top in tops for folder in repository(top)]
+    seen += [*tops, *(file for name in _GIT_FILES if (file := place.home / name).is_file())]
+    hidden = (*private(place), *(_unreadable_for_others() if os.geteuid() == 0 else ()))
+    return Box(resolved(place.cwd), (), (), hidden, readable=tuple(dict.fromkeys(seen)), home=place.home)
+
+
+@lru_cache(maxsize=16)
+def _programs(path: str, home: Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Where the programs of a PATH lie outside the system, with what they were installed with.
+
+    What lies in the workspace is seen anyway, and is not believed about where else programs lie.
+    """
+    home = resolved(home)
+    found: list[Path] = []
+    for name in path.split(":"):
+        folder = resolved(name) if os.path.isabs(name) else None
+        if folder is None or _below(folder, (*SYSTEM, *roots)) or not folder.is_dir():
+            continue
+        found += [Path(name), folder, *_installation(folder, home, roots)]
+        for target in _link_targets(folder):
+            if not _below(target, (*SYSTEM, *roots)):
+                found += [target.parent, *_installation(target.parent, home, roots)]
+    if any(_below(folder, [home / shared for shared in _SHARED]) for folder in found):
+        found += [home / name for name in _MORE if (home / name).is_dir()]
+    return tuple(dict.fromkeys(folder for folder in found if not _around(folder, home, roots)))
+
+
+def _installation(folder: Path, home: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
+    """The folder that a `bin` belongs to, where it holds nothing but what was installed."""
+    above = folder.parent
+    if folder.name not in ("bin", "sbin", "shims", "libexec") or _around(above, home, roots):
+        return
+    if above not in [home / name for name in _SHARED] and any((above / name).is_dir() for name in _INSTALLED):
+        yield above
+
+
+def _link_targets(folder: Path) -> Iterator[Path]:
+    with os.scandir(folder) as entries:
+        for _, entry in zip(range(_LINKS), entries, strict=False):
+            if entry.is_symlink():
+                yield resolved(entry.path)
+
+
+@lru_cache(maxsize=1)
+def _unreadable_for_others() -> tuple[Path, ...]:
+    """What only root may read of the system's settings: password hashes, the machine's keys."""
+    found: list[Path] = []
+    for top, folders, files in os.walk("/etc"):
+        for name in (*folders, *files):
+            path = Path(top, name)
+            try:
+                private = not path.is_symlink() and not path.stat().st_mode & 0o004
+            except OSError:
+                continue
+            if private:
+                found.append(path)
+                if name in folders:
+                    folders.remove(name)
+    return tuple(found)
+
+
+def _around(folder: Path, home: Path, roots: tuple[Path, ...]) -> bool:
+    """Whether a folder is the home folder or one that home or workspace lie in: it holds more than programs."""
+    return any(top == folder or folder in top.parents for top in (home, *roots))
+
+
+def _below(path: Path, tops: tuple[Path, ...] | list[Path]) -> bool:
+    return any(path.is_relative_to(top) for top in tops)

@@ -1,0 +1,110 @@
+"""A session's changes to files: noted as they are made, taken back with `/undo` and `/rewind`, made again with `/redo`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from agentcli.core.errors import InputError
+from agentcli.core.history import History
+from agentcli.core.message import Message
+from agentcli.core.record import Body, Checkpoint, Record
+from agentcli.sessions.checkpoints.checkpoints import Checkpoints, Pending, Restored
+from agentcli.sessions.checkpoints.undo import Batch, Taking, batches, to_redo, to_rewind, to_undo
+
+UNCOVERED_TOLD = 3
+"""Files that are named where a change cannot be taken back."""
+
+
+class Noted(Protocol):
+    """The part of a session that changes are noted in: `Session` and `MemorySession` both have it."""
+
+    @property
+    def history(self) -> History: ...
+    def append(self, body: Body) -> Record: ...
+    def records_of(self, kind: str) -> Iterator[Record]: ...
+
+
+class Changes:
+    """What the agent and its commands changed in one session, and the way back.
+
+    `append` writes a checkpoint record, by default straight into the session; an agent that announces its records passes its own.
+    """
+
+    def __init__(
+        self, session: Noted, checkpoints: Checkpoints, append: Callable[[Body], object] | None = None
+    ) -> None:
+        self._session, self._checkpoints = session, checkpoints
+        self._append = append or session.append
+
+    @contextmanager
+    def edits(self, paths: Iterable[Path], calls: Sequence[str] = ()) -> Iterator[None]:
+        """Around a batch of edits to these files, whether or not it goes well."""
+        with self._around(self._checkpoints.before_edits(paths, calls)):
+            yield
+
+    @contextmanager
+    def command(self, calls: Sequence[str] = ()) -> Iterator[None]:
+        """Around a command that may write anywhere in the workspace."""
+        with self._around(self._checkpoints.before_command(calls)):
+            yield
+
+    def recover(self) -> None:
+        """Note what a change did whose process died in the middle of it. For a session that was just opened for writing."""
+        checkpoint = self._checkpoints.recover([batch.id for batch in self.batches()])
+        if checkpoint:
+            self._append(checkpoint)
+
+    def undo(self) -> Restored:
+        """Put files back as they were before the newest batch. Raises InputError when there is nothing to undo."""
+        return self._take_back(to_undo(self.batches()), "There is no change to files left to undo.")
+
+    def redo(self) -> Restored:
+        """Take the newest undo or rewind back. Raises InputError when there is none, or files were changed since."""
+        return self._take_back(to_redo(self.batches()), "There is nothing to redo.")
+
+    def redoes(self) -> int:
+        """The number of the record that `redo` would take back, 0 for none."""
+        made = self.batches()
+        taking = to_redo(made)
+        return max((batch.seq for batch in made if batch.id in taking.batches), default=0)
+
+    def rewind(self, seq: int) -> Restored:
+        """Put files back as they were at record `seq`. Raises InputError when nothing was changed since."""
+        return self._take_back(to_rewind(self.batches(), seq), "No file was changed since then.")
+
+    def batches(self) -> list[Batch]:
+        """Everything that was changed, undone and redone, oldest first."""
+        return batches(self._session.records_of("checkpoint"))
+
+    @contextmanager
+    def _around(self, pending: Pending) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            checkpoint = self._checkpoints.after(pending)
+            if checkpoint:
+                self._append(Checkpoint({**checkpoint.data, "reply": self._reply()}))
+
+    def _reply(self) -> int:
+        """The number of the newest message: a tool that runs was asked for by it."""
+        entries = reversed(self._session.history.entries)
+        return next((entry.seq for entry in entries if isinstance(entry.body, Message)), 0)
+
+    def _take_back(self, taking: Taking, nothing: str) -> Restored:
+        if not taking.targets:
+            raise InputError(nothing + (f" Not put back: {listed(taking.uncovered)}." if taking.uncovered else ""))
+        restored = self._checkpoints.restore(taking.targets, taking.batches)
+        if restored.changed:
+            self._append(restored.record)
+        return replace(restored, uncovered=taking.uncovered)
+
+
+def listed(uncovered: Mapping[str, str]) -> str:
+    """Files without a way back in a line: the first few with the reason, and how many more there are."""
+    named = [f"{path} ({why})" for path, why in list(uncovered.items())[:UNCOVERED_TOLD]]
+    more = len(uncovered) - len(named)
+    return "; ".join([*named, *([f"and {more:,} more"] if more else [])])

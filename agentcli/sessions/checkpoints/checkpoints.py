@@ -1,0 +1,338 @@
+"""File states for `/undo`, `/redo` and `/rewind`: taken before the agent changes anything, and put back on demand."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.core.codec.encode import dumps
+from agentcli.core.record import Checkpoint
+from agentcli.sessions.checkpoints.file_states import (
+    INSTALLED,
+    LIMITS,
+    CheckpointLimits,
+    Listing,
+    State,
+    States,
+    Survey,
+    Surveyor,
+    plain_listing,
+)
+from agentcli.sessions.checkpoints.objects import Objects
+from agentcli.sessions.ids import new_id
+from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, write_file
+
+Cause = Literal["edits", "command", "restore"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A change that is about to happen, `started` in nanoseconds since the epoch, and what stood before it."""
+
+    id: str
+    cause: Cause
+    calls: tuple[str, ...]
+    before: Survey
+    started: int
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a file, link or folder should be again, and what it should still be for that to be safe.
+
+    `wanted` None removes the file, which is done only where `created` says that the agent made it. `left` is how the agent
+    left it.
+    """
+
+    path: Path
+    wanted: State | None
+    left: State | None = None
+    created: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What putting files back did. Append `record`: it is what `/redo` goes by. `skipped` says of a path why it was left alone.
+
+    `uncovered` says which files may have been changed as well without a way back, and why there is none.
+    """
+
+    changed: tuple[Path, ...]
+    skipped: Mapping[Path, str]
+    record: Checkpoint
+    uncovered: Mapping[str, str] = field(default_factory=dict)
+
+
+class Checkpoints:
+    """The states of files under `roots`, kept in `folder` (a session's `checkpoints/`). Never touches a repository.
+
+    `listing` says which files a command may change that are worth covering; `pool` is shared by the sessions of a project.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        roots: Sequence[Path],
+        *,
+        listing: Listing = plain_listing,
+        limits: CheckpointLimits = LIMITS,
+        pool: Path | None = None,
+        disk: Disk = DISK,
+    ) -> None:
+        self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
+        self._folder, self._listing, self._disk = folder, listing, disk
+        self._objects = Objects(folder / "objects", disk, pool)
+        self._surveyor = Surveyor(self._objects, limits)
+
+    def before_edits(self, paths: Iterable[Path], calls: Sequence[str] = ()) -> Pending:
+        """Take the states of files that are about to be edited or made, with the folders that are made for them."""
+        plain = {_plain(path): None for path in paths}
+        folders = {folder: None for path in plain for folder in self._missing(path)}
+        found = self._surveyor.look({**folders, **plain}, durable=True)
+        return self._pending("edits", calls, found)
+
+    def before_command(self, calls: Sequence[str] = ()) -> Pending:
+        """Take the state of the workspace before a command that may write anywhere in it."""
+        return self._pending("command", calls, self._surveyor.look_around(self._roots, self._listing))
+
+    def after(self, pending: Pending) -> Checkpoint | None:
+        """What the change did, to be appended to the session; None when it changed nothing."""
+        edits = pending.cause == "edits"
+        now = self._surveyor.look(pending.before.states) if edits else self._looked_again(pending)
+        before, after = _differences(pending.before, now)
+        uncovered = _changed_unseen(pending.before, now)
+        if not before and not uncovered:
+            with contextlib.suppress(OSError):
+                self._disk.unlink(self._folder / "pending.json")
+            return None
+        if before:
+            uncovered |= {root: why for root, why in now.uncovered.items() if root in self._roots}
+        data = {
+            "id": pending.id,
+            "cause": pending.cause,
+            "calls": list(pending.calls),
+            "before": states_to_json(before),
+            "after": states_to_json(after),
+            "uncovered": {str(path): why for path, why in uncovered.items()},
+        }
+        installed = [str(path) for path in now.skipped if path.name in INSTALLED]
+        return Checkpoint(data | ({"skipped": installed} if installed else {}))
+
+    def recover(self, recorded: Collection[str]) -> Checkpoint | None:
+        """What a change did whose process died before it could say so, to be appended; `recorded` are the ids of all batches."""
+        pending = _read_pending(self._folder / "pending.json")
+        return None if pending is None or pending.id in recorded else self.after(pending)
+
+    def restore(self, targets: Sequence[Target], undoes: Sequence[str]) -> Restored:
+        """Put files back. What somebody else changed since is left alone.
+
+        A file is removed only when the agent made it. Nothing is written outside of the roots.
+        """
+        now = self._surveyor.look([target.path for target in targets], durable=True)
+        links = _links(now.states)
+        # What is seen through a link that took a folder's place is another file.
+        states = {path: state if links.isdisjoint(path.parents) else None for path, state in now.states.items()}
+        now = replace(now, states=states)
+        skipped: dict[Path, str] = {}
+        changed: list[Path] = []
+        for target in sorted(targets, key=_turn):
+            try:
+                through = any(map(os.path.islink, links.intersection(target.path.parents)))
+                why = "lies behind a link that was left alone" if through and target.wanted else ""
+                why = why or self._objection(target, now) or self._put_back(target, now.states[target.path])
+            except OSError as error:
+                why = reason(error)
+            if why:
+                skipped[target.path] = why
+            elif now.states[target.path] != target.wanted:
+                changed.append(target.path)
+        data = {
+            "id": new_id(),
+            "cause": "restore",
+            "undoes": list(undoes),
+            "before": states_to_json({path: now.states[path] for path in changed}),
+            "after": states_to_json({each.path: each.wanted for each in targets if each.path in changed}),
+        }
+        return Restored(tuple(changed), skipped, Checkpoint(data))
+
+    def _pending(self, cause: Cause, calls: Sequence[str], found: Survey) -> Pending:
+        pending = Pending(new_id(), cause, tuple(calls), found, time.time_ns())
+        # Without it a crash in the middle cannot be undone, which is no reason to stop the work.
+        with contextlib.suppress(OSError):
+            make_folder(self._disk, self._folder)
+            write_file(self._disk, self._folder / "pending.json", _encode(pending), durable=cause == "edits")
+        return pending
+
+    def _looked_again(self, pending: Pending) -> Survey:
+        """The workspace after a command, without what merely came into sight or went out of it."""
+        now = self._surveyor.look_around(self._roots, self._listing)
+        links = _links(now.states)
+        gone = [path for path in pending.before.states if path not in now.states]
+        unlisted = self._surveyor.look(path for path in gone if links.isdisjoint(path.parents))
+        states = {**now.states, **dict.fromkeys(gone), **unlisted.states}
+        uncovered = {**now.uncovered, **unlisted.uncovered}
+        marks = {**now.marks, **unlisted.marks}
+        rules_changed = any(
+            path.name == ".gitignore" and pending.before.states.get(path) != state for path, state in states.items()
+        )
+        made: set[Path] = set()
+        for path in sorted(path for path in now.states if path not in pending.before.states):
+            if any(root in path.parents for root in pending.before.uncovered):
+                del states[path]  # it lay beyond the limit before, which is said of the root
+            elif not rules_changed and (path.parent in made or _made_since(path, pending.started)):
+                made.add(path)
+            else:
+                del states[path]
+                uncovered[path] = "may have been there before"
+                marks[path] = ()
+        return Survey(states, uncovered, marks, now.skipped)
+
+    def _objection(self, target: Target, now: Survey) -> str:
+        """Why a file is left alone, or an empty text."""
+        if target.path in now.uncovered:
+            return now.uncovered[target.path]
+        current = now.states[target.path]
+        if current == target.wanted:
+            return ""
+        if not self._inside(target.path):
+            return "lies outside of the workspace"
+        if target.wanted is None and not target.created:
+            return "was not made by the agent"
+        if current != target.left:
+            return "was changed since by somebody else"
+        return ""
+
+    def _put_back(self, target: Target, current: State | None) -> str:
+        wanted = target.wanted
+        if wanted == current:
+            return ""
+        data = b"" if wanted is None or wanted.is_folder or wanted.link else self._objects.get(wanted.sha256)
+        if data is None:
+            return "its former content is lost"
+        if current is not None and (wanted is None or current.is_folder != wanted.is_folder):
+            if current.is_folder and any(target.path.iterdir()):
+                return "is not empty"
+            (os.rmdir if current.is_folder else self._disk.unlink)(target.path)
+        if wanted is None:
+            return ""
+        target.path.parent.mkdir(parents=True, exist_ok=True)
+        if wanted.is_folder:
+            target.path.mkdir(exist_ok=True)
+        elif wanted.link:
+            return self._link(target.path, wanted.link)
+        else:
+            write_file(self._disk, target.path, data)
+        os.chmod(target.path, wanted.mode)
+        return ""
+
+    def _link(self, path: Path, to: str) -> str:
+        aside = path.with_name(f".{path.name[:100]}.{new_id()}")
+        os.symlink(to, aside)
+        self._disk.rename(aside, path)
+        return ""
+
+    def _missing(self, path: Path) -> Iterator[Path]:
+        """The folders inside the roots that are not there yet and will be made for a file."""
+        for folder in path.parents:
+            if not self._inside(folder) or os.path.lexists(folder):
+                return
+            yield folder
+
+    def _inside(self, path: Path) -> bool:
+        real = Path(os.path.realpath(path.parent))
+        return any(root == real or root in real.parents for root in self._roots)
+
+
+def states_from_json(raw: Any) -> dict[Path, State | None]:
+    """The states in a checkpoint record; what cannot be understood is left out."""
+    states: dict[Path, State | None] = {}
+    for path, state in dict(raw or {}).items():
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            states[Path(path)] = None if state is None else _state_from_json(state)
+    return states
+
+
+def _state_from_json(state: Any) -> State:
+    if "link" in state:
+        return State("", 0, str(state["link"]))
+    return State("", int(state["folder"])) if "folder" in state else State(str(state["sha256"]), int(state["mode"]))
+
+
+def states_to_json(states: States) -> dict[str, Any]:
+    """States as a checkpoint record holds them."""
+    return {str(path): None if state is None else _state_to_json(state) for path, state in states.items()}
+
+
+def _state_to_json(state: State) -> dict[str, Any]:
+    if state.link:
+        return {"link": state.link}
+    return {"folder": state.mode} if state.is_folder else {"sha256": state.sha256, "mode": state.mode}
+
+
+def _links(states: States) -> set[Path]:
+    return {path for path, state in states.items() if state is not None and state.link}
+
+
+def _turn(target: Target) -> tuple[bool, int]:
+    """The order of restoring: what goes, from the inside out, then what comes, from the outside in."""
+    depth = len(target.path.parts)
+    return (False, -depth) if target.wanted is None else (True, depth)
+
+
+def _changed_unseen(before: Survey, after: Survey) -> dict[Path, str]:
+    """Which files may have changed without their states being kept, and why they were not."""
+    unseen = {**before.uncovered, **after.uncovered}
+    return {path: why for path, why in unseen.items() if before.marks.get(path) != after.marks.get(path)}
+
+
+def _encode(pending: Pending) -> bytes:
+    raw = {
+        "id": pending.id,
+        "cause": pending.cause,
+        "calls": list(pending.calls),
+        "started": pending.started,
+        "before": states_to_json(pending.before.states),
+        "uncovered": {str(path): why for path, why in pending.before.uncovered.items()},
+    }
+    return dumps(raw).encode("utf-8", "surrogateescape")
+
+
+def _read_pending(path: Path) -> Pending | None:
+    try:
+        raw = json.loads(path.read_bytes())
+        uncovered = {Path(name): str(why) for name, why in raw["uncovered"].items()}
+        survey = Survey(states_from_json(raw["before"]), uncovered, {})
+        return Pending(str(raw["id"]), raw["cause"], tuple(raw["calls"]), survey, int(raw["started"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _made_since(path: Path, started: int) -> bool:
+    # The kernel stamps files with a clock that ticks in steps of up to 10 ms.
+    with contextlib.suppress(OSError):
+        return path.lstat().st_ctime_ns >= started - 10_000_000
+    return False
+
+
+def _differences(before: Survey, after: Survey) -> tuple[States, States]:
+    """The states of what changed, then and now. What could not be seen at either time is no change."""
+    unseen = before.uncovered.keys() | after.uncovered.keys()
+    changed = {
+        path
+        for path in before.states.keys() | after.states.keys()
+        if before.states.get(path) != after.states.get(path) and path not in unseen
+    }
+    ordered = sorted(changed)
+    return {path: before.states.get(path) for path in ordered}, {path: after.states.get(path) for path in ordered}
+
+
+def _plain(path: Path) -> Path:
+    """Absolute, without dots and links."""
+    absolute = Path(os.path.abspath(path))
+    return Path(os.path.realpath(absolute if absolute.is_symlink() else absolute.parent / absolute.name))

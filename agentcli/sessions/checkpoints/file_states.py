@@ -1,0 +1,193 @@
+"""The states of files: of a few that will be edited, or of a whole workspace before a command runs in it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from agentcli.sessions.checkpoints.objects import Objects
+from agentcli.sessions.storage.disk import reason
+
+INSTALLED = frozenset({"node_modules", ".venv", "venv", ".tox"})
+SKIPPED = INSTALLED | {".git", ".hg", ".svn", "__pycache__", ".mypy_cache", ".ruff_cache", ".cache"}
+"""Folders that are not entered: what is in them is made again by a command. That the `INSTALLED` are left as they are is told."""
+_FRESH = 50_000_000  # nanoseconds: a file written this recently may be written again without its time changing
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointLimits:
+    """How much is covered. Sizes in bytes: of one file, of all that one session keeps; `seconds` for one look at a workspace.
+
+    Of what git ignores, files of at most `ignored_bytes` are covered, and folders as long as all of them together hold no
+    more than `ignored_files` entries. `export_bytes` is how much of it, newest first, an export without redaction takes along.
+    """
+
+    file_bytes: int = 5_000_000
+    total_bytes: int = 500_000_000
+    files: int = 20_000
+    ignored_bytes: int = 1_000_000
+    ignored_files: int = 2_000
+    seconds: float = 3.0
+    export_bytes: int = 50_000_000
+
+
+LIMITS = CheckpointLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A regular file: its content by hash, and its mode bits. Or a symbolic link to `link`, or a folder, without contents."""
+
+    sha256: str
+    mode: int
+    link: str = ""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether this is a folder."""
+        return not self.sha256 and not self.link
+
+
+Mark = tuple[int, ...]
+"""What tells whether a file changed without looking into it."""
+States = Mapping[Path, State | None]
+"""What stood at each path; None where there was nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A workspace at one moment; `uncovered` says of a path why it could not be kept, `marks` tell whether it changed.
+
+    `skipped` are the folders in it that were left out without a look.
+    """
+
+    states: States
+    uncovered: Mapping[Path, str]
+    marks: Mapping[Path, Mark]
+    skipped: tuple[Path, ...] = ()
+
+
+@dataclass
+class Surveyor:
+    """Takes the states of files and keeps their contents; looks into a file again only when it changed."""
+
+    objects: Objects
+    limits: CheckpointLimits = LIMITS
+    _known: dict[str, tuple[Mark, Path, State]] = field(default_factory=dict)
+
+    def look(self, paths: Iterable[Path], durable: bool = False) -> Survey:
+        """The states of these paths."""
+        states: dict[Path, State | None] = {}
+        uncovered: dict[Path, str] = {}
+        for path in paths:
+            self._look_at(str(path), states, uncovered, durable)
+        return Survey(states, uncovered, {path: _mark_at(path) for path in uncovered})
+
+    def look_around(self, roots: Iterable[Path], listing: Listing) -> Survey:
+        """The states of all files that the listing names, as far as the limits go."""
+        states: dict[Path, State | None] = {}
+        uncovered: dict[Path, str] = {}
+        skipped: list[Path] = []
+        until = time.monotonic() + self.limits.seconds
+        for root in roots:
+            for name, kind in listing(root, self.limits.ignored_files):
+                if len(states) >= self.limits.files or time.monotonic() > until:
+                    uncovered[root] = f"too large to be covered whole: {len(states):,} files were"
+                    break
+                match kind:
+                    case "skipped":
+                        skipped.append(root / name)
+                    case "large":
+                        uncovered[root / name] = "is ignored by git and holds too many files"
+                    case _:
+                        most = self.limits.ignored_bytes if kind == "ignored" else self.limits.file_bytes
+                        self._look_at(os.path.join(root, name), states, uncovered, False, most)
+        there = {path: state for path, state in states.items() if state is not None}
+        marks = {path: () if path in roots else _mark_at(path) for path in uncovered}
+        return Survey(there, uncovered, marks, tuple(skipped))
+
+    def _look_at(
+        self,
+        name: str,
+        states: dict[Path, State | None],
+        uncovered: dict[Path, str],
+        durable: bool,
+        most: int | None = None,
+    ) -> None:
+        try:
+            status = os.lstat(name)
+            known = self._known.get(name)
+            if known and known[0] == _mark(status):
+                states[known[1]] = known[2]
+                return
+            path = Path(name)
+            states[path] = self._state(path, status, durable, self.limits.file_bytes if most is None else most)
+        except (FileNotFoundError, NotADirectoryError):
+            states[Path(name)] = None
+        except _NotCovered as why:
+            uncovered[Path(name)] = str(why)
+        except OSError as error:
+            uncovered[Path(name)] = reason(error)
+
+    def _state(self, path: Path, status: os.stat_result, durable: bool, most: int) -> State:
+        if stat.S_ISLNK(status.st_mode):
+            state = State("", 0, os.readlink(path))
+        elif stat.S_ISDIR(status.st_mode):
+            state = State("", stat.S_IMODE(status.st_mode))
+        else:
+            state = self._file(path, status, durable, most)
+        if status.st_mtime_ns < time.time_ns() - _FRESH:
+            self._known[str(path)] = (_mark(status), path, state)
+        return state
+
+    def _file(self, path: Path, status: os.stat_result, durable: bool, most: int) -> State:
+        if not stat.S_ISREG(status.st_mode):
+            raise _NotCovered("is neither a file, a link nor a folder")
+        if status.st_size > most:
+            raise _NotCovered(f"is larger than {most:,} bytes")
+        if self.objects.size + status.st_size > self.limits.total_bytes:
+            raise _NotCovered(f"the checkpoints of this session hold {self.limits.total_bytes:,} bytes already")
+        return State(self.objects.keep(_content(path), durable), stat.S_IMODE(status.st_mode))
+
+
+Kind = Literal["file", "ignored", "folder", "skipped", "large"]
+Listing = Callable[[Path, int], Iterable[tuple[str, Kind]]]
+"""What lies in a folder, as relative paths. `large` ones are ignored folders beyond so many entries; nothing in them is listed."""
+
+
+def plain_listing(root: Path, most: int = 0) -> Iterator[tuple[str, Kind]]:
+    """All but what lies in folders that a command makes again. For want of a listing that reads .gitignore."""
+    base = os.path.join(root, "")
+    for folder, folders, names in os.walk(base):
+        inside = os.path.join(folder, "")[len(base) :]
+        for name in sorted(folders):
+            yield inside + name, "skipped" if name in SKIPPED else "folder"
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        for name in sorted(names):
+            yield inside + name, "file"
+
+
+def _mark(status: os.stat_result) -> Mark:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode
+
+
+def _mark_at(path: Path) -> Mark:
+    try:
+        return _mark(path.lstat())
+    except OSError:
+        return ()
+
+
+class _NotCovered(Exception):
+    """A file is left out, by rule."""
+
+
+def _content(path: Path) -> bytes:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(file, "rb") as opened:
+        return opened.read()

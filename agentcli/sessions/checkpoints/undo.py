@@ -1,0 +1,177 @@
+"""Which file changes `/undo`, `/redo` and `/rewind` take back: decided from the checkpoint records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.history import History
+from agentcli.core.message import Message, ToolResult, Usage
+from agentcli.core.record import Body, Checkpoint, Compaction, Prune, Record, Settings, Title, Undo
+from agentcli.sessions.checkpoints.checkpoints import Target, states_from_json
+from agentcli.sessions.checkpoints.file_states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch of edits, one command, or one restoring, with what it changed.
+
+    `undoes` are the ids that a restoring took back. `uncovered` says which files it may have changed without a way back,
+    those in folders of installed packages among them.
+    `reply` is the number of the message that asked for it, 0 where that is not known.
+    """
+
+    id: str
+    seq: int
+    cause: str
+    calls: tuple[str, ...]
+    before: Mapping[Path, State | None]
+    after: Mapping[Path, State | None]
+    undoes: tuple[str, ...] = ()
+    uncovered: Mapping[str, str] = field(default_factory=dict)
+    reply: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """Batches to be taken back together, and what to ask of `Checkpoints.restore` for that."""
+
+    batches: tuple[str, ...]
+    targets: tuple[Target, ...]
+    uncovered: Mapping[str, str] = field(default_factory=dict)
+
+
+def batches(records: Iterable[Record]) -> list[Batch]:
+    """All batches of a session's records, oldest first."""
+    return [_batch(record.seq, record.body.data) for record in records if isinstance(record.body, Checkpoint)]
+
+
+def to_undo(all_batches: Sequence[Batch]) -> Taking:
+    """The newest batch that changed files and still stands; edits that one reply asked for in a row go together."""
+    unfiltered = _standing(all_batches)
+    standing = [batch for batch in unfiltered if batch.before]
+    chosen = standing[-1:]
+    while chosen and len(chosen) < len(standing) and _together(standing[-len(chosen) - 1], chosen[0]):
+        chosen = standing[-len(chosen) - 1 :]
+    since = unfiltered[unfiltered.index(chosen[0]) :] if chosen else unfiltered
+    return _taking(chosen, since)
+
+
+def to_rewind(all_batches: Sequence[Batch], seq: int) -> Taking:
+    """Everything that was changed after record `seq` and still stands."""
+    since = [batch for batch in _standing(all_batches) if batch.seq > seq]
+    return _taking(since, since)
+
+
+def to_redo(all_batches: Sequence[Batch]) -> Taking:
+    """The newest undoing, as long as nothing was changed since."""
+    changing = [batch for batch in all_batches if batch.before]
+    undone = {gone for batch in changing for gone in batch.undoes}
+    while changing and (changing[-1].id in undone or _redoes(changing[-1], changing)):
+        changing.pop()
+    newest = changing[-1] if changing else None
+    return _taking([newest] if newest and newest.cause == "restore" else [])
+
+
+def _together(batch: Batch, following: Batch) -> bool:
+    return batch.cause == following.cause == "edits" and batch.reply == following.reply != 0
+
+
+def _standing(all_batches: Sequence[Batch]) -> list[Batch]:
+    """The agent's own changes that were not taken back, or were but came back since."""
+    gone: set[str] = set()
+    for batch in all_batches:
+        if batch.cause != "restore":
+            continue
+        for undone in batch.undoes:
+            restored = next((other for other in all_batches if other.id == undone and other.cause == "restore"), None)
+            if restored:
+                gone -= set(restored.undoes)
+            gone.add(undone)
+    return [batch for batch in all_batches if batch.cause != "restore" and batch.id not in gone]
+
+
+def _redoes(batch: Batch, among: Sequence[Batch]) -> bool:
+    """Whether a restoring took back a restoring: it is itself nothing to redo."""
+    restorings = {other.id for other in among if other.cause == "restore"}
+    return batch.cause == "restore" and bool(restorings & set(batch.undoes))
+
+
+def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
+    """Each file as it was before the first of the batches, provided it is as the last of them left it.
+
+    `since` are those whose uncovered files are told: batches that changed no others lie between them.
+    """
+    targets: dict[Path, Target] = {}
+    for batch in chosen:
+        for path, before in batch.before.items():
+            first = targets.get(path)
+            after = batch.after.get(path)
+            made = before is None and after is not None
+            targets[path] = Target(
+                path,
+                wanted=before if first is None else first.wanted,
+                left=after,
+                created=made if first is None else first.created or (made and first.wanted is None),
+            )
+    uncovered = {path: why for batch in since for path, why in batch.uncovered.items()}
+    return Taking(tuple(batch.id for batch in chosen), tuple(targets.values()), uncovered)
+
+
+def _batch(seq: int, data: Mapping[str, Any]) -> Batch:
+    return Batch(
+        str(data.get("id") or seq),
+        seq,
+        str(data.get("cause") or ""),
+        tuple(map(str, data.get("calls") or ())),
+        states_from_json(data.get("before")),
+        states_from_json(data.get("after")),
+        tuple(map(str, data.get("undoes") or ())),
+        {
+            **dict(data.get("uncovered") or {}),
+            **dict.fromkeys(map(str, data.get("skipped") or ()), "was not looked into: a command installs it again"),
+        },
+        int(data.get("reply") or 0),
+    )
+
+
+# MERGED agentcli.sessions.lasting: What a rewind must not take back: it is about the session or the program, not about what was said.
+
+
+def lasting(before: History, after: History) -> Iterator[Body]:
+    """The records that make the model, mode, policy and names again what they were before an undo."""
+    if before.title != after.title or before.name != after.name:
+        yield Title(before.title, before.name)
+    # Who switched from a loose mode to a strict one must not find the loose one back.
+    kept = (before.model, before.mode, before.policy, before.system, before.tools)
+    if kept != (after.model, after.mode, after.policy, after.system, after.tools):
+        yield Settings(*kept)
+
+
+def paid(undo: Undo, before: History, after: History) -> Undo:
+    """The undo with what was spent on that which it takes back, so that no budget is filled again by it."""
+    missing = (max(0, was - now) for was, now in zip(astuple(before.usage), astuple(after.usage), strict=True))
+    known = before.cost is not None and before.cost != after.cost
+    cost = max(0.0, (before.cost or 0.0) - (after.cost or 0.0)) if known else None
+    return replace(undo, usage=Usage(*missing), cost=cost)
+
+
+# MERGED agentcli.agent.rewound: Which rewind of the conversation `/redo` takes back: decided from the records alone.
+
+
+def rewind_to_redo(newest_first: Iterable[Record]) -> int:
+    """The number of the newest rewind that still stands, or 0 where something was said since."""
+    taken_back: set[int] = set()
+    for record in newest_first:
+        match record.body:
+            case Undo(seq, "undo"):
+                taken_back.add(seq)
+            case Undo(_, "rewind") if record.seq not in taken_back:
+                return record.seq
+            case Message() | ToolResult() | Compaction() | Prune():
+                return 0
+            case _:
+                pass
+    return 0

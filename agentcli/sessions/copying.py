@@ -1,0 +1,263 @@
+"""Whole sessions at once: forks and imports are built aside and appear complete or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from agentcli import __version__
+from agentcli.core.codec.encode import decode, encode
+from agentcli.core.errors import StoreError
+from agentcli.core.record import Record
+from agentcli.sessions.ids import new_id, stamp
+from agentcli.sessions.info import SessionInfo, Times, encode_info, note, title_of_fork
+from agentcli.sessions.project import project_id
+from agentcli.sessions.recovery import encode_origin, retrace
+from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file, write_new
+from agentcli.sessions.storage.lock import Lock, is_locked
+from agentcli.sessions.storage.records import RecordFolder, digest, file_name
+
+if TYPE_CHECKING:
+    from agentcli.sessions.importing.imported import Imported
+
+
+INCOMING = ".incoming-"
+
+
+"""How the folder of a session begins that is still being built; who builds it holds its lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A session that is written but not in its place yet. Its lock tells other processes that somebody works on it."""
+
+    info: SessionInfo
+    folder: Path
+    lock: Lock
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        self.lock.release()
+        _remove(self.folder)
+
+
+def build(target: Path, fill: Callable[[Path], SessionInfo], disk: Disk) -> Draft:
+    """Write a session that will lie in `target` into a locked folder beside it, without waiting for the disk.
+
+    `fill` writes its files into the folder it is given. Raises StoreError when the disk refuses; whatever goes wrong, nothing
+    is left behind then.
+    """
+    aside = target.with_name(f"{INCOMING}{target.name}")
+    lock: Lock | None = None
+    try:
+        make_folder(disk, target.parent)
+        make_folder(disk, aside, durable=False)
+        lock = Lock(aside / "lock")
+        make_folder(disk, aside / "records", durable=False)
+        return Draft(fill(aside), aside, lock)
+    except BaseException as error:
+        if lock is not None:
+            lock.release()
+        _remove(aside)
+        if isinstance(error, OSError):
+            raise StoreError(f"Session {target.name} cannot be written in {target.parent}: {reason(error)}.") from error
+        raise
+
+
+def settle_drafts(
+    drafts: Sequence[Draft], sync: Callable[[], None] = os.sync, *, disk: Disk = DISK
+) -> Sequence[SessionInfo]:
+    """Make drafts durable, all at once, and give them their names.
+
+    `sync` waits until what was written lies on the medium. Raises StoreError when the disk refuses; those that have no name
+    then are gone.
+    """
+    waiting = list(drafts)
+    try:
+        if drafts:
+            sync()
+        while waiting:
+            disk.rename(waiting[0].folder, waiting[0].folder.with_name(waiting[0].info.id))
+            waiting.pop(0).lock.release()
+        for project in {each.folder.parent for each in drafts}:
+            sync_folder(disk, project)
+            remove_abandoned(project, ABANDONED)
+    except OSError as error:
+        raise StoreError(f"The new session cannot be saved: {reason(error)}.") from error
+    finally:
+        for each in waiting:
+            each.discard()
+    return [each.info for each in drafts]
+
+
+ABANDONED = 86_400.0
+
+
+"""Seconds after which what nobody builds any more goes with the next fork or import, and by default when sessions are swept."""
+
+
+def abandoned(project: Path, older_than: float = 0.0) -> Sequence[Path]:
+    """What is left of forks and imports whose process died while it built them, begun more than so many seconds ago."""
+    found = [folder for folder in sorted(project.glob(f"{INCOMING}*")) if not is_locked(folder / "lock")]
+    return [folder for folder in found if _age(folder) > older_than]
+
+
+def remove_abandoned(project: Path, older_than: float) -> Sequence[Path]:
+    """Remove it; which folders."""
+    gone = abandoned(project, older_than)
+    for folder in gone:
+        _remove(folder)
+    return [folder for folder in gone if not folder.exists()]
+
+
+def _remove(folder: Path) -> None:
+    import shutil  # some milliseconds that only forks and imports need
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _age(folder: Path) -> float:
+    try:
+        return time.time() - folder.stat().st_mtime
+    except OSError:
+        return -1.0
+
+
+def fork(source: Path, target: Path, info: SessionInfo, seq: int, disk: Disk) -> SessionInfo:
+    """A session that shares the records of `source` up to `seq`: the same files by another name, since none ever changes."""
+
+    def fill(folder: Path) -> SessionInfo:
+        shelf = RecordFolder(source / "records")
+        for number in shelf.numbers():
+            path = shelf.path(number) if number <= seq else None
+            if path is not None:
+                _share(path, folder / "records" / path.name, disk)
+        for name in ("outputs", "checkpoints/objects", "damaged"):
+            _share_all(source / name, folder / name, disk)
+        counted = _counted(folder, info, seq)
+        counted = replace(counted, title=title_of_fork(counted.title))
+        counted = replace(counted, inherited=counted.usage, inherited_cost=counted.cost)
+        return _finish(folder, counted, disk)
+
+    begun = build(target, fill, disk)
+    [made] = settle_drafts([begun], lambda: _sync_folders(begun.folder, disk), disk=disk)
+    return made
+
+
+def _counted(folder: Path, info: SessionInfo, seq: int) -> SessionInfo:
+    """With the sums of the records up to `seq`; those of the whole source are known already."""
+    if info.records == seq and info.head:
+        return info
+    counted = retrace(folder)
+    return replace(
+        counted,
+        id=info.id,
+        project_id=info.project_id,
+        directory=info.directory,
+        parent=info.parent,
+        version=info.version,
+        time=replace(counted.time, created=info.time.created, updated=info.time.updated),
+    )
+
+
+def _finish(folder: Path, info: SessionInfo, disk: Disk) -> SessionInfo:
+    info = replace(info, shelf=RecordFolder(folder / "records").mark())
+    write_file(disk, folder / "origin.json", encode_origin(info))
+    write_file(disk, folder / "session.json", encode_info(info))
+    return info
+
+
+def _sync_folders(folder: Path, disk: Disk) -> None:
+    # The files are on the medium already: those of the source by another name, the others since they were written.
+    for here, _, _ in os.walk(folder):
+        sync_folder(disk, Path(here))
+
+
+def _share_all(source: Path, target: Path, disk: Disk) -> None:
+    for path in sorted(source.rglob("*")):
+        there = target / path.relative_to(source)
+        if path.is_dir():
+            make_folder(disk, there)
+        elif path.is_file() and not path.name.startswith("."):
+            make_folder(disk, there.parent)
+            _share(path, there, disk)
+
+
+def _share(path: Path, there: Path, disk: Disk) -> None:
+    try:
+        disk.link(path, there)
+    except FileNotFoundError:
+        raise
+    except OSError:  # another file system, or one without links, or too many of them
+        with contextlib.suppress(FileExistsError):
+            write_file(disk, there, path.read_bytes())
+
+
+# MERGED agentcli.sessions.importing.planting: Puts an imported session into the store: it appears there whole or not at all, and many cost little more than one.
+
+
+NOWHERE: Mapping[str, str] = MappingProxyType({})
+
+
+def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> SessionInfo:
+    """Store a session under `root` and say what it is. It belongs to the folder it was led in, or `here` where that
+    does not exist.
+
+    Raises StoreError when the disk refuses; nothing is left behind then.
+    """
+    home = Path(imported.cwd) if imported.cwd and Path(imported.cwd).is_dir() else here
+    [info] = settle_drafts([draft(root, imported, home, disk=disk)], disk=disk)
+    return info
+
+
+def draft(
+    root: Path, imported: Imported, home: Path, source: Mapping[str, str] = NOWHERE, *, disk: Disk = DISK
+) -> Draft:
+    """Write a session that belongs to the folder `home`, without waiting for the disk; `settle_drafts` puts it in its place.
+
+    `source` is what `SessionInfo.imported` says of it. Raises StoreError when the disk refuses; nothing is left behind then.
+    """
+    directory = str(Path(os.path.realpath(home)))
+    born = Times(created=imported.time or stamp())
+    info = SessionInfo(
+        new_id(), project_id(Path(directory)), directory, imported.parent, version=__version__, time=born
+    )
+    info = replace(info, imported=dict(source))
+    return build(root / info.project_id / info.id, lambda folder: _write(folder, info, imported, disk), disk)
+
+
+def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk) -> SessionInfo:
+    write_new(disk, folder / "origin.json", encode_origin(info))
+    for record, data in _records(imported):
+        write_new(disk, folder / "records" / file_name(record.seq, record.kind), data)
+        info = note(info, record, digest(data))
+    files: list[tuple[Path, bytes]] = []
+    for name, text in imported.outputs.items():
+        files.append((folder / "outputs" / Path(name).name, text.encode("utf-8", "backslashreplace")))
+    for key, content in imported.contents.items():
+        files.append((folder / "checkpoints" / "objects" / key[:2] / key[2:], content))
+    for parent in {path.parent for path, _ in files}:
+        make_folder(disk, parent, durable=False)
+    for path, data in files:
+        write_new(disk, path, data)
+    info = replace(info, shelf=RecordFolder(folder / "records").mark())
+    write_new(disk, folder / "session.json", encode_info(info))
+    return info
+
+
+def _records(imported: Imported) -> Iterator[tuple[Record, bytes]]:
+    if imported.raw:
+        yield from ((decode(data), data) for data in imported.raw)
+        return
+    prev = ""
+    for seq, (when, body) in enumerate(imported.bodies, 1):
+        record = Record(seq, new_id(), when, prev, body)
+        data = encode(record)
+        prev = digest(data)
+        yield record, data

@@ -1,0 +1,152 @@
+"""A session as a reader wants it told: what was said and done, in order, each call with its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentcli.core.codec.encode import dumps
+from agentcli.core.history import in_force
+from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.record import Compaction, Failure, Prune, Record, Settings
+
+Clean = Callable[[str], str]
+"""What every text passes on its way out, for one to take secrets out of it."""
+
+_SUBJECTS = ("command", "file_path", "pattern", "path", "url", "query", "description", "id", "prompt")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the user or the model said."""
+
+    seq: int
+    time: str
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What was put beside the words: a thought, an injection, an attached file, a summary. `label` says which."""
+
+    seq: int
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image, base64 encoded."""
+
+    seq: int
+    mime: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A tool call and what came of it; without a result it was never answered."""
+
+    seq: int
+    call: ToolCall
+    result: ToolResult | None = None
+
+    @property
+    def subject(self) -> str:
+        """What the call was about, in a line."""
+        found = next((str(self.call.input[name]) for name in _SUBJECTS if self.call.input.get(name)), "")
+        line = found.strip().split("\n", 1)[0]
+        return line if len(line) <= 100 else line[:99] + "…"
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+        return self.result.status if self.result else "unanswered"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something about the session itself, in a line."""
+
+    seq: int
+    text: str
+
+
+Scene = Words | Aside | Picture | Done | Note
+
+
+def tell(records: Sequence[Record], clean: Clean = str) -> Iterator[Scene]:
+    """The scenes of a session, without what was rewound."""
+    kept = in_force(list(records))
+    results = {record.body.call_id: record.body for record in kept if isinstance(record.body, ToolResult)}
+    for record in kept:
+        match record.body:
+            case Message() as message:
+                yield from _message(record, message, results, clean)
+            case Compaction(status="compressed") as cut:
+                yield Note(
+                    record.seq, f"Compacted by {cut.policy}: {cut.tokens_before:,} → {cut.tokens_after:,} tokens"
+                )
+                yield Aside(record.seq, "summary", clean(cut.snapshot))
+            case Prune(call_ids, tokens, reason):
+                yield Note(record.seq, clean(f"Cleared {len(call_ids)} old outputs ({tokens:,} tokens): {reason}"))
+            case Settings(model, mode) if model or mode:
+                yield Note(record.seq, " · ".join(part for part in (model, mode) if part))
+            case Failure(message):
+                yield Note(record.seq, clean(message))
+            case _:
+                pass
+
+
+def _message(record: Record, message: Message, results: dict[str, ToolResult], clean: Clean) -> Iterable[Scene]:
+    for part in message.parts:
+        scene = _part(record, message, part, results, clean)
+        if isinstance(scene, Done) and scene.result:
+            yield scene
+            yield from (Picture(record.seq, image.mime, image.data) for image in scene.result.images)
+        elif scene is not None:
+            yield scene
+    if message.error:
+        yield Note(record.seq, clean(message.error))
+
+
+def _part(record: Record, message: Message, part: Part, results: dict[str, ToolResult], clean: Clean) -> Scene | None:
+    match part:
+        case Text(text, True, source):
+            return Aside(record.seq, source or "note", clean(text))
+        case Text(text):
+            return Words(record.seq, record.time, message.role, clean(text)) if text.strip() else None
+        case Thinking(text):
+            return Aside(record.seq, "thinking", clean(text)) if text.strip() else None
+        case Image(mime, data):
+            return Picture(record.seq, mime, data)
+        case File(_, path, text):
+            return Aside(record.seq, f"file {clean(path)}", clean(text))
+        case ToolCall():
+            return _done(record.seq, part, results.get(part.call_id), clean)
+
+
+def _done(seq: int, call: ToolCall, result: ToolResult | None, clean: Clean) -> Done:
+    call = replace(call, input=cleaned(call.input, clean))
+    if result is not None:
+        metadata = cleaned(result.metadata, clean)
+        result = replace(result, output=clean(result.output), title=clean(result.title), metadata=metadata)
+    return Done(seq, call, result)
+
+
+def cleaned(value: Any, clean: Clean) -> Any:
+    """JSON with every text in it cleaned; names of fields stay."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict) or hasattr(value, "items"):
+        return {name: cleaned(inner, clean) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(inner, clean) for inner in value]
+    return value
+
+
+def pretty(value: Any) -> str:
+    """A value of a call's input for a reader."""
+    return value if isinstance(value, str) else dumps(value)

@@ -1,0 +1,194 @@
+"""Puts what a foreign file says into records that obey our rules: turns counted, calls answered, compactions by seq."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from agentcli.core.errors import InputError
+from agentcli.core.history import History, evolve
+from agentcli.core.message import Message, Text, Thinking, ToolResult
+from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo, VerbatimText
+from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, Timed
+from agentcli.sessions.importing.jsonl import REASON
+from agentcli.sessions.importing.tools import todo_list
+from agentcli.sessions.info import first_title
+
+UNANSWERED = "The call was interrupted before it was answered."
+MOST_NOTES = 20
+"""How many notes a session has at most."""
+BEGINNING = 40
+"""How many characters of a prompt tell it from the others, where a compaction kept it in short."""
+
+
+def settle(foreign: Foreign) -> Imported:
+    """The session as it can be stored. Nothing that was said is lost but results that answer no call, and those are noted.
+
+    Raises InputError where nothing was said at all.
+    """
+    if not any(isinstance(item.said, Message | Summary) for item in foreign.items):
+        raise InputError("; ".join(("it holds no prompt and no reply", *foreign.notes[:MOST_NOTES])))
+    items, orphans = _paired(foreign.items)
+    title = foreign.title or _title_from(items)
+    first = foreign.time or next((item.time for item in items if item.time), "")
+    if title or foreign.name:
+        items = [Item(first, Title(title, foreign.name)), *items]
+    ledger = _Numbering()
+    for item in _with_models(_joined(items)):
+        ledger.add(item, first)
+    notes = (*foreign.notes, *orphans)
+    if len(notes) > MOST_NOTES:
+        notes = (*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes like these")
+    model = ledger.state.model
+    return Imported(
+        foreign.format, title, foreign.cwd, model, first, tuple(ledger.bodies), ledger.state.name or foreign.name, notes
+    )
+
+
+def _paired(items: Sequence[Item]) -> tuple[list[Item], list[str]]:
+    """Each result right behind the message that asked for it, in the order of the calls; a call without one gets one."""
+    results: dict[str, Item] = {}
+    notes: list[str] = []
+    asked = {call.call_id for item in items if isinstance(item.said, Message) for call in item.said.calls}
+    for item in items:
+        if isinstance(item.said, ToolResult):
+            if item.said.call_id not in asked:
+                notes.append(f"a result of {(item.said.name or 'a tool')[:REASON]} answers no call and was left out")
+            else:
+                results.setdefault(item.said.call_id, item)
+    paired: list[Item] = []
+    for item in items:
+        if isinstance(item.said, ToolResult):
+            continue
+        paired.append(item)
+        if isinstance(item.said, Message):
+            paired.extend(_answers(item, item.said, results))
+    return paired, notes
+
+
+def _answers(item: Item, message: Message, results: dict[str, Item]) -> Iterable[Item]:
+    for call in message.calls:
+        answer = results.get(call.call_id)
+        if answer is None:
+            yield Item(item.time, ToolResult(call.call_id, call.name, "interrupted", UNANSWERED))
+        elif isinstance(answer.said, ToolResult):
+            if call.name == "todo" and not answer.said.failed and (items := todo_list(call.input)):
+                yield Item(answer.time, Todo(items))
+            yield replace(answer, said=replace(answer.said, name=call.name))
+
+
+def _joined(items: Sequence[Item]) -> Iterable[Item]:
+    """What was put beside the user's words (shell output, reminders) travels in the user's next message, as injections do."""
+    waiting: list[Item] = []
+    for item in items:
+        said = item.said
+        if isinstance(said, Message) and said.role == "user" and not said.is_prompt:
+            waiting.append(item)
+        elif isinstance(said, Message) and said.role == "user" and waiting:
+            parts = tuple(part for former in waiting for part in _parts(former))
+            key = waiting[0].key or item.key
+            waiting = []
+            yield replace(item, said=said.with_parts((*parts, *said.parts)), key=key)
+        elif isinstance(said, Settings | Title):
+            yield item
+        else:
+            yield from waiting
+            waiting = []
+            yield item
+    yield from waiting
+
+
+def _with_models(items: Iterable[Item]) -> Iterable[Item]:
+    """Where the file only names the model with each reply, a switch is recorded before the first reply of each."""
+    current = ""
+    for item in items:
+        said = item.said
+        if isinstance(said, Settings):
+            current = said.model or current
+        elif isinstance(said, Message) and said.model and said.provider:
+            name = f"{said.provider}/{said.model}"
+            if name != current:
+                current = name
+                yield Item(item.time, Settings(model=name))
+        yield item
+
+
+def _parts(item: Item) -> tuple[Text, ...]:
+    return tuple(part for part in item.said.parts if isinstance(part, Text)) if isinstance(item.said, Message) else ()
+
+
+def _unsigned(message: Message) -> Message:
+    """Thoughts without their signatures: these hold for what the other program sent before them, not for what we send."""
+    parts = (Thinking(part.text) if isinstance(part, Thinking) else part for part in message.parts)
+    return message.with_parts(tuple(part for part in parts if part != Thinking("")))
+
+
+class _Numbering:
+    """Gives each item its place, and follows the session's state for what a compaction must carry."""
+
+    def __init__(self) -> None:
+        self.bodies: list[Timed] = []
+        self.state = History()
+        self.places: dict[str, int] = {}
+        self.prompts: list[VerbatimText] = []
+        self.start = 0
+
+    def add(self, item: Item, first: str) -> None:
+        seq = len(self.bodies) + 1
+        if item.key:
+            self.places.setdefault(item.key, seq)
+        body = self._body(item, seq)
+        if not self.start and isinstance(body, Message):
+            self.start = seq
+        # Results stand in the order of their calls, whichever came first.
+        time = max(item.time, self.bodies[-1][0] if self.bodies else first)
+        self.bodies.append((time, body))
+        # The entries themselves are not needed here, and carrying them would make this quadratic.
+        self.state = replace(evolve(self.state, Record(seq, "", time, "", body)), entries=())
+
+    def _body(self, item: Item, seq: int) -> Body:
+        said = item.said
+        if isinstance(said, Summary):
+            return self._compaction(said, seq)
+        if isinstance(said, Message):
+            said = _unsigned(said)
+            begins = said.is_prompt
+            said = replace(said, turn=self.state.turn + begins)
+            if begins:
+                self.prompts.append(VerbatimText(seq, said.turn, said.text))
+            return said
+        return said
+
+    def _compaction(self, summary: Summary, seq: int) -> Compaction:
+        kept = max(self.places.get(summary.kept, seq), self.start)
+        covers = (self.start, kept - 1)
+        self.start = kept
+        return Compaction(
+            trigger=summary.trigger,
+            status="compressed",
+            policy="imported",
+            covers=covers,
+            kept_from=kept,
+            snapshot=summary.text,
+            user_words=tuple(self._kept_words(summary.words, kept)),
+            tokens_before=summary.tokens_before,
+            model=summary.model,
+            usage=summary.usage,
+            cost=summary.cost,
+            carry=self.state.carry,
+        )
+
+    def _kept_words(self, texts: Sequence[str], before: int) -> Iterable[VerbatimText]:
+        """The prompts among the covered ones that stayed; one that was shortened is known by its beginning."""
+        left = [words for words in self.prompts if words.seq < before]
+        for text in texts:
+            place = next((n for n, words in enumerate(left) if words.text[:BEGINNING] == text[:BEGINNING]), None)
+            if place is not None:
+                yield replace(left[place], text=text)
+                left = left[place + 1 :]
+
+
+def _title_from(items: Iterable[Item]) -> str:
+    """The first line of the first prompt."""
+    prompts = (item.said for item in items if isinstance(item.said, Message) and item.said.role == "user")
+    return next((title for prompt in prompts if (title := first_title(prompt))), "")

@@ -1,0 +1,293 @@
+"""What is wrong with a session's files, and mending it without throwing anything away."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.core.errors import StoreError
+from agentcli.core.message import File, Message, Part, Text, ToolResult
+from agentcli.core.record import Failure, Record, Unknown
+from agentcli.sessions.copying import abandoned, remove_abandoned
+from agentcli.sessions.recovery import (
+    free_name,
+    is_settled,
+    leftovers,
+    open_session,
+    read_info,
+    remove_leftovers,
+    retrace,
+    save_info,
+    set_aside,
+)
+from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason
+from agentcli.sessions.storage.lock import Lock, is_locked
+from agentcli.sessions.storage.outputs import output_name
+from agentcli.sessions.storage.records import Loss, Reader, RecordFolder, number_in
+
+_KEPT = re.compile(r"/outputs/([\w-]+\.txt)")
+Kind = Literal["damaged", "missing", "unreadable", "chain", "schema", "pairing", "orphan", "leftover", "glance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is not as it was written. A notice costs nothing: what reads the session puts up with it.
+
+    `seq` is the record's number, 0 where no record is meant; `file` is relative to the session's folder.
+    """
+
+    kind: Kind
+    message: str
+    seq: int = 0
+    file: str = ""
+    notice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check found. `repaired` says what was done, in words; `busy` that another process writes to the session."""
+
+    session: str
+    project: str
+    records: int = 0
+    problems: tuple[Problem, ...] = ()
+    repaired: tuple[str, ...] = ()
+    busy: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was lost or out of order; notices do not count."""
+        return all(problem.notice for problem in self.problems)
+
+
+def report_to_json(report: Report) -> dict[str, Any]:
+    """A report for `sessions check --json`."""
+    return {
+        "session": report.session,
+        "project": report.project,
+        "ok": report.ok,
+        "records": report.records,
+        "busy": report.busy,
+        "problems": [
+            {
+                "kind": problem.kind,
+                "seq": problem.seq or None,
+                "file": problem.file or None,
+                "severity": "notice" if problem.notice else "error",
+                "message": problem.message,
+            }
+            for problem in report.problems
+        ],
+        "repaired": list(report.repaired),
+    }
+
+
+def check(folder: Path) -> Report:
+    """Read every record of a session and say what is wrong, changing nothing."""
+    findings = _look(folder)
+    busy = is_locked(folder / "lock")
+    problems = [problem for problem in findings.problems if not (busy and problem.kind in ("leftover", "glance"))]
+    return Report(folder.name, folder.parent.name, findings.records, tuple(problems), busy=busy)
+
+
+def repair(folder: Path, disk: Disk = DISK) -> Report:
+    """Check a session and mend it: damaged files go to `damaged/`, the rest is put in order; nothing is deleted.
+
+    What is reported is what was found before. Raises SessionBusy while another process has it open, StoreError when the
+    disk refuses.
+    """
+    try:
+        lock = Lock(folder / "lock")
+    except OSError as error:
+        raise StoreError(f"Session {folder.name} cannot be repaired: {reason(error)}.") from error
+    try:
+        findings = _look(folder)
+        done = [*_keep_aside(folder, findings, disk), *_tidy(folder, disk)]
+        if findings.problems:
+            with contextlib.suppress(OSError):
+                save_info(folder, retrace(folder), disk)
+    finally:
+        lock.release()
+    done += _close_open_ends(folder, findings, disk)
+    report = Report(folder.name, folder.parent.name, findings.records, tuple(findings.problems))
+    return replace(report, repaired=tuple(done))
+
+
+def unfinished(project: Path, older_than: float, *, mend: bool = False) -> Sequence[Report]:
+    """What killed forks and imports left in the folder of a project; with `mend`, what was begun more than so many seconds ago goes."""
+    left = abandoned(project)
+    gone = remove_abandoned(project, older_than) if mend else ()
+    why = "a fork or an import was being built when its process died"
+    return [
+        Report(
+            folder.name,
+            project.name,
+            problems=(Problem("leftover", why, notice=True),),
+            repaired=("never finished: removed",) if folder in gone else (),
+        )
+        for folder in left
+    ]
+
+
+@dataclass
+class _Findings:
+    """A reading of the whole session, newest record first."""
+
+    records: int = 0
+    newest: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+    orphans: list[Path] = field(default_factory=list)
+    outputs: set[str] = field(default_factory=set)
+    welcome: set[str] = field(default_factory=set)
+    """Names of outputs that may be there: of large input, and of commands that went on in the background."""
+    answers: dict[str, int] = field(default_factory=dict)
+    last_message: int = 0
+
+
+def _look(folder: Path) -> _Findings:
+    found = _Findings()
+    shelf = RecordFolder(folder / "records")
+    numbers = shelf.numbers()
+    newest = numbers[-1] if numbers else 0
+    info = read_info(folder)
+    found.newest = max(newest, info.records if info else 0)
+    reader = Reader(shelf, info.head if info and info.records == newest else "")
+    for record in reader.down(newest):
+        found.records += 1
+        _look_at(record, found)
+    found.losses = [loss for loss in [*reader.losses, *_duplicates(shelf)] if not is_settled(folder, loss)]
+    found.problems += _from_losses(folder, found.losses)
+    doubts = [doubt for doubt in reader.doubts if not is_settled(folder, doubt)]
+    found.losses += doubts
+    found.problems += [Problem("chain", doubt.why, doubt.seq) for doubt in doubts]
+    found.problems += _unpaired(found, lost=bool(reader.losses))
+    found.problems += _orphaned(folder, found)
+    found.problems += _left_over(folder)
+    found.problems += _glance(info is None, info.records if info else 0, newest)
+    return found
+
+
+def _look_at(record: Record, found: _Findings) -> None:
+    body = record.body
+    match body:
+        case Message():
+            found.welcome.update(output_name(call.call_id) for call in body.calls)
+            found.welcome.update(name for part in body.parts for name in _names_in(part))
+            for call in body.calls:
+                if found.answers.pop(call.call_id, None) is None and found.last_message:
+                    why = f"call {call.call_id} in record {record.seq} has no result; the model is told it was interrupted"
+                    found.problems.append(Problem("pairing", why, record.seq, notice=True))
+            found.last_message = found.last_message or record.seq
+        case ToolResult():
+            if body.call_id in found.answers:
+                why = f"call {body.call_id} has a second result; the first one counts"
+                found.problems.append(Problem("pairing", why, found.answers[body.call_id], notice=True))
+            found.answers[body.call_id] = record.seq
+            if body.output_file:
+                found.outputs.add(Path(body.output_file).name)
+        case Unknown(kind):
+            why = f"record {record.seq} is of the kind {kind!r}, which this version skips"
+            found.problems.append(Problem("schema", why, record.seq, notice=True))
+        case _:
+            pass
+
+
+def _names_in(part: Part) -> Sequence[str]:
+    """The kept files that a text speaks of."""
+    return _KEPT.findall(part.text) if isinstance(part, Text | File) else ()
+
+
+def _from_losses(folder: Path, losses: Iterable[Loss]) -> Iterator[Problem]:
+    for loss in losses:
+        file = str(loss.file.relative_to(folder)) if loss.file else ""
+        yield Problem(loss.cause, loss.why, loss.seq, file)
+
+
+def _duplicates(shelf: RecordFolder) -> Iterator[Loss]:
+    """Second files with a number that is taken, and files that are no records at all."""
+    try:
+        paths = sorted(shelf.folder.iterdir())
+    except OSError:
+        return
+    for path in paths:
+        seq = number_in(path.name)
+        if seq is None and not path.name.startswith("."):
+            yield Loss(0, f"{path.name} is not a record", path)
+        elif seq is not None and (first := shelf.path(seq)) is not None and first.name != path.name:
+            yield Loss(seq, f"record {seq} is there twice: {first.name} counts, {path.name} does not", path)
+
+
+def _unpaired(found: _Findings, lost: bool) -> Iterator[Problem]:
+    for call, seq in found.answers.items():
+        why = f"record {seq} answers call {call}, which no message asks for; it is not shown to the model"
+        yield Problem("pairing", why, seq, notice=lost)
+
+
+def _orphaned(folder: Path, found: _Findings) -> Iterator[Problem]:
+    there = {path.name: path for path in (folder / "outputs").glob("*.txt")}
+    found.orphans = [there[name] for name in sorted(there.keys() - found.outputs - found.welcome)]
+    for path in found.orphans:
+        yield Problem("orphan", f"outputs/{path.name} belongs to no record", file=f"outputs/{path.name}", notice=True)
+    for name in sorted(found.outputs - there.keys()):
+        yield Problem("orphan", f"outputs/{name} is gone; its result has only what the model saw", notice=True)
+
+
+def _left_over(folder: Path) -> Iterator[Problem]:
+    for place in (folder, folder / "records", folder / "outputs"):
+        for path in leftovers(place):
+            why = f"{path.name} was being written when its process died"
+            yield Problem("leftover", why, file=str(path.relative_to(folder)), notice=True)
+    if (folder / "partial.json").exists():
+        why = "a reply was streaming when its process died; it becomes a record when the session is opened"
+        yield Problem("leftover", why, file="partial.json", notice=True)
+
+
+def _glance(lost: bool, said: int, newest: int) -> Iterator[Problem]:
+    if lost:
+        yield Problem(
+            "glance", "session.json is missing or damaged; it is rebuilt from the records", file="session.json"
+        )
+    elif said > newest:
+        why = f"session.json knows of record {said}, but the newest is {newest}"
+        yield Problem("missing", why, said, file="session.json")
+    elif said < newest:
+        why = f"session.json stops at record {said} of {newest}; it is caught up with when the session is opened"
+        yield Problem("glance", why, file="session.json", notice=True)
+
+
+def _keep_aside(folder: Path, findings: _Findings, disk: Disk) -> Sequence[str]:
+    set_aside(folder, findings.losses, disk)
+    done = [f"{loss.why}: kept in damaged/" for loss in findings.losses if loss.file and not loss.file.exists()]
+    for path in findings.orphans:
+        with contextlib.suppress(OSError):
+            make_folder(disk, folder / "damaged")
+            disk.rename(path, free_name(folder / "damaged" / path.name))
+            done.append(f"outputs/{path.name} belonged to no record: kept in damaged/")
+    return done
+
+
+def _tidy(folder: Path, disk: Disk) -> Sequence[str]:
+    return [f"{path.name} was never finished: removed" for path in remove_leftovers(folder, disk)]
+
+
+def _close_open_ends(folder: Path, findings: _Findings, disk: Disk) -> Sequence[str]:
+    """Opening for writing ends what a dead process left open; what was lost is said in a record of its own."""
+    session = open_session(folder, disk)
+    try:
+        done = list(session.notes)
+        ended = session.info.records - findings.newest
+        if ended > 0:
+            done.append(f"what was left open was ended in {ended} new record{'s' * (ended > 1)}")
+        lost = [loss.why for loss in findings.losses if loss.cause != "unreadable"]
+        if lost:
+            record = session.append(Failure("; ".join(lost), "sessions check"))
+            if not session.unsaved:
+                done.append(f"what was lost is said in record {record.seq}")
+    finally:
+        session.close()
+    return done

@@ -1,0 +1,253 @@
+"""Opening a session from any state that a crash, a power cut or a damaged disk may leave it in."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.errors import StoreError
+from agentcli.core.history import History, fold
+from agentcli.core.message import Message, ToolResult
+from agentcli.sessions.info import Parent, SessionInfo, decode_info, encode_info, note, source_of
+from agentcli.sessions.session import Session
+from agentcli.sessions.storage.disk import Disk, is_temporary, make_folder, reason, write_file
+from agentcli.sessions.storage.lock import Lock
+from agentcli.sessions.storage.partial import INTERVAL, read_partial
+from agentcli.sessions.storage.records import Found, Loss, Reader, RecordFolder, digest, judge, read_file, tail
+from agentcli.sessions.storage.writer import Writer
+
+RAN = "interrupted, may or may not have taken effect: the program ended while this call was open. Look before repeating it."
+CUT_OFF = "interrupted, did not run: the reply that asked for it was cut off."
+
+
+_PLAUSIBLE = 1_000
+"""A `session.json` that knows of more lost records than this is itself what is damaged."""
+
+
+def open_session(folder: Path, disk: Disk, *, read_only: bool = False, interval: float = INTERVAL) -> Session:
+    """The session in a folder, with what is in force; open for writing it is mended first.
+
+    Raises SessionBusy when another process writes to it, StoreError when there is no session or it cannot be read.
+    """
+    if not (folder / "records").is_dir() and not (folder / "session.json").is_file():
+        raise StoreError(f"There is no session in {folder}.")
+    with contextlib.ExitStack() as unfinished:
+        lock = None if read_only else _lock(folder)
+        if lock:
+            unfinished.callback(lock.release)
+        try:
+            found = _read(folder)
+            writer = None if read_only else Writer(folder, disk, encode_origin(found.info), lock)
+            notes = [loss.why for loss in found.losses if not is_settled(folder, loss)]
+            session = Session(folder, found.info, disk, writer, history=found.history, notes=notes, interval=interval)
+            if not read_only:
+                _mend(session, folder, found, disk)
+        except OSError as error:
+            raise StoreError(f"Session {folder.name} cannot be read: {reason(error)}.") from error
+        unfinished.pop_all()
+    return session
+
+
+def repair_on_open(session: Session) -> None:
+    """End what a dead process left open: a reply that was streaming becomes a record, each open call gets its answer."""
+    folder = session.folder
+    if folder is None:
+        return
+    leftover = folder / "partial.json"
+    cut_off = False
+    reply = read_partial(leftover)
+    if reply and reply.parts and not _superseded(session.history, reply.after):
+        provider, _, model = session.history.model.partition("/")
+        turn = session.history.turn
+        session.append(Message("assistant", reply.parts, turn, provider, model, stop="interrupted"))
+        cut_off = True
+    for call in session.history.open_calls:
+        session.append(ToolResult(call.call_id, call.name, "interrupted", CUT_OFF if cut_off else RAN))
+    if not session.unsaved:
+        with contextlib.suppress(OSError):
+            leftover.unlink()
+
+
+def read_info(folder: str | Path) -> SessionInfo | None:
+    """What `session.json` says, or None when it is lost or damaged."""
+    try:
+        return decode_info(read_file(os.path.join(folder, "session.json")))
+    except (OSError, ValueError):
+        return None
+
+
+def retrace(folder: Path) -> SessionInfo:
+    """`session.json` again from all records; costs what the session is long."""
+    shelf = RecordFolder(folder / "records")
+    info = _origin(folder)
+    for seq in shelf.numbers():
+        info = _noted(info, shelf, seq)
+    aside = max(_numbers_aside(folder), default=0)
+    return replace(info, records=max(info.records, aside), shelf=shelf.mark())
+
+
+def save_info(folder: Path, info: SessionInfo, disk: Disk) -> None:
+    """Replace `session.json`; for sessions that nobody writes to."""
+    write_file(disk, folder / "session.json", encode_info(info))
+
+
+def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
+    """Move damaged files to `damaged/` and leave a mark there for missing ones, so that each is told once."""
+    for loss in losses:
+        if loss.cause == "unreadable" or is_settled(folder, loss):
+            continue
+        # A disk that refuses changes nothing: the loss is told again next time.
+        with contextlib.suppress(OSError):
+            make_folder(disk, folder / "damaged")
+            if loss.file is None:
+                disk.close(disk.create(folder / "damaged" / f"{loss.seq:06d}-noted"))
+            else:
+                disk.rename(loss.file, free_name(folder / "damaged" / loss.file.name))
+
+
+def remove_leftovers(folder: Path, disk: Disk) -> Sequence[Path]:
+    """Remove the temporary files of killed writers; which ones. Only for the holder of the lock."""
+    removed = []
+    for place in (folder, folder / "records", folder / "outputs"):
+        for path in leftovers(place):
+            with contextlib.suppress(OSError):
+                disk.unlink(path)
+                removed.append(path)
+    return removed
+
+
+def leftovers(place: Path) -> Sequence[Path]:
+    """Temporary files that a killed writer left in a folder."""
+    try:
+        return [place / name for name in os.listdir(place) if is_temporary(name)]
+    except OSError:
+        return ()
+
+
+def encode_origin(info: SessionInfo) -> bytes:
+    """The bytes of `origin.json`: what no record says, written once, for when `session.json` is lost."""
+    parent = info.parent
+    raw = {
+        "id": info.id,
+        "project_id": info.project_id,
+        "directory": info.directory,
+        "parent": parent and {"session": parent.session, "seq": parent.seq, "kind": parent.kind},
+        "version": info.version,
+        "created": info.time.created,
+        **({"imported": dict(info.imported)} if info.imported else {}),
+    }
+    return (json.dumps(raw) + "\n").encode("ascii")
+
+
+def is_settled(folder: Path, loss: Loss) -> bool:
+    """Whether a record that is not there, or a doubt about one, was told before and marked in `damaged/`."""
+    return loss.file is None and any((folder / "damaged").glob(f"{loss.seq:06d}-*"))
+
+
+def free_name(path: Path) -> Path:
+    """The path, or one with a number behind it where the name is taken."""
+    numbered = (path.with_name(f"{path.name}.{n}") for n in range(1, 1_000))
+    return path if not path.exists() else next(other for other in numbered if not other.exists())
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What lies in a session's folder. `stale` when `session.json` was not written after the newest record was."""
+
+    info: SessionInfo
+    history: History
+    losses: Sequence[Loss]
+    stale: bool
+
+
+def _read(folder: Path) -> _Found:
+    shelf = RecordFolder(folder / "records")
+    info = read_info(folder)
+    mark = shelf.mark()
+    stale = info is None or mark != info.shelf
+    newest = shelf.newest(info.records, info.shelf) if info else 0
+    proof = info.head if info and info.records == newest else ""
+    if info is None or info.records > newest + _PLAUSIBLE:
+        info, newest, proof = retrace(folder), max(shelf.numbers(), default=0), ""
+    reader = Reader(shelf, proof)
+    history = fold(tail(reader, newest))
+    losses = [*reader.losses, *reader.doubts, *_vanished(newest, info)]
+    # Where the folder lies counts, not what a file copied into it says.
+    here = replace(_caught_up(info, shelf, newest), id=folder.name, project_id=folder.parent.name, shelf=mark)
+    return _Found(here, history, losses, stale)
+
+
+def _mend(session: Session, folder: Path, found: _Found, disk: Disk) -> None:
+    set_aside(folder, found.losses, disk)
+    if found.stale:
+        remove_leftovers(folder, disk)
+    repair_on_open(session)
+    if found.stale or found.losses:
+        session.save_glance()
+
+
+def _lock(folder: Path) -> Lock | None:
+    try:
+        return Lock(folder / "lock")
+    except OSError:
+        return None  # a store that cannot be written: the session goes on in memory, and its trouble says so
+
+
+def _origin(folder: Path) -> SessionInfo:
+    raw: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError):
+        raw = dict(json.loads((folder / "origin.json").read_bytes()))
+    parent = raw.get("parent")
+    info = SessionInfo(
+        folder.name, folder.parent.name, str(raw.get("directory") or ""), version=str(raw.get("version") or "")
+    )
+    with contextlib.suppress(TypeError):
+        info = replace(info, imported=source_of(raw))
+    if parent:
+        info = replace(info, parent=Parent(parent["session"], parent["seq"], parent.get("kind") or "fork"))
+    return replace(info, time=replace(info.time, created=str(raw.get("created") or "")))
+
+
+def _caught_up(info: SessionInfo, shelf: RecordFolder, newest: int) -> SessionInfo:
+    """With the records that were written after `session.json` was. The number of a lost record is not used again."""
+    if newest < info.records:
+        data = shelf.read(newest) if newest else None
+        return replace(info, head=digest(data) if data else "")
+    for seq in range(info.records + 1, newest + 1):
+        info = _noted(info, shelf, seq)
+    return info
+
+
+def _noted(info: SessionInfo, shelf: RecordFolder, seq: int) -> SessionInfo:
+    try:
+        data = shelf.read(seq)
+    except OSError:
+        data = None
+    if data is None:
+        return replace(info, records=seq, head="")
+    verdict = judge(seq, data)
+    if isinstance(verdict, Found):
+        return note(info, verdict.record, verdict.digest)
+    return replace(info, records=seq, head=digest(data))
+
+
+def _numbers_aside(folder: Path) -> Sequence[int]:
+    try:
+        names = os.listdir(folder / "damaged")
+    except OSError:
+        return ()
+    return [int(head) for name in names if (head := name.partition("-")[0]).isdecimal()]
+
+
+def _vanished(newest: int, info: SessionInfo) -> Sequence[Loss]:
+    gone = range(newest + 1, info.records + 1)
+    return [Loss(seq, f"record {seq} is missing", None, "missing") for seq in gone]
+
+
+def _superseded(history: History, after: int) -> bool:
+    return any(entry.seq > after for entry in history.entries if isinstance(entry.body, Message))

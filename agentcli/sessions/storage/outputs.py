@@ -1,0 +1,60 @@
+"""`outputs/<call-id>.txt`: whole tool outputs that were cut for the model."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from agentcli.sessions.storage.disk import Disk, make_folder, write_file
+
+_NAME_LENGTH = 100
+
+
+class Outputs:
+    """A session's kept outputs. One that the disk refused stays in memory until it is taken."""
+
+    def __init__(self, folder: Path, disk: Disk) -> None:
+        self._folder, self._disk = folder, disk
+        self._unsaved: dict[str, bytes] = {}
+        self._names: dict[str, str] = {}
+
+    def add(self, call_id: str, text: str) -> str:
+        """Remember an output; `save` writes it to the path that this returns. Another call's of the same id stays as it is."""
+        name = self._names.get(call_id) or self._free(output_name(call_id))
+        self._names[call_id] = name
+        self._unsaved[name] = text.encode("utf-8", "backslashreplace")
+        return str(self._folder / name)
+
+    def _free(self, name: str) -> str:
+        # Some servers count their calls anew from time to time.
+        stem = name.removesuffix(".txt")
+        numbered = (name if n == 1 else f"{stem}-{n}.txt" for n in range(1, 1_000_000))
+        return next(each for each in numbered if not (self._folder / each).exists())
+
+    def save(self) -> None:
+        """Write what is only in memory. Raises OSError."""
+        while self._unsaved:
+            name, data = next(iter(self._unsaved.items()))
+            make_folder(self._disk, self._folder)
+            write_file(self._disk, self._folder / name, data)
+            del self._unsaved[name]
+
+    def text(self, path: str) -> str:
+        """A kept output, or an empty text if it is gone. Only the name counts: sessions move and are forked."""
+        name = Path(path).name
+        data = self._unsaved.get(name)
+        if data is None:
+            try:
+                data = (self._folder / name).read_bytes()
+            except OSError:
+                return ""
+        return data.decode("utf-8", "replace")
+
+
+def output_name(call_id: str) -> str:
+    """A file name for a call's output that no call id can lead out of the folder, and no two ids share."""
+    safe = re.sub(r"[^A-Za-z0-9_-]", "_", call_id)[:_NAME_LENGTH]
+    if safe == call_id and safe:
+        return f"{safe}.txt"
+    return f"{safe}-{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.txt"

@@ -1,0 +1,106 @@
+"""`partial.json`: the reply that is still streaming, saved every second, gone once its record stands."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentcli.core.codec.encode import dumps, part_from_json, part_to_json
+from agentcli.core.message import Part
+from agentcli.core.record import SCHEMA
+from agentcli.sessions.settings import SessionSettings
+from agentcli.sessions.storage.disk import Disk, write_file
+
+INTERVAL = SessionSettings().save_every
+"""Seconds between two saves of a streaming reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply as far as it had arrived. `after` is the seq of the newest record when it was saved."""
+
+    after: int
+    parts: tuple[Part, ...]
+
+
+class Partial:
+    """Saves what streams at most once each `interval`, and the last piece even when nothing follows it."""
+
+    def __init__(self, path: Path, disk: Disk, interval: float = INTERVAL) -> None:
+        self._path, self._disk, self._interval = path, disk, interval
+        self._lock = threading.Lock()
+        self._due = 0.0
+        self._reply: tuple[int, Callable[[], Sequence[Part]]] | None = None
+        self._timer: threading.Timer | None = None
+        self._written = False
+
+    def keep(self, after: int, parts: Callable[[], Sequence[Part]]) -> None:
+        """Remember a reply to the record `after`; write it if a save is due, else let a timer write it when one is."""
+        with self._lock:
+            self._reply = after, parts
+            wait = self._due - time.monotonic()
+            if wait <= 0:
+                self._write()
+            elif self._timer is None:
+                self._timer = threading.Timer(wait, self.flush)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def flush(self) -> None:
+        """Write what was kept and not yet written."""
+        with self._lock:
+            self._write()
+
+    def clear(self) -> None:
+        """The reply's record stands: nothing is partial any more."""
+        with self._lock:
+            self._stop_timer()
+            self._reply = None
+            if self._written:
+                self._written = False
+                with contextlib.suppress(OSError):
+                    self._disk.unlink(self._path)
+
+    def _write(self) -> None:
+        self._stop_timer()
+        kept, self._reply = self._reply, None
+        reply = Reply(kept[0], tuple(kept[1]())) if kept else None
+        if reply is None or not reply.parts:
+            return
+        self._due = time.monotonic() + self._interval
+        # A streaming reply that cannot be saved is no loss yet: its record will say so if the disk still fails then.
+        with contextlib.suppress(OSError):
+            write_file(self._disk, self._path, _encode(reply))
+            self._written = True
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def read_partial(path: Path) -> Reply | None:
+    """What was streaming when its process died, or None. Damaged parts are dropped."""
+    try:
+        raw = json.loads(path.read_bytes())
+        parts = tuple(part for part in map(_part, raw["parts"]) if part is not None)
+        return Reply(int(raw["after"]), parts)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _encode(reply: Reply) -> bytes:
+    raw = {"schema": SCHEMA, "after": reply.after, "parts": [part_to_json(part) for part in reply.parts]}
+    return (dumps(raw) + "\n").encode("utf-8")
+
+
+def _part(raw: object) -> Part | None:
+    try:
+        return part_from_json(raw) if isinstance(raw, dict) else None
+    except (ValueError, KeyError, TypeError):
+        return None

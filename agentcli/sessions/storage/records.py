@@ -1,0 +1,231 @@
+"""The record files of one session: found by number without listing the folder, read with their chain of hashes checked."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from agentcli.core.codec.encode import Damaged, decode
+from agentcli.core.record import KINDS, Compaction, Record, Undo
+
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these say nothing about the record
+_KINDS = ("tool_result", "message", *(kind for kind in KINDS.values() if kind not in ("tool_result", "message")))
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A record that cannot be used, and why, in words for people. `file` is None where nothing is left of it."""
+
+    seq: int
+    why: str
+    file: Path | None = None
+    cause: Literal["missing", "unreadable", "damaged"] = "damaged"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A record with the SHA-256 of its file."""
+
+    record: Record
+    digest: str
+
+
+def file_name(seq: int, kind: str) -> str:
+    """`000001-message.json`: sorts by number, says what is in it."""
+    safe = "".join(letter if letter.isalnum() or letter in "_" else "_" for letter in kind)[:40]
+    return f"{seq:06d}-{safe}.json"
+
+
+def number_in(name: str) -> int | None:
+    """The number in a record file's name, or None for any other file."""
+    head, dash, rest = name.partition("-")
+    return int(head) if dash and head.isascii() and head.isdigit() and rest.endswith(".json") else None
+
+
+def digest(data: bytes) -> str:
+    """What `prev` of the following record says of a record file."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass
+class RecordFolder:
+    """The folder `records/`. Reading a record costs the same however many lie beside it.
+
+    A kind that this version does not know makes it list the folder, once.
+    """
+
+    folder: Path
+    _listing: dict[int, str] | None = field(default=None, repr=False)
+
+    def read(self, seq: int) -> bytes | None:
+        """The bytes of a record's file, or None when there is none. Raises OSError when it cannot be read."""
+        for kind in _KINDS:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                return read_file(self.folder / file_name(seq, kind))
+        name = self._listed().get(seq)
+        if name is None:
+            return None
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            return read_file(self.folder / name)
+        return None
+
+    def path(self, seq: int) -> Path | None:
+        """Where a record lies."""
+        for kind in _KINDS:
+            path = self.folder / file_name(seq, kind)
+            if path.exists():
+                return path
+        name = self._listed().get(seq)
+        return self.folder / name if name else None
+
+    def newest(self, hint: int, mark: int) -> int:
+        """The number of the newest record. `hint` holds if the folder is unchanged since its time was `mark`."""
+        if hint and self.mark() == mark and self._stands(hint) and not self._stands(hint + 1):
+            return hint
+        self._listing = None
+        return max(self._listed(), default=0)
+
+    def numbers(self, kind: str = "") -> list[int]:
+        """The numbers of all records, or of those of one kind, ascending. Lists the folder."""
+        self._listing = None
+        listed = self._listed()
+        return sorted(seq for seq, name in listed.items() if not kind or name == file_name(seq, kind))
+
+    def mark(self) -> int:
+        """The folder's modification time in nanoseconds; 0 when there is no folder."""
+        try:
+            return self.folder.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def _stands(self, seq: int) -> bool:
+        return any((self.folder / file_name(seq, kind)).exists() for kind in _KINDS)
+
+    def _listed(self) -> dict[int, str]:
+        if self._listing is None:
+            try:
+                names = os.listdir(self.folder)
+            except (FileNotFoundError, NotADirectoryError):
+                names = []
+            self._listing = {seq: name for name in sorted(names) if (seq := number_in(name)) is not None}
+        return self._listing
+
+
+@dataclass
+class Reader:
+    """Reads records downwards and judges each by the `prev` of the one above it.
+
+    A hash that matches proves the record and what it says of the next one; a record whose hash differs from what a proven
+    one says of it was changed after it was written. `head` is what `session.json` says of the newest.
+    """
+
+    shelf: RecordFolder
+    head: str = ""
+    losses: list[Loss] = field(default_factory=list)
+    doubts: list[Loss] = field(default_factory=list)
+    """Records whose hash differs from what the next one says of it where neither is proven: both are used."""
+    _claim: str = ""
+    _proven: bool = False
+    _next: int = -1
+
+    def read(self, seq: int, head: str = "") -> Record | None:
+        """One record, or None with the loss noted. Raises OSError when the system is out of files or memory."""
+        if seq != self._next:
+            self._claim, self._proven = head, bool(head)
+        self._next = seq - 1
+        found = self._judge(seq)
+        if found is None:
+            self._claim, self._proven = "", False
+            return None
+        self._proven = self._claim == found.digest
+        self._claim = found.record.prev
+        return found.record
+
+    def down(self, newest: int) -> Iterator[Record]:
+        """All records from `newest` down that can be used."""
+        for seq in range(newest, 0, -1):
+            record = self.read(seq, self.head)
+            if record is not None:
+                yield record
+
+    def _judge(self, seq: int) -> Found | None:
+        try:
+            data = self.shelf.read(seq)
+        except OSError as error:
+            if error.errno in _PASSING:
+                raise
+            return self._lost(Loss(seq, f"record {seq} cannot be read: {error.strerror}", None, "unreadable"))
+        if data is None:
+            return self._lost(Loss(seq, f"record {seq} is missing", None, "missing"))
+        verdict = judge(seq, data)
+        if isinstance(verdict, str):
+            return self._lost(Loss(seq, verdict, self.shelf.path(seq)))
+        if self._claim and self._claim != verdict.digest:
+            why = f"record {seq} is not what was written (its SHA-256 differs from what record {seq + 1} says)"
+            if self._proven:
+                return self._lost(Loss(seq, why, self.shelf.path(seq)))
+            self.doubts.append(Loss(seq, f"record {seq} or record {seq + 1} was changed: their chain is broken"))
+        return verdict
+
+    def _lost(self, loss: Loss) -> Found | None:
+        self.losses.append(loss)
+        return None
+
+
+def judge(seq: int, data: bytes) -> Found | str:
+    """The record in the bytes of file number `seq`, or why there is none."""
+    try:
+        record = decode(data)
+    except Damaged as error:
+        what = "is empty" if not data.strip(b"\0 \n") else f"is damaged ({error})"
+        return f"record {seq} {what}"
+    if record.seq != seq:
+        return f"record {seq} is foreign: it says it is record {record.seq}"
+    return Found(record, digest(data))
+
+
+def read_file(path: str | Path) -> bytes:
+    """The bytes of a regular file, quicker than a Path reads them. Raises OSError."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        size = os.fstat(file).st_size
+        data = os.read(file, size + 1)
+        while len(data) < size and (more := os.read(file, size - len(data))):
+            data += more
+        return data
+    finally:
+        os.close(file)
+
+
+def tail(reader: Reader, newest: int) -> list[Record]:
+    """What a fold needs to know what is in force: from the newest compaction's `kept_from` on, and what it kept besides.
+
+    Costs what the view costs: rewound stretches are jumped over, everything before `kept_from` is left alone.
+    """
+    chosen: list[Record] = []
+    gone: set[int] = set()
+    compaction: Compaction | None = None
+    seq = newest
+    while seq > 0 and (compaction is None or seq >= compaction.kept_from):
+        record = reader.read(seq, reader.head if seq == newest else "")
+        seq -= 1
+        if record is None or record.seq in gone:
+            continue
+        chosen.append(record)
+        match record.body:
+            case Undo(target, "rewind"):
+                seq = min(target, seq)
+            case Undo(target):
+                gone.add(target)
+            case Compaction(status="compressed") as body if compaction is None:
+                compaction = body
+    kept = compaction.kept if compaction else ()
+    chosen += [found for number in sorted(kept, reverse=True) if number <= seq and (found := reader.read(number))]
+    chosen.reverse()
+    return chosen

@@ -1,0 +1,125 @@
+"""Puts encoded records on the disk in order, and keeps in memory what the disk refuses until it takes it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from agentcli.core.errors import SessionBusy
+from agentcli.core.record import Record
+from agentcli.sessions.storage.disk import Disk, make_folder, reason, write_file
+from agentcli.sessions.storage.lock import Lock
+from agentcli.sessions.storage.outputs import Outputs
+from agentcli.sessions.storage.records import RecordFolder, file_name
+
+
+class Writer:
+    """The writing end of one session's folder: made at the first save, locked as long as it is open."""
+
+    def __init__(
+        self,
+        folder: Path,
+        disk: Disk,
+        origin: bytes,
+        lock: Lock | None = None,
+        on_made: Callable[[], None] | None = None,
+    ) -> None:
+        """`origin` is what `origin.json` says; it is written once, when the folder is made; then `on_made` is called."""
+        self._folder, self._disk, self._origin, self._lock = folder, disk, origin, lock
+        self._on_made = on_made
+        self.outputs = Outputs(folder / "outputs", disk)
+        self._made = (folder / "records").is_dir()
+        self._waiting: deque[tuple[Record, bytes]] = deque()
+        self._trouble = ""
+        self._news = ""
+
+    @property
+    def waiting(self) -> tuple[Record, ...]:
+        """Records that are only in memory, oldest first."""
+        return tuple(record for record, _ in self._waiting)
+
+    @property
+    def made(self) -> bool:
+        """Whether the session has a folder yet."""
+        return self._made
+
+    def add(self, record: Record, data: bytes) -> None:
+        """Remember a record; `save` writes it."""
+        self._waiting.append((record, data))
+
+    def save(self) -> bool:
+        """Write everything that waits, oldest first; whether nothing waits any more. Never raises for a failing disk.
+
+        A write that failed is made again at once from memory as a new file: after a failed fsync nobody knows what
+        the first one holds.
+        """
+        try:
+            self._save_all()
+        except OSError as error:
+            try:
+                self._save_all()
+            except (OSError, SessionBusy) as again:
+                self._trouble = _why(again)
+                return False
+            self._news = f"Writing to the session failed ({reason(error)}) and was made again: everything is saved."
+            self._trouble = ""
+            return True
+        except SessionBusy as error:
+            self._trouble = str(error)
+            return False
+        self._trouble = ""
+        return True
+
+    def replace(self, path: Path, data: bytes, *, durable: bool = False) -> None:
+        """Replace a file that can be rebuilt; when the disk refuses, the old one stands."""
+        with contextlib.suppress(OSError):
+            write_file(self._disk, path, data, durable=durable)
+
+    def trouble(self) -> str:
+        """Why records are only in memory; or, once, that a write had to be made again; or an empty text."""
+        news, self._news = self._news, ""
+        return self._trouble or news
+
+    def release(self) -> None:
+        """Let others write."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _save_all(self) -> None:
+        if not self._made:
+            self._make()
+        if self._lock is None:
+            self._lock = self._late_lock()
+        self.outputs.save()  # before the results that name them
+        while self._waiting:
+            record, data = self._waiting[0]
+            write_file(self._disk, self._folder / "records" / file_name(record.seq, record.kind), data)
+            self._waiting.popleft()
+
+    def _make(self) -> None:
+        make_folder(self._disk, self._folder)
+        if self._lock is None:
+            self._lock = Lock(self._folder / "lock")
+        make_folder(self._disk, self._folder / "records")
+        write_file(self._disk, self._folder / "origin.json", self._origin)
+        self._made = True
+        if self._on_made is not None:
+            self._on_made()
+
+    def _late_lock(self) -> Lock:
+        """The lock that could not be taken at first; of no use when another process wrote meanwhile."""
+        lock = Lock(self._folder / "lock")
+        newest = max(RecordFolder(self._folder / "records").numbers(), default=0)
+        if self._waiting and newest >= self._waiting[0][0].seq:
+            lock.release()
+            raise SessionBusy("Another process wrote to this session meanwhile: go on in a copy with /fork.")
+        return lock
+
+
+def _why(error: OSError | SessionBusy) -> str:
+    if isinstance(error, SessionBusy):
+        return str(error)
+    return f"The session is not being saved: {reason(error)}. It goes on in memory and is written as soon as the disk takes it."

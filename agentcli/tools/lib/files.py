@@ -1,0 +1,133 @@
+"""Whole files: reading their bytes, knowing what the model has seen of them, and replacing them in one step."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from agentcli.core.errors import ToolError
+from agentcli.core.tool import ToolContext
+from agentcli.tools.lib.paths import FileHandle, held, nearby, open_regular
+
+
+class _Lock:
+    """A lock that a weak reference can point to."""
+
+    __slots__ = ("__weakref__", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+_locks: WeakValueDictionary[Path, _Lock] = WeakValueDictionary()
+_guard = threading.Lock()
+
+
+@contextmanager
+def changing(work: ToolContext, path: str, make: bool = False) -> Iterator[FileHandle]:
+    """A place that nobody else in this program changes meanwhile: one lock a file, whatever name it is reached by."""
+    with held(work, path, make) as spot:
+        with _guard:
+            lock = _locks.setdefault(spot.path, _Lock())
+        with lock.lock:
+            yield spot
+
+
+def load(work: ToolContext, spot: FileHandle) -> bytes:
+    """The content of a file of at most `file_bytes`. Raises ToolError if it is larger or no regular file."""
+    with os.fdopen(open_regular(spot), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > work.limits.file_bytes:
+            raise ToolError(
+                f"{spot.shown} has {size:,} bytes, more than the {work.limits.file_bytes:,} that are changed in one go. Use bash."
+            )
+        return file.read()
+
+
+def load_if_there(work: ToolContext, spot: FileHandle) -> bytes | None:
+    """The content, or None where there is no file yet."""
+    try:
+        os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return load(work, spot)
+
+
+def remember(work: ToolContext, path: Path, data: bytes) -> None:
+    """The model now knows this content."""
+    work.seen[path] = fingerprint(data)
+
+
+def require_seen(work: ToolContext, spot: FileHandle, data: bytes) -> None:
+    """Raises ToolError unless the model has seen the present content, by hash."""
+    known = work.seen.get(spot.path)
+    if known is None:
+        raise ToolError(f"{spot.shown} has not been read yet. Read it first, then change it.")
+    if known != fingerprint(data):
+        raise ToolError(f"{spot.shown} has changed since you read it. Read it again, then change it.")
+
+
+def fingerprint(data: bytes) -> str:
+    """SHA-256 in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def replace(spot: FileHandle, data: bytes) -> None:
+    """Put new content in place of a file, or make it, in one step: whoever reads sees all of the old or all of the new.
+
+    Mode bits and, where permitted, the owner survive. Raises ToolError; then nothing has changed.
+    """
+    temporary = f".{spot.name[:80]}.{os.urandom(6).hex()}.tmp"
+    old = _stat(spot)
+    try:
+        fd = os.open(
+            temporary,
+            os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
+            0o600 if old else 0o666,
+            dir_fd=spot.folder,
+        )
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+                _keep_attributes(file.fileno(), old)
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(temporary, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
+        except OSError:
+            os.unlink(temporary, dir_fd=spot.folder)
+            raise
+    except OSError as error:
+        raise ToolError(f"{spot.shown} cannot be written: {error.strerror}. Nothing was changed.") from error
+
+
+def missing(spot: FileHandle) -> ToolError:
+    """What to say where a file should be."""
+    return ToolError(f"{spot.shown} does not exist.{nearby(spot)}")
+
+
+def _stat(spot: FileHandle) -> os.stat_result | None:
+    try:
+        found = os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise ToolError(f"{spot.shown} is no regular file. Nothing was changed.")
+    if not found.st_mode & 0o222:
+        raise ToolError(f"{spot.shown} is read-only. Nothing was changed.")
+    return found
+
+
+def _keep_attributes(fd: int, old: os.stat_result | None) -> None:
+    if old is None:
+        return
+    fresh = os.fstat(fd)
+    if (fresh.st_uid, fresh.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(PermissionError):  # the file then belongs to whoever runs the program, as with any editor
+            os.fchown(fd, old.st_uid, old.st_gid)
+    os.fchmod(fd, stat.S_IMODE(old.st_mode))

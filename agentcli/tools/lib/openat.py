@@ -1,0 +1,93 @@
+"""What is read beneath a folder that is held open, without following a link that somebody swaps in meanwhile."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentcli.core.tool import ToolContext
+from agentcli.tools.lib.paths import ResolvedPath, held, open_folder
+
+_WALK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(slots=True)
+class DirHandle:
+    """A folder held open as `folder`; `path` names it for programs that only list what is there.
+
+    The folder of the last name is kept open, since names come sorted.
+    """
+
+    path: Path
+    folder: int
+    _inner: str = ""
+    _held: int = field(default=-1)
+
+    def open(self, name: str) -> int:
+        """A descriptor that reads a regular file by its relative path. Raises OSError for a link, for what is no file, and for `..`."""
+        fd = os.open(name.rpartition("/")[2], _READ, dir_fd=self._parent(name))
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            return fd
+        os.close(fd)
+        raise FileNotFoundError(name)
+
+    def changed(self, name: str) -> float | None:
+        """When a file was changed, in seconds since 1970; None when nothing of that name is here."""
+        try:
+            return os.stat(name.rpartition("/")[2], dir_fd=self._parent(name), follow_symlinks=False).st_mtime
+        except OSError:
+            return None
+
+    def close(self) -> None:
+        """Let go of the folders."""
+        for fd in {self._held, self.folder} - {-1}:
+            os.close(fd)
+        self.folder = self._held = -1
+
+    def _parent(self, name: str) -> int:
+        inner = name.rpartition("/")[0]
+        if self._held < 0 or inner != self._inner:
+            fresh = self._descend(inner)
+            if self._held >= 0:
+                os.close(self._held)
+            self._inner, self._held = inner, fresh
+        return self._held
+
+    def _descend(self, inner: str) -> int:
+        folder = os.open(".", _WALK, dir_fd=self.folder)
+        for part in filter(None, inner.split("/")):
+            try:
+                if part == "..":
+                    raise FileNotFoundError(inner)
+                fresh = os.open(part, _WALK, dir_fd=folder)
+            finally:
+                os.close(folder)
+            folder = fresh
+        return folder
+
+
+@contextmanager
+def top(work: ToolContext, path: str) -> Iterator[tuple[ResolvedPath, DirHandle]]:
+    """A folder to search, reached without following a swapped link. Raises ToolError if it is none."""
+    place, fd = open_folder(work, path)
+    folder = DirHandle(place.path, fd)
+    try:
+        yield place, folder
+    finally:
+        folder.close()
+
+
+@contextmanager
+def beside(work: ToolContext, path: str) -> Iterator[tuple[ResolvedPath, DirHandle, str]]:
+    """The folder of a single file to search, and the file's name in it. Raises ToolError if it is not in reach."""
+    with held(work, path) as spot:
+        folder = DirHandle(spot.path.parent, os.dup(spot.folder))
+        try:
+            yield ResolvedPath(spot.path.parent, spot.path.parent, str(Path(spot.shown).parent)), folder, spot.name
+        finally:
+            folder.close()

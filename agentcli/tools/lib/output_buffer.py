@@ -1,0 +1,116 @@
+"""Keeps what a model should see of an output of any size, in little memory: its beginning and its end; the whole goes to a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from agentcli.core.tool import ToolLimits
+from agentcli.core.truncate import around
+from agentcli.tools.lib.truncate import whereabouts
+
+_IN_MEMORY = 5_000_000
+"""Bytes of the whole output that are kept where there is no file for it: the session is not stored, or its disk is full."""
+
+
+class OutputBuffer:
+    """An output as it comes. `keep` saves a text as the call's whole output and returns its path; used only for one too
+    long to show.
+
+    `call_id` is named in the cut notice where `recall` can find the whole by it.
+    """
+
+    def __init__(self, limits: ToolLimits, keep: Callable[[str], str], call_id: str = "") -> None:
+        self.size = 0
+        self.file = ""
+        self._limits = limits
+        self._keep = keep
+        self._call_id = call_id
+        self._head = b""
+        self._tail = b""
+        self._fd = -1
+        self._held = bytearray()
+        self._kept = 0
+        self._room = limits.output_file
+
+    @property
+    def enough(self) -> int:
+        """How many of the last bytes are still wanted when there is no more room for the whole; 0 before that."""
+        return self._half if self.cut and self._room <= 0 else 0
+
+    @property
+    def cut(self) -> bool:
+        """Whether something in the middle is not shown."""
+        return self.size > 2 * self._half
+
+    def add(self, piece: bytes | memoryview, skipped: int = 0) -> None:
+        """Take the next piece; `skipped` bytes before it, all of them beyond what is kept, were thrown away."""
+        self.size += skipped
+        if self.size + len(piece) > 2 * self._half:
+            self._spill(piece)
+        self.size += len(piece)
+        missing = self._half - len(self._head)
+        if missing > 0:
+            self._head += piece[:missing]
+            piece = piece[missing:]
+        if len(piece) >= self._half:
+            self._tail = bytes(piece[-self._half :])
+        elif piece:
+            self._tail = (self._tail + piece)[-self._half :]
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        elif self._held:
+            self.file = self._keep(self._held.decode("utf-8", "replace"))
+            self._held.clear()
+
+    def text(self) -> str:
+        """What the model sees. Bytes that are no UTF-8 become U+FFFD."""
+        if not self.cut:
+            return (self._head + self._tail).decode("utf-8", "replace")
+        return around(self._head, self._tail, self._notice(self.size - 2 * self._half))
+
+    def where(self) -> str:
+        """Where the whole is kept, for a notice; empty if nowhere."""
+        what = "the whole output" if self.size <= self._kept else f"its first {self._kept:,} bytes"
+        return whereabouts(self.file, self._call_id, what)
+
+    @property
+    def _half(self) -> int:
+        return self._limits.bash_output // 2
+
+    def _notice(self, left_out: int) -> str:
+        return f"{left_out:,} of {self.size:,} bytes left out here{self.where()}"
+
+    def _spill(self, piece: bytes | memoryview) -> None:
+        """Put aside what is to be kept whole; on the first time, all that came before as well."""
+        if not self.cut:
+            self._begin()
+            self._put_aside(self._head + self._tail)
+        self._put_aside(piece)
+
+    def _begin(self) -> None:
+        path = self._keep("")
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+            self.file = path
+        except OSError:
+            self._room = min(self._room, _IN_MEMORY)
+
+    def _put_aside(self, piece: bytes | memoryview) -> None:
+        piece = piece[: self._room]
+        if not piece:
+            return
+        try:
+            size = os.write(self._fd, piece) if self._fd >= 0 else self._hold(piece)
+        except OSError:
+            size = 0
+        self._room = self._room - size if size == len(piece) else 0  # the disk is full: what is there is kept
+        self._kept += size
+
+    def _hold(self, piece: bytes | memoryview) -> int:
+        self._held += piece
+        return len(piece)

@@ -1,0 +1,287 @@
+"""Runs a command until it ends, is too slow or is interrupted; then none of its processes is left."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from agentcli.core.errors import ToolError
+
+GRACE = 1.0
+"""Seconds between TERM and KILL."""
+_PIPE = 1 << 20
+"""Bytes a pipe may hold: the most that Linux grants everybody. Long outputs then need few reads."""
+_F_SETPIPE_SZ = 1031
+
+_NULL = "/dev/null"
+
+
+class Sink(Protocol):
+    """Takes a command's output."""
+
+    @property
+    def enough(self) -> int:
+        """How many of the last bytes are all that is still wanted; 0 while everything is."""
+        ...
+
+    def add(self, piece: memoryview, skipped: int) -> None:
+        """Take a piece, before which `skipped` bytes were not wanted. What is kept must be copied: the memory is used again."""
+        ...
+
+
+Why = Literal["exit", "timeout", "idle", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run, where, with which environment, and what it reads.
+
+    With `leaves` the processes that it leaves behind when it ends by itself go on: a person may start a program so.
+    """
+
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    input: str = ""
+    leaves: bool = False
+    files: Mapping[int, bytes] = field(default_factory=dict)
+    """What it reads from further descriptors, by their numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended. `exit_code` is None if nothing can be known; `left` counts the processes it left behind, which were ended."""
+
+    why: Why
+    exit_code: int | None
+    seconds: float
+    left: int = 0
+
+
+async def run(
+    command: Command, sink: Sink, timeout: float | None, idle: float | None, free: asyncio.Event | None = None
+) -> Ended:
+    """Run a command, giving each piece of output to `sink`. `timeout` limits the whole, `idle` the silence, in seconds.
+
+    Returns when the command's process ends, whoever still holds its output open. Cancelling the task ends the command and
+    lets this return normally with `interrupted`. Neither limit counts any more once `free` is set. Raises ToolError if no
+    process can be started.
+    """
+    running = _Running(command, sink)
+    try:
+        why = await running.wait(timeout, idle, free or asyncio.Event())
+    except asyncio.CancelledError:
+        why = "interrupted"
+    if why != "exit":
+        running.stop()
+    await running.finish()
+    return Ended(why, running.exit_code, time.monotonic() - running.started, running.left)
+
+
+async def run_until(interrupt: asyncio.Event, command: Command, sink: Sink, timeout: float | None = None) -> Ended:
+    """The same, ended by an event. Where the task is cancelled as well, that is raised as usual, when nothing of the command is left."""
+    running = asyncio.create_task(run(command, sink, timeout, None))
+    stop = asyncio.create_task(interrupt.wait())
+    try:
+        await asyncio.wait({running, stop}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stop.cancel()
+        running.cancel()
+        await asyncio.wait({running})
+    return running.result()
+
+
+class _Running:
+    """A command with the two ends of it that we hold: its output, and the socket that tells and takes news."""
+
+    def __init__(self, command: Command, sink: Sink) -> None:
+        self.exit_code: int | None = None
+        self.left = 0
+        self.started = self._heard = time.monotonic()
+        self._sink = sink
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        self._done = asyncio.Event()
+        self._news = b""
+        self._control, theirs = socket.socketpair()
+        self._buffer = memoryview(bytearray(_PIPE))
+        self._null = os.open(_NULL, os.O_WRONLY | os.O_CLOEXEC)
+        self._output, write = os.pipe()
+        try:
+            _widen(write)
+            _warden().start(command, write, theirs.fileno())
+        except OSError as error:
+            self._control.close()
+            os.close(self._output)
+            os.close(self._null)
+            raise ToolError(f"No process can be started: {error}") from error
+        finally:
+            os.close(write)
+            theirs.close()
+        os.set_blocking(self._output, False)
+        self._control.setblocking(False)
+        self._loop.add_reader(self._output, self._read)
+        self._loop.add_reader(self._control, self._hear)
+
+    async def wait(self, timeout: float | None, idle: float | None, free: asyncio.Event) -> Why:
+        """Until it ends, or takes too long, or is silent for too long."""
+        while not self._ended.is_set():
+            if free.is_set():
+                timeout = idle = None
+            now = time.monotonic()
+            total_left = timeout - (now - self.started) if timeout is not None else None
+            idle_left = idle - (now - self._heard) if idle is not None else None
+            if total_left is not None and total_left <= 0:
+                return "timeout"
+            if idle_left is not None and idle_left <= 0:
+                return "idle"
+            waits = [left for left in (total_left, idle_left) if left is not None]
+            try:
+                await asyncio.wait_for(self._ended.wait(), min(waits) if waits else None)
+            except TimeoutError:
+                continue
+        return "exit"
+
+    def stop(self) -> None:
+        """Ask the watcher to end the whole tree."""
+        with suppress(OSError):  # it ended meanwhile
+            self._control.send(b"stop\n")
+
+    async def finish(self) -> None:
+        """Wait until no process is left, take what output there is, and let go. Another cancellation cannot hurry this."""
+        deadline = time.monotonic() + 2 * GRACE + 1
+        while not self._done.is_set() and time.monotonic() < deadline:
+            try:
+                await asyncio.wait_for(self._done.wait(), deadline - time.monotonic())
+            except (TimeoutError, asyncio.CancelledError):
+                continue
+        self._loop.remove_reader(self._control)
+        self._control.close()
+        while self._output >= 0 and self._read():
+            pass
+        self._close_output()
+
+    def _read(self) -> bool:
+        """Take one piece of output; False when there is none now or ever again."""
+        try:
+            skipped = self._skip()
+            size = os.readv(self._output, [self._buffer])
+        except BlockingIOError:
+            return False
+        if not size:
+            self._close_output()
+            return False
+        self._heard = time.monotonic()
+        self._sink.add(self._buffer[:size], skipped)
+        return True
+
+    def _skip(self) -> int:
+        """Let go of what nobody wants without copying it here, where the system can do that; the number of bytes."""
+        if not self._sink.enough or not hasattr(os, "splice"):
+            return 0
+        waiting = int.from_bytes(fcntl.ioctl(self._output, termios.FIONREAD, bytes(4)), sys.byteorder)
+        surplus = waiting - self._sink.enough
+        return os.splice(self._output, self._null, surplus) if surplus > 0 else 0
+
+    def _close_output(self) -> None:
+        if self._output >= 0:
+            self._loop.remove_reader(self._output)
+            os.close(self._output)
+            os.close(self._null)
+            self._output = -1
+
+    def _hear(self) -> None:
+        """News from the watcher; when it is silenced, the command counts as ended."""
+        try:
+            piece = self._control.recv(4096)
+        except OSError:
+            piece = b""
+        *lines, self._news = (self._news + piece).split(b"\n")
+        for line in lines:
+            news = json.loads(line)
+            if "exit" in news:
+                self.exit_code, self.left = news["exit"], news["left"]
+                self._ended.set()
+        if not piece or any(b"done" in line for line in lines):
+            self._loop.remove_reader(self._control)
+            self._ended.set()
+            self._done.set()
+
+
+class _Warden:
+    """The process that forks the watchers; started with the first command, gone when we are."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair()
+        self._lock = threading.Lock()
+        script = Path(__file__).with_name("supervisor.py")
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(script)],
+            stdin=theirs.fileno(),
+            stdout=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+        theirs.close()
+        atexit.register(self.close)
+
+    def start(self, command: Command, output: int, control: int) -> None:
+        """Have a command started that writes to `output` and is governed through `control`."""
+        body = json.dumps(_request(command)).encode()
+        with self._lock:
+            socket.send_fds(self._socket, [len(body).to_bytes(4, "big")], [output, control])
+            self._socket.sendall(body)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be asked."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End it, and with it all that it started."""
+        atexit.unregister(self.close)
+        self._socket.close()
+        try:
+            self._process.wait(2 * GRACE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _request(command: Command) -> Mapping[str, Any]:
+    given = {"argv": list(command.argv), "cwd": str(command.cwd), "env": dict(command.env), "input": command.input}
+    files = {str(number): data.decode("latin-1") for number, data in command.files.items()}
+    return {**given, "files": files, "leaves": command.leaves, "grace": GRACE}
+
+
+def _warden() -> _Warden:
+    if not _only_warden().alive:
+        _only_warden().close()
+        _only_warden.cache_clear()
+    return _only_warden()
+
+
+@cache
+def _only_warden() -> _Warden:
+    return _Warden()
+
+
+def _widen(pipe: int) -> None:
+    if sys.platform == "linux":
+        with suppress(OSError):  # the user's share of pipe memory is used up; the usual size works as well
+            fcntl.fcntl(pipe, _F_SETPIPE_SZ, _PIPE)

@@ -1,0 +1,278 @@
+"""Which files there are and which lines match: by ripgrep where it is installed, otherwise the same answers from Python."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from agentcli.core.errors import ToolError
+from agentcli.core.programs import find_program
+from agentcli.tools.lib import gitignore
+from agentcli.tools.lib.openat import DirHandle
+from agentcli.tools.lib.text import is_binary, replace_surrogates
+
+_BATCH = 60_000
+"""Bytes of file names given to one run of ripgrep: well below what every system takes."""
+_LONGEST = 1 << 20
+"""Bytes of one line that are searched and kept by the Python search; what a line has beyond is skipped."""
+_HEAD = 8_000
+"""Bytes of a file by which text is told from binary."""
+_HELD = 100
+"""Files held open at a time: well below what every system lets a process open."""
+_LISTING = ["--no-config", "--files", "--hidden", "--null", "--no-messages", "--no-ignore-global", "--no-ignore-dot"]
+_SEARCHING = [
+    "--no-config",
+    "--no-messages",
+    "--no-heading",
+    "--null",
+    "--text",
+    "--threads=1",
+    "--crlf",
+    "--color=never",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file that matches, or stands near one that does. `number` counts from 1."""
+
+    file: str
+    number: int
+    text: str
+    matches: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for: a regular expression, and how many lines around each match are shown."""
+
+    pattern: str
+    ignore_case: bool = False
+    before: int = 0
+    after: int = 0
+
+
+def ripgrep(workspace: Iterable[Path] = ()) -> str:
+    """The path of ripgrep, or an empty text; one that lies in the workspace is not taken."""
+    return find_program("rg", workspace)
+
+
+def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
+    """Regular files beneath a folder, as sorted relative paths: none that .gitignore names, none in `.git`, no `.env` secrets.
+
+    `pattern` is a glob; without a slash it holds at any depth.
+    """
+    found = _files_by_ripgrep(base, rg) if rg else gitignore.walk(base)
+    matches = glob_regex(pattern).match if pattern else None
+    return sorted(path for path in found if (matches is None or matches(path)) and not _is_secret(path))
+
+
+def lines(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:
+    """Matching lines with those around them, file by file in the order given. Raises ToolError for a bad pattern.
+
+    Every line comes from a file that was opened beneath the folder held open, whatever links do meanwhile.
+    """
+    if "\0" in wanted.pattern or wanted.pattern != replace_surrogates(wanted.pattern):
+        raise ToolError("The pattern has a character in it that no text has.")
+    regex = compiled(wanted)
+    if rg and regex_is_plain(rg, wanted):
+        yield from _lines_of_ripgrep(top, names, wanted, rg)
+        return
+    if regex is None:
+        raise ToolError(f"{wanted.pattern!r} is not a regular expression that can be searched for here.")
+    for name in names:
+        yield from _lines_of_python(top, name, regex, wanted)
+
+
+def compiled(wanted: Wanted) -> re.Pattern[str] | None:
+    """The pattern for Python, or None where only ripgrep understands it."""
+    try:
+        return re.compile(wanted.pattern, re.IGNORECASE if wanted.ignore_case else 0)
+    except re.error:
+        return None
+
+
+def regex_is_plain(rg: str, wanted: Wanted) -> bool:
+    """Whether ripgrep understands the pattern; it knows no look-around and no bare braces. Raises ToolError if nobody does."""
+    done = subprocess.run(
+        [rg, "--no-config", "--quiet", "-e", wanted.pattern, "-"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode == 2 and compiled(wanted) is None:
+        raise ToolError(
+            f"{wanted.pattern!r} is not a regular expression: {done.stderr.decode(errors='replace').strip()[-300:]}"
+        )
+    return done.returncode != 2
+
+
+def _is_secret(path: str) -> bool:
+    """Whether a path names what is protected from reading, in any case: `.env` and all that begins like it."""
+    folded = path.casefold()
+    return ".env" in folded and any(part.startswith(".env") and part != ".env.example" for part in folded.split("/"))
+
+
+def glob_regex(pattern: str) -> re.Pattern[str]:
+    """A glob as a regular expression for relative paths: `*`, `?`, `[…]`, `{a,b}` within a name, `**` across folders."""
+    if "/" not in pattern.strip("/"):
+        pattern = "**/" + pattern.strip("/")
+    pieces, n, depth = [], 0, 0
+    pattern = pattern.removeprefix("./").lstrip("/")
+    while n < len(pattern):
+        piece, n, depth = _glob_piece(pattern, n, depth)
+        pieces.append(piece)
+    try:
+        return re.compile("(?s:" + "".join(pieces) + ")" * depth + r")\Z")
+    except re.error as error:
+        raise ToolError(f"{pattern!r} is not a glob pattern: {error}.") from error
+
+
+def _glob_piece(pattern: str, n: int, depth: int) -> tuple[str, int, int]:
+    rest = pattern[n:]
+    if rest.startswith("**/"):
+        return "(?:[^/]+/)*", n + 3, depth
+    if rest.startswith("**"):
+        return ".*", n + 2, depth
+    sign = rest[0]
+    if sign == "[" and "]" in rest[2:]:
+        end = rest.index("]", 2)
+        inside = rest[1:end].replace("\\", r"\\").replace("[", r"\[")
+        return "[" + ("^/" + inside[1:] if inside[0] in "!^" else inside) + "]", n + end + 1, depth
+    if sign == "{" and "}" in rest:
+        return "(?:", n + 1, depth + 1
+    if depth and sign in ",}":
+        return ("|", n + 1, depth) if sign == "," else (")", n + 1, depth - 1)
+    plain = {"*": "[^/]*", "?": "[^/]"}
+    return plain.get(sign, re.escape(sign)), n + 1, depth
+
+
+def _files_by_ripgrep(base: Path, rg: str) -> Iterator[str]:
+    options = [*_LISTING, "--no-require-git", "--glob=!**/.git"]
+    if gitignore.is_ignored(base):
+        options.append("--no-ignore-parent")
+    done = subprocess.run([rg, *options], cwd=base, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return (os.fsdecode(name).removeprefix("./") for name in done.stdout.split(b"\0") if name)
+
+
+def _batches(names: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for name in names:
+        batch.append(name)
+        size += len(os.fsencode(name)) + 1
+        if size > _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _case(wanted: Wanted) -> list[str]:
+    return ["--ignore-case" if wanted.ignore_case else "--case-sensitive"]
+
+
+def _lines_of_ripgrep(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str) -> Iterator[Line]:
+    options = [*_SEARCHING, *_case(wanted), "-e", wanted.pattern]
+    around = [f"-B{wanted.before}", f"-A{wanted.after}", "--line-number", "--with-filename"]
+    for part in _batches(names):
+        # By name ripgrep only tells where to look; what is shown is read from descriptors that were opened beneath the folder.
+        command = [rg, *options, "--files-with-matches", "--", *part]
+        done = subprocess.run(command, cwd=top.path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        hits = [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
+        for start in range(0, len(hits), _HELD):
+            with _opened(top, hits[start : start + _HELD]) as held:
+                yield from _printed([rg, *options, *around], held)
+
+
+@contextmanager
+def _opened(top: DirHandle, names: Sequence[str]) -> Iterator[dict[int, str]]:
+    """Text files by their descriptors; what cannot be opened here any more is left out."""
+    held: dict[int, str] = {}
+    try:
+        for name in names:
+            with suppress(OSError):
+                held[top.open(name)] = name
+        yield {fd: name for fd, name in held.items() if not is_binary(os.pread(fd, _HEAD, 0))}
+    finally:
+        for fd in held:
+            os.close(fd)
+
+
+def _printed(command: list[str], held: dict[int, str]) -> Iterator[Line]:
+    """What ripgrep prints, read line by line so that no amount of it is held."""
+    if not held:
+        return
+    doors = [f"/dev/fd/{fd}" for fd in held]
+    with subprocess.Popen(
+        [*command, "--", *doors],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        pass_fds=tuple(held),
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for raw in bounded_lines(process.stdout):
+                door, mark, rest = raw.partition(b"\0")
+                if mark:  # it is missing from the `--` between groups
+                    yield _line(held[int(door.rpartition(b"/")[2])], rest)
+        finally:
+            process.kill()
+
+
+def _line(file: str, rest: bytes) -> Line:
+    found = re.match(rb"(\d+)([:-])", rest)
+    assert found is not None
+    text = rest[found.end() :].decode("utf-8", "replace")
+    return Line(file, int(found.group(1)), text.removesuffix("\r"), found.group(2) == b":")
+
+
+def bounded_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Lines without their newline, each cut at the longest length that is looked at."""
+    while line := stream.readline(_LONGEST):
+        ended = line.endswith(b"\n")
+        while not ended and (more := stream.readline(_LONGEST)):
+            ended = more.endswith(b"\n")
+        yield line.removesuffix(b"\n")
+
+
+def _lines_of_python(top: DirHandle, name: str, regex: re.Pattern[str], wanted: Wanted) -> Iterator[Line]:
+    waiting: list[Line] = []
+    after = 0
+    for number, text in enumerate(_text_lines(top, name), 1):
+        if regex.search(text):
+            yield from waiting
+            waiting.clear()
+            after = wanted.after
+            yield Line(name, number, text, True)
+        elif after:
+            after -= 1
+            yield Line(name, number, text, False)
+        elif wanted.before:
+            waiting = [*waiting, Line(name, number, text, False)][-wanted.before :]
+
+
+def _text_lines(top: DirHandle, name: str) -> Iterator[str]:
+    try:
+        with os.fdopen(top.open(name), "rb") as stream:
+            head = stream.read(_HEAD)
+            if is_binary(head):
+                return
+            stream.seek(0)
+            if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+                text = stream.read().decode("utf-16", "replace")
+                yield from (line.removesuffix("\r") for line in text.removesuffix("\n").split("\n"))
+                return
+            if head.startswith(b"\xef\xbb\xbf"):
+                stream.seek(3)
+            for line in bounded_lines(stream):
+                yield line.decode("utf-8", "replace").removesuffix("\r")
+    except OSError:
+        return  # gone or unreadable meanwhile: as with ripgrep, it has no matches

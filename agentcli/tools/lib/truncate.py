@@ -1,0 +1,55 @@
+"""Truncation of results: the part that fits, and a notice that names where the whole is kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
+from agentcli.core.truncate import truncate_bytes
+from agentcli.tools.lib.text import clip, replace_surrogates
+
+
+def truncated(
+    work: ToolContext, call_id: str, part: Sequence[str], whole: Sequence[str], notice: str, metadata: Mapping[str, Any]
+) -> ToolOutput:
+    """Some lines of many. Without a notice all of them were shown, and nothing needs to be kept."""
+    if not notice:
+        return whole_or_cut(work, call_id, "\n".join(part), metadata)
+    file = work.keep_output(call_id, replace_surrogates("\n".join(whole)))
+    text = truncate_bytes("\n".join(part), work.limits.read_bytes, "cut")
+    return ToolOutput(
+        f"{text}\n[{notice}{whereabouts(file, call_id)}]", truncated=True, output_file=file, metadata=metadata
+    )
+
+
+def whole_or_cut(work: ToolContext, call_id: str, text: str, metadata: Mapping[str, Any]) -> ToolOutput:
+    """A text as it is, or its beginning and end where it is larger than `read_bytes`."""
+    size = len(text.encode("utf-8", "replace"))
+    if size <= work.limits.read_bytes:
+        return ToolOutput(text, metadata=metadata)
+    file = work.keep_output(call_id, replace_surrogates(text))
+    notice = f"{size - work.limits.read_bytes:,} of {size:,} bytes left out here{whereabouts(file, call_id)}"
+    cut = truncate_bytes(text, work.limits.read_bytes, notice)
+    return ToolOutput(cut, truncated=True, output_file=file, metadata=metadata)
+
+
+def numbered(lines: Iterable[tuple[int, str]], limits: ToolLimits) -> list[str]:
+    """Lines with their numbers, as `cat -n` prints them: as many as fit into `read_bytes`, at least one, each clipped."""
+    rows: list[str] = []
+    size = 0
+    for n, line in lines:
+        row = f"{n:>6}\t{clip(line, limits.line_characters)}"
+        size += len(row.encode("utf-8", "replace")) + 1
+        if size > limits.read_bytes and rows:
+            break
+        rows.append(row)
+    return rows
+
+
+def whereabouts(file: str, call_id: str, what: str = "the whole output") -> str:
+    """`; the whole output: /…/c1.txt, or recall(id="c1")`, naming what there is of the two."""
+    recall = f'recall(id="{call_id}")' if call_id and file else ""
+    ways = [way for way in (file if os.path.isabs(file) else "", recall) if way]
+    return f"; {what}: {', or '.join(ways)}" if ways else ""

@@ -1,0 +1,57 @@
+"""The list tool: what is in a folder, however much that is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from itertools import islice
+from typing import Annotated, Any
+
+from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.tools.lib.paths import open_folder
+from agentcli.tools.lib.text import replace_surrogates as sendable
+
+_LOOKED_AT = 50_000
+"""Entries read before giving up on sorting all of a folder: a million of them would take longer than anybody waits."""
+
+
+async def listing(
+    work: ToolContext, call_id: str, path: Annotated[str, "Default: the current folder"] = "."
+) -> ToolOutput:
+    return await asyncio.to_thread(_list, work, path)
+
+
+def title(given: Mapping[str, Any]) -> str:
+    """`List src`."""
+    return f"List {given.get('path') or '.'}"
+
+
+def _list(work: ToolContext, path: str) -> ToolOutput:
+    place, fd = open_folder(work, path)
+    try:
+        with os.scandir(fd) as entries:
+            rows = [
+                (not entry.is_dir(follow_symlinks=False), entry.name, _row(entry))
+                for entry in islice(entries, _LOOKED_AT)
+            ]
+            more = next(entries, None) is not None
+    finally:
+        os.close(fd)
+    rows.sort()
+    shown = rows[: work.limits.entries]
+    metadata = {"path": str(place.path), "entries": len(rows)}
+    text = "\n".join(sendable(row) for _, _, row in shown)
+    if not rows:
+        return ToolOutput(f"[{place.shown} is empty]", metadata=metadata)
+    if len(shown) == len(rows) and not more:
+        return ToolOutput(text, metadata=metadata)
+    total = f"{'more than ' if more else ''}{len(rows):,} entries"
+    notice = f"[{len(shown):,} of {total}; use glob with a pattern to find the others]"
+    return ToolOutput(f"{text}\n{notice}", truncated=True, metadata=metadata)
+
+
+def _row(entry: os.DirEntry[str]) -> str:
+    if entry.is_symlink():
+        return f"{entry.name}@"
+    return f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name

@@ -1,0 +1,109 @@
+"""All tools, one line each; and how one of them is run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentcli.core.errors import ToolError
+from agentcli.core.model import ToolSchema
+from agentcli.core.schema import check, parameters, wire_names
+from agentcli.core.tool import Preview, Run, Title, Tool, ToolContext, ToolOutput, Traits, as_json
+from agentcli.resources import prompt
+from agentcli.tools import (
+    ask_user,
+    bash,
+    edit,
+    exit_plan,
+    glob,
+    grep,
+    jobs,
+    list,
+    read,
+    recall,
+    task,
+    todo,
+    web_fetch,
+    write,
+)
+from agentcli.tools.lib.text import replace_surrogates
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """All that is said of one tool; description and schema follow from its name and its function."""
+
+    name: str
+    run: Run
+    title: Title
+    traits: Traits
+    preview: Preview = as_json
+
+    def tool(self) -> Tool:
+        schema = ToolSchema(self.name, prompt(f"tools/{self.name}.md"), parameters(self.run))
+        return Tool(schema, self.run, self.traits, self._one_line, self.preview)
+
+    def _one_line(self, given: Mapping[str, Any]) -> str:
+        return replace_surrogates(" ".join(self.title(given).split()))
+
+
+_EDITS = Traits("write", "file_path", edits_files=True)
+_SEARCHES = Traits("read", "path", searches=True)
+_ASKS = Traits("ask", needs_person=True, for_people=True)
+_TABLE = (
+    _Entry("read", read.read, read.title, Traits("read", "file_path", reads_files=True)),
+    _Entry("write", write.write, write.title, replace(_EDITS, content="content"), write.preview),
+    _Entry("edit", edit.edit, edit.title, _EDITS, edit.preview),
+    _Entry("multi_edit", edit.multi_edit, edit.multi_title, replace(_EDITS, allowed_as="edit"), edit.multi_preview),
+    _Entry("glob", glob.glob, glob.title, replace(_SEARCHES, pattern="pattern")),
+    _Entry("grep", grep.grep, grep.title, replace(_SEARCHES, name_filter="glob")),
+    _Entry("list", list.listing, list.title, _SEARCHES),
+    _Entry("bash", bash.bash, bash.title, Traits("run", "command"), bash.preview),
+    _Entry("bash_output", jobs.bash_output, jobs.output_title, Traits("none")),
+    _Entry("bash_stop", jobs.bash_stop, jobs.stop_title, Traits("none")),
+    _Entry("todo", todo.todo, todo.title, Traits("none", for_people=True)),
+    _Entry("recall", recall.recall, recall.title, Traits("none", recalls=True)),
+    _Entry("ask_user", ask_user.ask_user, ask_user.title, _ASKS),
+    _Entry("exit_plan", exit_plan.exit_plan, exit_plan.title, replace(_ASKS, presents_plan=True), exit_plan.preview),
+    _Entry("web_fetch", web_fetch.web_fetch, web_fetch.title, Traits("network", "url")),
+    _Entry("task", task.task, task.title, Traits("none", delegates=True)),
+)
+TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
+"""The traits of all built-in tools, whichever of them a session has: former sessions may have used the others."""
+
+
+def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
+    """The built-in tools in the order that models see them, or those of them that are named."""
+    return tuple(entry.tool() for entry in _TABLE if names is None or entry.name in names)
+
+
+async def run(tool: Tool, work: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
+    """Run a call: its input checked and mended, its failure told as an outcome, its title filled in."""
+    title = tool.name
+    try:
+        checked = check(tool.schema.parameters, given)
+        title = tool.title(checked)
+        outcome = await tool.run(work, call_id, **_python_names(tool.run, checked))
+    except ToolError as error:
+        outcome = ToolOutput(str(error), status="error")
+    except OSError as error:
+        outcome = ToolOutput(f"{tool.name} failed: {error.strerror or error}.", status="error")
+    return replace(
+        outcome,
+        output=replace_surrogates(outcome.output),
+        title=replace_surrogates(outcome.title or title),
+        metadata={
+            key: replace_surrogates(value) if isinstance(value, str) else value
+            for key, value in outcome.metadata.items()
+        },
+    )
+
+
+def _python_names(run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The input by the names of the function's parameters; a function that takes any keyword gets it as it is."""
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(run).parameters.values()):
+        return dict(given)
+    names = wire_names(run)
+    return {names.get(name, name): value for name, value in given.items()}

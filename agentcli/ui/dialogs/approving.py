@@ -1,0 +1,152 @@
+"""Asks a person whether a call may run: the whole of it is shown, and it may be changed first."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.core.sanitise import safe_line
+from agentcli.ui.dialogs import proposal
+from agentcli.ui.dialogs.asking import Asking
+from agentcli.ui.dialogs.dialogs import Cancelled, Choice, Dialog, Edited, Picked
+from agentcli.ui.input.editor import Editor
+from agentcli.ui.render.cells import clip
+from agentcli.ui.render.scrollback import Printed
+from agentcli.ui.terminal.screen import Screen
+
+Compose = Callable[[str, str], Awaitable[str]]
+"""Let the person change a text in their own editor; the second is the file name's ending."""
+Changed = dict[str, Any] | None
+"""The input as the person changed it."""
+
+
+class Approving:
+    """`approve` is the port that the agent asks through; `stop` is called when a question is left by Ctrl-C."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        screen: Screen,
+        editor: Editor,
+        compose: Compose,
+        stop: Callable[[], None],
+        bell: Callable[[str], None],
+    ) -> None:
+        self._asking, self._screen, self._editor = asking, screen, editor
+        self._compose, self._stop, self._bell = compose, stop, bell
+        self._printed: list[object] = []
+
+    async def approve(self, ask: ApprovalRequest) -> ApprovalResponse | None:
+        """Ask whether a call may run; shows the whole command or diff."""
+        async with self._asking.turn:
+            self._bell(f"agentcli asks: {ask.title}")
+            self._printed = []
+            answer, changed = await self._ask(ask)
+            if self._printed:
+                shown = self._screen.state.shown | {ask.call.call_id}
+                self._screen.change(replace(self._screen.state, shown=shown))
+            return replace(answer, input=changed)
+
+    async def _ask(self, ask: ApprovalRequest) -> tuple[ApprovalResponse, Changed]:
+        changed: Changed = None
+        notice = ""
+        while True:
+            dialog = self._dialog(ask, changed)
+            over = await self._asking.show(dialog, drop=True, again=lambda: self._dialog(ask, changed), notice=notice)  # noqa: B023 - awaited in the same round
+            notice = ""
+            match over:
+                case Cancelled(hard):
+                    if hard:
+                        self._stop()
+                    return ApprovalResponse("no"), changed
+                case Edited():
+                    changed, notice = await self._edited(ask, changed)
+                case Picked(index):
+                    answer = await self._answer(ask, changed, index)
+                    if isinstance(answer, ApprovalResponse):
+                        return answer, changed
+                    notice = answer
+
+    def _dialog(self, ask: ApprovalRequest, changed: Changed) -> Dialog:
+        columns, look = self._screen.size.columns - 2, self._screen.look
+        question = proposal.question(ask, changed, columns, look)
+        rows = proposal.preview(ask, changed, columns, look)
+        return self._with(question, rows, (ask.call.call_id, changed))
+
+    def _with(self, question: Dialog, body: list[str], what: object) -> Dialog:
+        """A question with its body. What does not fit goes to the scrollback, whole and once: nothing is approved that was not shown."""
+        theme = self._screen.look.theme
+        if proposal.fits(question, body, self._screen.size, theme):
+            return replace(question, body=(*body, *question.body))
+        if what not in self._printed:
+            self._printed.append(what)
+            self._screen.print(Printed(("", *body)))
+            self._screen.flush()
+        return replace(question, body=(theme.paint("dim", f"  ({len(body)} lines, shown above)"), *question.body))
+
+    async def _answer(self, ask: ApprovalRequest, changed: Changed, index: int) -> ApprovalResponse | str:
+        """What a choice means; or why it means nothing, to be asked again."""
+        if ask.kind == "plan":
+            if index > 1:
+                return await self._refusal()
+            # For the session means that edits of the whole plan are approved; once, that each is still asked about.
+            return ApprovalResponse("session" if index == 0 else "once")
+        match index:
+            case 0:
+                return ApprovalResponse("once")
+            case 1 | 2 if changed is not None or not ask.always:
+                return "There is no rule for that: say yes once, or no."
+            case 1:
+                return ApprovalResponse("session")
+            case 2:
+                return ApprovalResponse("always")
+            case 4:
+                return await self._all(ask)
+            case _:
+                return await self._refusal()
+
+    async def _all(self, ask: ApprovalRequest) -> ApprovalResponse | str:
+        """Yes to this call and all others of the reply, once those were shown; empty to go back to the one."""
+
+        def dialog() -> Dialog:
+            columns, look = self._screen.size.columns - 2, self._screen.look
+            body: list[str] = []
+            for number, other in enumerate(ask.others, 2):
+                heading = look.theme.paint(
+                    "strong", clip(f"{number}. {look.near(safe_line(other.title)) or other.call.name}", columns)
+                )
+                body += [heading, *proposal.preview(other, None, columns, look)]
+            choices = (Choice(f"Yes, to all {len(ask.others) + 1}", keys="ya"), Choice("One after another", keys="n"))
+            return self._with(Dialog("The rest of this reply", (), choices, chosen=1), body, "others")
+
+        return (
+            ApprovalResponse("all") if await self._asking.show(dialog(), drop=True, again=dialog) == Picked(0) else ""
+        )
+
+    async def _refusal(self) -> ApprovalResponse | str:
+        line = Dialog("No. What should it do instead?", entry="> ", hint="Enter sends, also when empty · Esc goes back")
+        match await self._asking.show(line):
+            case Picked():
+                return ApprovalResponse("no", self._editor.line.text.strip())
+            case Cancelled(hard=True):
+                self._stop()
+                return ApprovalResponse("no")
+            case _:
+                return ""
+
+    async def _edited(self, ask: ApprovalRequest, changed: Changed) -> tuple[Changed, str]:
+        """The input after the person changed it, a short command in place, anything else in their editor; and what went wrong."""
+        part = proposal.editable(ask, changed)
+        if part.key == "command" and "\n" not in part.text:
+            line = Dialog("Change the command", entry="$ ", hint="Enter takes it · Esc leaves it")
+            over = await self._asking.show(line, text=part.text)
+            text = self._editor.line.text if isinstance(over, Picked) else part.text
+        else:
+            text = await self._compose(part.text, part.ending)
+        try:
+            now = proposal.taken(ask, changed, part, text)
+        except ValueError as error:
+            return changed, f"Not valid JSON, so nothing is changed: {error}"
+        return (changed, "") if now == (ask.call.input if changed is None else changed) else (now, "")

@@ -1,0 +1,162 @@
+"""Puts questions to the person, one at a time: the model's questions, pickers, dialogs of others."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from agentcli.core.sanitise import safe
+from agentcli.core.tool import Question
+from agentcli.ui.dialogs.dialogs import Cancelled, Choice, Dialog, Outcome, Picked, matching, press
+from agentcli.ui.input.editor import Editor
+from agentcli.ui.terminal.screen import Screen
+
+PAUSE = 0.5
+"""Seconds without a key after which a person who was typing is taken to have seen the question."""
+_DROPPED = "Keys that were typed before the question could be read were dropped."
+
+
+class Asking:
+    """Dialogs over the input. `stop` is called when one is left by Ctrl-C."""
+
+    def __init__(self, screen: Screen, editor: Editor, stop: Callable[[], None], bell: Callable[[str], None]) -> None:
+        self._screen, self._editor, self._stop, self._bell = screen, editor, stop, bell
+        self.turn = asyncio.Lock()
+        self._over: asyncio.Future[Outcome] | None = None
+        self._refine: Callable[[str], Dialog] | None = None
+        self._again: Callable[[], Dialog] | None = None
+        self._deaf_until = 0.0
+
+    async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
+        """Put the model's questions; None when the person declines to answer."""
+        answers: list[str] = []
+        async with self.turn:
+            self._bell("agentcli asks a question")
+            for number, question in enumerate(questions, 1):
+                place = f" ({number} of {len(questions)})" if len(questions) > 1 else ""
+                answer = await self._question(question, place)
+                if answer is None:
+                    return None
+                answers.append(answer)
+        return answers
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        """Let the person choose one by typing a part of it; its number, or None."""
+        async with self.turn:
+            shown = list(range(len(choices)))
+
+            def refine(query: str) -> Dialog:
+                shown[:] = matching(choices, query)
+                return Dialog(
+                    title, choices=tuple(choices[n] for n in shown), entry="search: ", numbered=False,
+                    hint="Enter chooses · Up and Down move · Esc leaves",
+                )  # fmt: skip
+
+            match await self.show(refine(""), refine=refine):
+                case Picked(index) if index >= 0:
+                    return shown[index]
+                case _:
+                    return None
+
+    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
+        """A question with two answers; the default is no."""
+        async with self.turn:
+            choices = (Choice("Yes", keys="y"), Choice("No", keys="n"))
+            return await self.show(Dialog(title, tuple(body), choices, chosen=1), drop=True) == Picked(0)
+
+    def close(self) -> None:
+        """Nobody will answer any more."""
+        if self._over is not None and not self._over.done():
+            self._over.set_result(Cancelled())
+
+    def press(self, key: str) -> None:
+        """A key for the open dialog."""
+        dialog = self._screen.state.dialog
+        if dialog is None or self._over is None or self._over.done():
+            return
+        if time.monotonic() < self._deaf_until and key not in ("escape", "c-c"):
+            self._deaf_until = time.monotonic() + PAUSE
+            self._screen.change(replace(self._screen.state, notice=_DROPPED))
+            return
+        after = press(dialog, key)
+        if isinstance(after, Dialog):
+            self._screen.change(replace(self._screen.state, dialog=after))
+        else:
+            self._over.set_result(after)
+
+    def typed(self) -> None:
+        """The line changed: choices that depend on it are made anew."""
+        if self._refine is not None and self._screen.state.dialog is not None:
+            self._screen.change(replace(self._screen.state, dialog=self._refine(self._editor.line.text)))
+
+    def resized(self) -> None:
+        """The terminal has another size: the dialog is laid out anew."""
+        dialog = self._screen.state.dialog
+        if self._again is None or dialog is None:
+            return
+        anew = replace(self._again(), chosen=dialog.chosen, marked=dialog.marked)
+        self._screen.change(replace(self._screen.state, dialog=anew))
+
+    async def show(
+        self,
+        dialog: Dialog,
+        *,
+        text: str = "",
+        drop: bool = False,
+        notice: str = "",
+        refine: Callable[[str], Dialog] | None = None,
+        again: Callable[[], Dialog] | None = None,
+    ) -> Outcome:
+        """Put a dialog in place of the input until it is over. `drop` what was typed before it could be read; `refine` it by what is
+        typed; lay it out `again` when the terminal's size changes. Hold `turn` meanwhile.
+        """  # fmt: skip
+        # While the person is in their editor, its keys are not ours to take.
+        await self._screen.here.wait()
+        self._over = asyncio.get_running_loop().create_future()
+        self._screen.flush()
+        self._screen.change(replace(self._screen.state, dialog=dialog, notice=notice))
+        self._editor.focus(True, text)
+        self._refine, self._again = refine, again
+        if drop and self._editor.keyboard.drop():
+            self._screen.change(replace(self._screen.state, notice=_DROPPED))
+        # Whoever is in the middle of a sentence has not read the question yet.
+        amid = drop and self._editor.draft.text and time.monotonic() - self._editor.typed_at < PAUSE
+        self._deaf_until = time.monotonic() + PAUSE if amid else 0.0
+        self._screen.tick()
+        try:
+            return await self._over
+        finally:
+            self._over = self._refine = self._again = None
+            self._screen.change(replace(self._screen.state, dialog=None))
+            self._editor.focus(False)
+            self._editor.repaint()
+
+    async def _question(self, question: Question, place: str) -> str | None:
+        offered = [Choice(choice.label, choice.description) for choice in question.choices]
+        title = safe(f"{question.header}: {question.question}" if question.header else question.question) + place
+        if not offered:
+            return await self._free(title)
+        hint = "space marks · Enter takes the marked" if question.multiple else "a digit, or Enter · Esc declines"
+        dialog = Dialog(title, choices=(*offered, Choice("Something else…")), hint=hint, multiple=question.multiple)
+        match await self.show(dialog, drop=True):
+            case Picked(index, marked):
+                chosen = sorted(marked) if question.multiple and marked else [index]
+                labels = [question.choices[n].label for n in chosen if n < len(offered)]
+                if len(offered) not in chosen:
+                    return ", ".join(labels)
+                own = await self._free(title)
+                return None if own is None else ", ".join(filter(None, [*labels, own]))
+            case Cancelled(hard=True):
+                self._stop()
+                return None
+            case _:
+                return None
+
+    async def _free(self, title: str) -> str | None:
+        match await self.show(Dialog(title, entry="> ", hint="Enter answers · Esc declines")):
+            case Picked():
+                return self._editor.line.text
+            case _:
+                return None

@@ -1,0 +1,167 @@
+"""A typed prompt with the files that it names by @path."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from agentcli.core.errors import InputError
+from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
+from agentcli.core.message import File, Image, Part, Text
+
+if TYPE_CHECKING:
+    from agentcli.agent.ports import Prompt
+
+
+FILE_BYTES = 100_000
+
+
+"""A longer file is attached up to here; the model can read the rest."""
+
+
+FOLDER_ENTRIES = 200
+
+
+_AT = re.compile(r"""(?:^|(?<=[\s("']))@(?:"([^"\n]+)"|([^\s"']+))""")
+
+
+def with_attachments(text: str, folder: Path, before: tuple[Part, ...] = ()) -> Prompt:
+    """The words, with `before` and every existing file, picture or folder named by @path ahead of them.
+
+    Raises InputError for one that cannot be read, and for a picture that is too large.
+    """
+    from agentcli.agent.ports import Prompt  # the editor knows this module, and it stands before the agent is loaded
+
+    attached = tuple(part for name in _names(text) for part in _attach(name, folder))
+    if not attached and not before:
+        return Prompt(text)
+    return Prompt(text, (*before, *attached, Text(text)))
+
+
+def _names(text: str) -> Iterable[str]:
+    """What is named, each once."""
+    return dict.fromkeys(found[1] or found[2] for found in _AT.finditer(text))
+
+
+def _attach(name: str, folder: Path) -> Iterator[Part]:
+    for candidate in (name, name.rstrip(".,;:!?)")):
+        try:
+            path = (folder / Path(candidate).expanduser()).resolve()
+            folder_, file = path.is_dir(), path.is_file()
+        except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte: it names nothing
+            continue
+        if folder_:
+            yield File("inode/directory", str(path), _listing(path))
+            return
+        if file:
+            yield from _read(path)
+            return
+
+
+def _read(path: Path) -> Iterator[Part]:
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(FILE_BYTES + 1)
+            mime = mime_of(data)
+            data += stream.read(IMAGE_BYTES) if mime else b""
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Attach another file.") from error
+    if mime and len(data) > IMAGE_BYTES:
+        raise InputError(
+            f"{path} is a picture of more than {IMAGE_BYTES:,} bytes. Make it smaller and attach it again."
+        )
+    if mime:
+        yield Image(mime, base64.b64encode(data).decode(), str(path))
+    elif b"\0" in data:
+        yield File("application/octet-stream", str(path))
+    else:
+        cut = "\n… (the file goes on)" if len(data) > FILE_BYTES else ""
+        yield File("text/plain", str(path), data[:FILE_BYTES].decode(errors="replace") + cut)
+
+
+def _listing(path: Path) -> str:
+    try:
+        entries = list(path.iterdir())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Attach another folder.") from error
+    names = sorted(entry.name + "/" * entry.is_dir() for entry in entries)
+    more = f"\n… and {len(names) - FOLDER_ENTRIES} more" if len(names) > FOLDER_ENTRIES else ""
+    return "\n".join(names[:FOLDER_ENTRIES]) + more
+
+
+# MERGED agentcli.ui.mention: How files are named in a prompt; a picture that is dropped onto the terminal is, too: the terminal types its path.
+
+
+PICTURES = (*ENDINGS.values(), ".jpeg")
+
+
+"""How the names of files that are taken for pictures end."""
+
+
+def mention(path: str) -> str:
+    """`@path`, quoted where it needs to be."""
+    return f'@"{path}"' if any(char.isspace() or char in "\"'" for char in path) else f"@{path}"
+
+
+def mention_of_picture(pasted: str) -> str:
+    """`@path` for a paste that is nothing but the path of a picture, quoted in any of the ways of terminals; else nothing."""
+    if len(pasted) > 4_096 or "\n" in pasted.strip():
+        return ""
+    path = re.sub(r"\\(.)", r"\1", pasted.strip().strip("'\""))
+    if path.startswith("file://"):
+        path = unquote(path.removeprefix("file://"))
+    if not path.lower().endswith(PICTURES) or '"' in path:
+        return ""
+    try:
+        return f"{mention(path)} " if Path(path).expanduser().is_file() else ""
+    except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte
+        return ""
+
+
+# MERGED agentcli.ui.pastes: Long pastes and pictures stay out of the edit buffer: a label stands for each.
+
+
+PASTE_LINES, PASTE_CHARACTERS = 8, 1_000
+
+
+"""A paste with more of either is folded."""
+
+
+_LABEL = re.compile(r"\[(?:Pasted text #\d+, [\d,]+ (?:lines|characters)|Image #\d+)\]")
+
+
+@dataclass(slots=True)
+class Pastes:
+    """What the labels stand for: a text, or the mention of a picture's file."""
+
+    lines: int = PASTE_LINES
+    characters: int = PASTE_CHARACTERS
+    texts: dict[str, str] = field(default_factory=dict)
+    pictures: dict[str, str] = field(default_factory=dict)
+
+    def fold(self, text: str) -> str:
+        """What goes into the buffer for a paste: the text itself, or a label."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        count = text.count("\n") + 1
+        if count <= self.lines and len(text) <= self.characters:
+            return text
+        size = f"{count:,} lines" if count > 1 else f"{len(text):,} characters"
+        label = f"[Pasted text #{len(self.texts) + 1}, {size}]"
+        self.texts[label] = text
+        return label
+
+    def picture(self, file: Path) -> str:
+        """What goes into the buffer for a picture."""
+        label = f"[Image #{len(self.pictures) + 1}]"
+        self.pictures[label] = mention(str(file))
+        return label
+
+    def unfold(self, text: str) -> str:
+        """The text with every known label replaced by what it stands for."""
+        known = {**self.texts, **self.pictures}
+        return _LABEL.sub(lambda found: known.get(found[0], found[0]), text)

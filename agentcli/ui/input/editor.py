@@ -1,0 +1,228 @@
+"""The edit buffer and its keys: prompt_toolkit reads and edits, what is shown is up to `paint`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from prompt_toolkit.application import Application, run_in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.key_binding.vi_state import InputMode
+from prompt_toolkit.layout import BufferControl, HSplit, Layout, Window
+from prompt_toolkit.output import DummyOutput
+from prompt_toolkit.renderer import Renderer
+
+from agentcli.ui.input.attachments import Pastes
+from agentcli.ui.input.completion import Menu
+from agentcli.ui.input.handler import Act, InputHandler
+from agentcli.ui.input.keyboard import Keyboard
+from agentcli.ui.input.keys import bindings
+from agentcli.ui.render.frame import Edit
+
+if TYPE_CHECKING:
+    from prompt_toolkit.layout.layout import Layout as AnyLayout
+
+FLUSH = 0.05
+"""Seconds that a lone Esc waits for the rest of a sequence."""
+AGAIN = 0.02
+"""Seconds after which more completions are looked for."""
+
+LONG = 20_000
+"""Characters of a draft beyond which each key would take too long."""
+
+
+class Editor:
+    """The draft, the line of a dialog, and the completion menu. `typed_at` is when the draft last grew (monotonic seconds)."""
+
+    def __init__(self, handler: InputHandler, stdin: TextIO = sys.stdin) -> None:
+        self.handler = handler
+        self.pastes = Pastes()
+        self.menu, self.chosen = Menu(), -1
+        self.typed_at = float("-inf")
+        self.draft = Buffer(multiline=True, on_text_changed=lambda _: self._changed())
+        self.line = Buffer(multiline=False, on_text_changed=lambda _: self.handler.typed())
+        self.keyboard = Keyboard(stdin)
+        self.application: Application[int] = Application(
+            layout=Layout(HSplit([Window(BufferControl(self.draft)), Window(BufferControl(self.line))])),
+            key_bindings=bindings(self),
+            input=self.keyboard,
+            output=DummyOutput(),
+            terminal_size_polling_interval=None,
+        )
+        self.application.ttimeoutlen = self.application.timeoutlen = FLUSH
+        self.application.renderer = _Painted(self.application, self)
+
+    @property
+    def edit(self) -> Edit:
+        """A frozen copy of what is being typed."""
+        if self.handler.asking:
+            return Edit(self.line.text, self.line.cursor_position)
+        mark = ": " if self._commanding else "! " if self.draft.text.startswith("!") else ""
+        return Edit(self.draft.text, self.draft.cursor_position, self.menu.items, self.chosen, mark)
+
+    def type_ahead(self, data: bytes) -> None:
+        """Keys that were pressed before there was an editor."""
+        store_typeahead(self.keyboard, [*self.keyboard.keys_of(data), *self.keyboard.flush_keys()])
+
+    async def run(self) -> int:
+        """Read keys until `leave`."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTSTP, self.suspend)
+        try:
+            return await self.application.run_async()
+        finally:
+            loop.remove_signal_handler(signal.SIGTSTP)
+
+    def suspend(self) -> None:
+        """Stop, the terminal as the shell wants it, until the shell has us go on. Without a shell nothing happens."""
+        loop = asyncio.get_running_loop()
+
+        def stop() -> None:
+            self.handler.go_away()
+            loop.remove_signal_handler(signal.SIGTSTP)
+            os.kill(0, signal.SIGTSTP)  # the whole group: what we are in a pipe with stops, too
+            loop.add_signal_handler(signal.SIGTSTP, self.suspend)
+
+        if self.application.is_running:
+            run_in_terminal(stop)
+
+    def remember(self, past: Sequence[str]) -> None:
+        """Have these prompts, oldest first, behind the Up key; very long ones are only found by searching."""
+        text, cursor = self.draft.text, self.draft.cursor_position
+        self.draft.history = InMemoryHistory([one for one in past if len(one) <= LONG])
+        self.draft.reset(Document(text, cursor))
+        # Drawing a control would load the history; nothing is drawn here.
+        self.draft.load_history_if_not_yet_loaded()
+
+    def bind(self, keys: Mapping[Act, str]) -> None:
+        """Give acts other keys."""
+        self.application.key_bindings = bindings(self, keys)
+
+    @property
+    def vi(self) -> bool:
+        """Whether vi's keys edit."""
+        return self.application.editing_mode == EditingMode.VI
+
+    @property
+    def _commanding(self) -> bool:
+        """Whether letters are vi's commands now: the prompt looks different then."""
+        return self.vi and self.application.vi_state.input_mode == InputMode.NAVIGATION
+
+    def edit_like(self, mode: Literal["emacs", "vi"]) -> None:
+        """Which keys edit."""
+        self.application.editing_mode = EditingMode.VI if mode == "vi" else EditingMode.EMACS
+
+    def leave(self, code: int) -> None:
+        """End `run`."""
+        if self.application.is_running and not self.application.is_done:
+            self.application.exit(result=code)
+
+    def repaint(self) -> None:
+        """Have the screen painted soon."""
+        self.application.invalidate()
+
+    def focus(self, dialog: bool, text: str = "") -> None:
+        """Type into the dialog's line, or back into the draft, which stays as it was."""
+        self.menu, self.chosen = Menu(), -1
+        if dialog:
+            self.line.text = text
+            self.line.cursor_position = len(text)
+        self.application.layout.focus(self.line if dialog else self.draft)
+
+    def take(self) -> str:
+        """The draft with its pastes unfolded; the buffer is empty then, and the history one richer."""
+        text = self.draft.text
+        self.draft.append_to_history()
+        self.draft.reset()
+        self._changed()
+        return self.pastes.unfold(text)
+
+    def put(self, text: str) -> None:
+        """Replace the draft; what is very long is folded as if it had been pasted."""
+        text = self.pastes.fold(text) if len(text) > LONG else text
+        self.draft.text = text
+        self.draft.cursor_position = len(text)
+
+    def attach(self, picture: Path) -> None:
+        """A label for a picture goes into the draft."""
+        before = self.draft.document.text_before_cursor
+        gap = " " if before and not before[-1].isspace() else ""
+        self.draft.insert_text(f"{gap}{self.pastes.picture(picture)} ")
+        self.repaint()
+
+    def move(self, step: int) -> None:
+        """Choose another menu item."""
+        self.chosen = (
+            (self.chosen + step) % len(self.menu.items) if self.chosen >= 0 or step > 0 else len(self.menu.items) - 1
+        )
+
+    def accept(self) -> None:
+        """Insert the chosen menu item, or the first."""
+        item = self.menu.items[max(self.chosen, 0)]
+        self.draft.delete_before_cursor(self.menu.length)
+        ends = "" if item.label.endswith("/") else " "
+        self.draft.insert_text(item.label + ends)
+
+    def close_menu(self) -> None:
+        """No completion until more is typed."""
+        self.menu, self.chosen = Menu(), -1
+
+    def _changed(self) -> None:
+        if self.draft.text:
+            self.typed_at = time.monotonic()
+        self._complete()
+
+    def _complete(self) -> None:
+        self.menu = self.handler.complete(self.draft.document.text_before_cursor)
+        self.chosen = 0 if self.menu.first and self.menu.items else -1
+        if self.menu.more:
+            asyncio.get_running_loop().call_later(AGAIN, self._look_again, self.menu)
+
+    def _look_again(self, menu: Menu) -> None:
+        """Look for completions that were not found in the time that a key has; what was chosen meanwhile stays chosen."""
+        if self.menu is not menu or self.handler.asking:
+            return
+        chosen = menu.items[self.chosen] if self.chosen > 0 else None
+        self._complete()
+        if chosen in self.menu.items:
+            self.chosen = self.menu.items.index(chosen)
+        self.repaint()
+
+
+class _Painted(Renderer):
+    """Puts our painting where prompt_toolkit's would be; suspending and resizing work through it unchanged."""
+
+    def __init__(self, application: Application[int], editor: Editor) -> None:
+        self._editor: Editor | None = None  # the base class resets itself before there is anything to reset
+        super().__init__(application._merged_style, application.output)
+        self._editor = editor
+
+    def render(self, app: Application[Any], layout: AnyLayout, is_done: bool = False) -> None:
+        if not is_done and self._editor is not None:
+            self._editor.handler.paint()
+
+    def erase(self, leave_alternate_screen: bool = True) -> None:
+        if self._editor is None:
+            return
+        if leave_alternate_screen:
+            self._editor.handler.erase()
+        else:  # it is called so for a change of the terminal's size, and only then
+            self._editor.handler.resize()
+
+    def reset(self, _scroll: bool = False, leave_alternate_screen: bool = True) -> None:
+        super().reset(_scroll, leave_alternate_screen)
+        if self._editor is not None:
+            self._editor.handler.come_back()
+
+    def request_absolute_cursor_position(self) -> None:
+        """Nothing here depends on where the terminal's cursor is."""

@@ -1,0 +1,262 @@
+"""Which key does what, and the list of them that `?` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit.filters import Condition, Filter, vi_insert_mode, vi_mode
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from agentcli.core.errors import ConfigError
+from agentcli.ui.input.attachments import mention_of_picture
+from agentcli.ui.render.cells import wrap
+from agentcli.ui.style import Theme
+
+if TYPE_CHECKING:
+    from agentcli.ui.input.handler import Act, EditorOps
+
+KEYS: Mapping[Act, str] = MappingProxyType(
+    {
+        "search": "c-r",
+        "mode": "s-tab",
+        "output": "c-o",
+        "thinking": "c-t",
+        "editor": "c-g",
+        "picture": "c-v",
+        "background": "c-b",
+        "redraw": "c-l",
+    }
+)
+"""Acts whose key can be set, under `[ui.keys]`, by prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`, `s-tab`)."""
+
+LINE = 10_000
+"""Characters of a paste that the line of a dialog takes."""
+
+_DESCRIPTIONS: Mapping[Act, str] = {
+    "search": "search earlier prompts",
+    "mode": "next mode",
+    "output": "the whole output of the last tool calls",
+    "thinking": "show or fold thinking",
+    "editor": "write in your editor",
+    "picture": "attach the picture on the clipboard",
+    "background": "send the running command to the background",
+    "redraw": "paint again",
+}
+_FIXED = (
+    ("Enter", "send; while it works: queue for after the turn"),
+    ("Alt-Enter", "new line; while it works: steer at the next safe point"),
+    ("Ctrl-J, \\ Enter", "new line; so is Shift-Enter where the terminal tells it"),
+    ("Esc", "interrupt, keeping what came; twice on an empty line: go back to an earlier prompt"),
+    ("Ctrl-C", "interrupt, else clear; twice: leave"),
+    ("Ctrl-D", "leave"),
+    ("Up, Down", "take back a queued message; earlier prompts"),
+    ("Tab", "complete /commands and @files"),
+    ("Ctrl-Z", "suspend"),
+    ("/", "commands"),
+    ("@", "attach a file or folder"),
+    ("! and !!", "run a shell command, with and without showing it to the model"),
+)
+_TAKEN = frozenset(
+    {("c-m",), ("c-j",), ("escape",), ("escape", "c-m"), ("c-c",), ("c-d",), ("up",), ("down",), ("c-i",), ("c-z",)}
+)
+"""What `_FIXED` names, as prompt_toolkit knows it."""
+_DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "pageup", "pagedown", "home", "end")
+
+
+def help_lines(keys: Mapping[Act, str]) -> list[tuple[str, str]]:
+    """Every key as a person would name it, and what it does."""
+    return [*_FIXED, *((_spoken(keys[act]), does) for act, does in _DESCRIPTIONS.items())]
+
+
+def help_rows(keys: Mapping[Act, str], columns: int, theme: Theme) -> list[str]:
+    """The list as rows of at most `columns` cells, what a key does hanging beside it."""
+    listed = help_lines(keys)
+    wide = max(len(key) for key, _ in listed) + 2
+    return [
+        (theme.paint("accent", key) + " " * (wide - len(key)) if n == 0 else " " * wide) + row
+        for key, does in listed
+        for n, row in enumerate(wrap(does, max(columns - wide, 12)))
+    ]
+
+
+def chosen(keys: Mapping[str, str]) -> Mapping[Act, str]:
+    """The keys with those that a person set. Raises ConfigError for an act or a key that does not exist, and for a key with two meanings."""
+    known = dict(KEYS)
+    for act, key in keys.items():
+        if act not in KEYS:
+            raise ConfigError(f"ui.keys knows no {act}; there are {', '.join(KEYS)}.")
+        try:
+            pressed = _pressed(key)
+        except ValueError as error:
+            raise ConfigError(f"ui.keys.{act}: there is no key {key}. Write keys like c-r, f5 or escape o.") from error
+        if pressed in _TAKEN or (len(pressed) == 1 and len(pressed[0]) == 1):
+            raise ConfigError(f"ui.keys.{act}: {key} is needed for typing, sending or leaving. Choose another key.")
+        known[act] = key  # type: ignore[index]
+    for act in keys:
+        for other in known:
+            if other != act and _pressed(known[other]) == _pressed(known[act]):  # type: ignore[index]
+                raise ConfigError(
+                    f"ui.keys.{act} and ui.keys.{other} are both {keys[act]}. Give one of them another key."
+                )
+    return known
+
+
+def _pressed(key: str) -> tuple[str, ...]:
+    """A key as prompt_toolkit knows it, whichever of its names was written. Raises ValueError where there is none."""
+    bindings = KeyBindings()
+    bindings.add(*key.split())(lambda event: None)
+    return tuple(str(one.value if isinstance(one, Keys) else one) for one in bindings.bindings[0].keys)
+
+
+def bindings(editor: EditorOps, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
+    """All keys; what is not here does what prompt_toolkit's Emacs or vi mode does."""
+    keys = KeyBindings()
+    drafting = Condition(lambda: not editor.handler.asking)
+    menu = drafting & Condition(lambda: bool(editor.menu.items))
+    _sending(keys, editor, drafting)
+    _leaving(keys, editor, drafting)
+    _moving(keys, editor, drafting, menu)
+    _dialogs(keys, editor)
+    for act, key in acts.items():
+        keys.add(*key.split(), filter=drafting)(_does(editor, act))
+
+    @keys.add(Keys.BracketedPaste)
+    def paste(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer is editor.draft and not event.data:
+            # So a terminal pastes a clipboard that holds no text.
+            editor.handler.act("picture")
+        elif buffer is editor.draft:
+            buffer.insert_text(mention_of_picture(event.data) or editor.pastes.fold(event.data))
+        else:
+            buffer.insert_text(event.data[:LINE].replace("\r", " ").replace("\n", " "))
+
+    @keys.add("c-x", "c-e", filter=drafting)
+    def as_in_a_shell(event: KeyPressEvent) -> None:
+        editor.handler.act("editor")
+
+    @keys.add("c-z")
+    def suspend(event: KeyPressEvent) -> None:
+        editor.suspend()
+
+    return keys
+
+
+def _sending(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
+    @keys.add("enter", filter=drafting)
+    def send(event: KeyPressEvent) -> None:
+        if editor.menu.items and editor.chosen >= 0:
+            editor.accept()
+        elif editor.draft.document.text_before_cursor.endswith("\\"):
+            editor.draft.delete_before_cursor()
+            editor.draft.insert_text("\n")
+        elif editor.draft.text.strip():
+            editor.handler.submit(editor.take())
+
+    @keys.add("c-j", filter=drafting)
+    def new_line(event: KeyPressEvent) -> None:
+        editor.draft.insert_text("\n")
+
+    @keys.add("escape", "enter", filter=drafting)
+    def steer(event: KeyPressEvent) -> None:
+        if editor.handler.working and editor.draft.text.strip():
+            editor.handler.steer(editor.take())
+        else:
+            editor.draft.insert_text("\n")
+
+    @keys.add("?", filter=drafting & Condition(lambda: not editor.draft.text))
+    def list_keys(event: KeyPressEvent) -> None:
+        editor.handler.act("keys")
+
+
+def _leaving(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
+    @keys.add("escape", filter=drafting & ~(vi_mode & vi_insert_mode))
+    def interrupt(event: KeyPressEvent) -> None:
+        if editor.menu.items:
+            editor.close_menu()
+        else:
+            editor.handler.act("interrupt")
+
+    @keys.add("c-c", filter=drafting)
+    def break_off(event: KeyPressEvent) -> None:
+        editor.handler.act("break")
+
+    @keys.add("c-d", filter=drafting & Condition(lambda: not editor.draft.text))
+    def leave(event: KeyPressEvent) -> None:
+        editor.handler.act("leave")
+
+    @keys.add(Keys.SIGINT)
+    def signalled(event: KeyPressEvent) -> None:
+        editor.handler.act("signal")
+
+
+def _moving(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filter) -> None:
+    @keys.add("up", filter=drafting & ~menu)
+    def earlier(event: KeyPressEvent) -> None:
+        document = editor.draft.document
+        queued = editor.handler.recall() if not document.text else None
+        if queued is not None:
+            editor.put(queued)
+        else:
+            editor.draft.auto_up()
+
+    @keys.add("c-p", filter=menu)
+    @keys.add("up", filter=menu)
+    def menu_up(event: KeyPressEvent) -> None:
+        editor.move(-1)
+
+    @keys.add("c-n", filter=menu)
+    @keys.add("down", filter=menu)
+    def menu_down(event: KeyPressEvent) -> None:
+        editor.move(1)
+
+    @keys.add("tab", filter=menu)
+    def complete(event: KeyPressEvent) -> None:
+        editor.accept()
+
+    @keys.add("tab", filter=drafting & ~menu)
+    def indent(event: KeyPressEvent) -> None:
+        editor.draft.insert_text("    ")
+
+
+def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
+    asking = Condition(lambda: bool(editor.handler.asking))
+    choosing = Condition(lambda: editor.handler.asking == "choice")
+    for name in _DIALOG_KEYS:
+        keys.add(name, filter=asking)(_presses(editor, name))
+
+    for name, meant in {"c-n": "down", "c-p": "up", "c-r": "down"}.items():
+        keys.add(name, filter=asking)(_presses(editor, meant))
+
+    @keys.add("c-g", filter=asking)
+    def edit(event: KeyPressEvent) -> None:
+        editor.handler.press("c-g")
+
+    @keys.add(Keys.Any, filter=choosing)
+    def letter(event: KeyPressEvent) -> None:
+        editor.handler.press(event.data)
+
+
+def _does(editor: EditorOps, act: Act) -> Callable[[KeyPressEvent], Any]:
+    def handler(event: KeyPressEvent) -> None:
+        editor.handler.act(act)
+
+    return handler
+
+
+def _presses(editor: EditorOps, name: str) -> Callable[[KeyPressEvent], Any]:
+    def handler(event: KeyPressEvent) -> None:
+        editor.handler.press(name)
+
+    return handler
+
+
+def _spoken(key: str) -> str:
+    names = {"c-": "Ctrl-", "s-": "Shift-", "escape ": "Alt-"}
+    for short, long in names.items():
+        if key.startswith(short):
+            return long + key.removeprefix(short).capitalize()
+    return key.capitalize()

@@ -1,0 +1,71 @@
+"""What happens, in words alone: for dumb terminals, screen readers and logs."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from agentcli.ui.render.cells import clip
+from agentcli.ui.render.scrollback import Called, Note, Piece, Printed, Reply, Said, Thought, brief
+from agentcli.ui.render.state import State, Work
+from agentcli.ui.style import Look, duration
+
+OUTPUT_LINES = 20
+"""Lines that are printed of what a command printed."""
+TITLE = 100
+"""Characters of a call's title that are read out; the whole was printed where it was asked about."""
+
+
+def told(piece: Piece, look: Look) -> list[str]:
+    """A finished piece; what the person typed stands there already."""
+    match piece:
+        case Reply(block):
+            return [*([""] if block.gap else []), *block.own.split("\n")]
+        case Said():
+            return []
+        case Thought(text, seconds):
+            return [f"Thought for {duration(seconds)}.", *(text.strip().split("\n") if look.thinking else [])]
+        case Called():
+            return _called(piece, look)
+        case Note(kind, text):
+            return [{"act": "Note: ", "warn": "Warning: ", "error": "Error: "}[kind] + text]
+        case Printed(lines):
+            return list(lines)
+        case _:
+            assert_never(piece)
+
+
+def began(before: State, after: State, look: Look) -> list[str]:
+    """A line for each thing that has just begun."""
+    lines = ["Thinking."] if after.thought and not before.thought else []
+    if after.writing and after.writing != before.writing:
+        lines.append(f"Writing a call: {after.writing}.")
+    known = {one.call_id for one in before.running}
+    lines += [f"Running: {_title(one.title, look)}" for one in after.running if one.call_id not in known]
+    if before.work and after.work and after.work.doing != before.work.doing:
+        lines.append(f"{after.work.doing}.")
+    return lines
+
+
+def ended(work: Work, now: float) -> str:
+    """What a turn took."""
+    tokens = f", {work.sent:,} tokens in, {work.received:,} out" if work.sent or work.received else ""
+    return f"Finished after {duration(now - work.since)}{tokens}."
+
+
+def _called(piece: Called, look: Look) -> list[str]:
+    result = piece.result
+    status = "Done" if result.status == "success" else result.status.capitalize()
+    short = brief(result, look)
+    lines = [f"{status}: {_title(piece.title, look)}" + (f", {short}" if short else "")]
+    change = result.metadata.get("diff")
+    if isinstance(change, str) and change:
+        return lines if piece.shown and not result.failed else [*lines, *change.rstrip("\n").split("\n")]
+    if result.failed or result.name in look.for_people or "exit_code" in result.metadata:
+        output = result.output.rstrip("\n").split("\n")
+        cut = [f"({len(output) - OUTPUT_LINES} earlier lines left out)"] if len(output) > OUTPUT_LINES else []
+        lines += [*cut, *output[-OUTPUT_LINES:]]
+    return lines
+
+
+def _title(title: str, look: Look) -> str:
+    return clip(look.near(title), TITLE)

@@ -1,0 +1,123 @@
+"""Questions to a person who answers by whole lines."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.core.tool import Question
+from agentcli.ui.dialogs import proposal
+from agentcli.ui.style import Look
+
+_ANSWERS = {
+    "1": "once",
+    "y": "once",
+    "yes": "once",
+    "2": "session",
+    "3": "always",
+    "4": "no",
+    "n": "no",
+    "no": "no",
+    "": "no",
+}
+
+_PLAN = {"1": "edits", "y": "edits", "yes": "edits", "2": "once", "3": "no", "4": "no", "n": "no", "no": "no", "": "no"}
+
+
+class PlainAsking:
+    """`say` prints lines, `ask` a question whose answer is None at the end of input; `drop` throws away what was typed ahead."""
+
+    def __init__(
+        self,
+        say: Callable[..., None],
+        ask: Callable[[str], Awaitable[str | None]],
+        drop: Callable[[], None],
+        look: Callable[[], Look],
+    ) -> None:
+        self._say, self._ask, self._drop, self._look = say, ask, drop, look
+
+    async def approve(self, ask: ApprovalRequest) -> ApprovalResponse:
+        """Ask whether a call may run; the whole command or diff is printed first."""
+        changed: dict[str, Any] | None = None
+        self._show(ask)
+        self._drop()
+        while True:
+            always = ask.always if changed is None else ""
+            answer = await self._ask(f"{self._offered(ask, always)}? ")
+            word = answer.strip().lower() if answer is not None else "no"
+            match (_PLAN if ask.kind == "plan" else _ANSWERS).get(word, word):
+                case "edits":
+                    # The whole plan is approved, with its edits; else each is still asked about.
+                    return ApprovalResponse("session", input=changed)
+                case "once":
+                    return ApprovalResponse("once", input=changed)
+                case "session" if always:
+                    return ApprovalResponse("session")
+                case "always" if always:
+                    return ApprovalResponse("always")
+                case "5" | "all" if ask.others and changed is None:
+                    if await self._all(ask):
+                        return ApprovalResponse("all")
+                case "e" | "edit" if self._line(ask) is not None:
+                    changed = await self._edited(ask, changed)
+                case "no":
+                    words = await self._ask("What should it do instead? ") if answer is not None else ""
+                    return ApprovalResponse("no", words or "")
+                case _:
+                    self._say("Please answer with one of the numbers.")
+
+    async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
+        """Put the model's questions; None at the end of input."""
+        answers = []
+        for question in questions:
+            self._say("", question.question)
+            self._say(*(f"{n}. {one.label}  {one.description}" for n, one in enumerate(question.choices, 1)))
+            answer = await self._ask("Answer: ")
+            if answer is None:
+                return None
+            number = int(answer) if answer.strip().isdecimal() else 0
+            known = 0 < number <= len(question.choices)
+            answers.append(question.choices[number - 1].label if known else answer)
+        return answers
+
+    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
+        """A yes-or-no question; no is the default."""
+        self._say(title, *body)
+        return (await self._ask("y or n? ") or "").strip().lower() in ("y", "yes")
+
+    def _show(self, ask: ApprovalRequest) -> None:
+        preview = ask.preview.rstrip("\n").split("\n") if ask.preview.strip() else []
+        said = ask.call.input.get("description")
+        told = [said] if ask.kind == "command" and isinstance(said, str) else []
+        self._say("", f"Permission needed: {proposal.title(ask, None, self._look())}", *told, *preview)
+        self._say(*filter(None, (ask.why, f"No rule can be saved for it: {ask.unsaved}." if ask.unsaved else "")))
+
+    def _offered(self, ask: ApprovalRequest, always: str) -> str:
+        if ask.kind == "plan":
+            return "1 yes and let it edit without asking, 2 yes and ask before each change, 3 no"
+        offers = ["1 yes once"]
+        offers += ["2 yes for this session", f"3 always ({always})"] if always else []
+        offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
+        return ", ".join([*offers, "e edit it"] if self._line(ask) is not None else offers)
+
+    def _line(self, ask: ApprovalRequest) -> proposal.Text | None:
+        """What can be typed anew: a text of one line."""
+        part = proposal.editable(ask, None)
+        return part if part.key and "\n" not in part.text.rstrip("\n") and len(part.text) < 1000 else None
+
+    async def _edited(self, ask: ApprovalRequest, changed: dict[str, Any] | None) -> dict[str, Any] | None:
+        part = proposal.editable(ask, changed)
+        self._say(f"It is: {part.text.rstrip()}")
+        text = await self._ask("Instead, or nothing to leave it: ")
+        if not text:
+            return changed
+        now = proposal.taken(ask, changed, part, text)
+        self._say(f"Changed to: {text}")
+        return now
+
+    async def _all(self, ask: ApprovalRequest) -> bool:
+        """Whether the other calls of the reply are allowed too; they are printed first."""
+        for other in ask.others:
+            self._show(other)
+        return await self.confirm(f"Allow all {len(ask.others) + 1}?")

@@ -1,0 +1,364 @@
+"""The REPL a line at a time: for dumb terminals, screen readers and logs. Nothing moves, nothing is coloured or drawn."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import termios
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
+from agentcli.core.event import Event
+from agentcli.core.message import Part
+from agentcli.core.sanitise import safe
+from agentcli.ui import commands
+from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.idle import Idle
+from agentcli.ui.input import user_shell
+from agentcli.ui.input.attachments import with_attachments
+from agentcli.ui.plain import narration
+from agentcli.ui.plain.questions import PlainAsking
+from agentcli.ui.render.state import State, update
+from agentcli.ui.settings import UiSettings
+from agentcli.ui.style import MUTE, Look
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+    from agentcli.ui.host import Host
+    from agentcli.ui.terminal.startup import Open
+
+
+TWICE = 1.5
+
+
+"""Seconds within which a second Ctrl-C leaves."""
+
+
+PATIENCE = 0.75
+
+
+"""Seconds that what goes on has to end when a signal ends the program, and once more when it is cancelled."""
+
+
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+_ALL = (signal.SIGINT, *_SIGNALS)
+
+
+_HELP = (
+    "Enter sends a line. Lines typed while it works wait for their turn.",
+    "Ctrl-C interrupts what goes on, keeping what came; twice: leave. Ctrl-D leaves.",
+    "A line that begins with / is a command: /help lists them. @path attaches a file or folder.",
+    "!command runs a shell command and shows it to the model, !!command without showing it.",
+    "Questions are answered by a number, by y or n, or by e to change what is proposed.",
+)
+
+
+def run(open_: Open, *, prompts: Sequence[str] = ()) -> int:
+    """Run the REPL; returns the exit code."""
+    _guard()
+    terminal = PlainTerminal()
+    host, desk, settings, _ = open_(terminal.approve, terminal.ask_user)
+    return asyncio.run(terminal.run(host, desk, settings, prompts))
+
+
+def _guard() -> None:
+    """Have signals end the program at once: for as long as there is no work to be ended first."""
+    for number in _ALL:
+        signal.signal(number, lambda number, _: os._exit(128 + number))
+
+
+def _take_back(loop: asyncio.AbstractEventLoop) -> None:
+    """Guard again from a loop that is about to close: it would leave each signal that it still has to the system."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ALL)
+    for number in _ALL:
+        loop.remove_signal_handler(number)
+    _guard()
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class PlainTerminal:
+    """A person who reads and answers whole lines; also the stage for slash commands."""
+
+    host: Host
+    desk: AgentSession
+
+    def __init__(self) -> None:
+        self.look = Look(MUTE)
+        self.state = State()
+        self.columns = 80
+        self._lines = Lines(sys.stdin.fileno())
+        self._interrupt = asyncio.Event()
+        self._working = self._left = False
+        self._code = 0
+        self._ended = asyncio.Event()
+        self._broken_at = 0.0
+        self._next: list[str] = []
+        self._ahead: list[Part] = []
+        self._asking = PlainAsking(self.say, self._ask, self._lines.drop, lambda: self.look)
+        self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
+        self._idle = Idle(lambda: self._working, lambda: self.desk, self.tell)
+
+    async def run(self, host: Host, desk: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()) -> int:
+        """Read, work and print until the person leaves; returns the exit code."""
+        self.host, self.desk, self._next = host, desk, list(filter(None, prompts))
+        self.look = replace(self.look, thinking=settings.thinking, folder=str(desk.cwd), for_people=desk.for_people)
+        self._idle.quiet = settings.idle_after
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._break)
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._end, 128 + number)
+        with self._lines.open():
+            await self._until_ended(asyncio.create_task(self._talk()))
+        for number in _ALL:
+            # We are leaving already, and soon: nothing is to break into the saving.
+            loop.add_signal_handler(number, lambda: None)
+        await self._idle.stop()
+        if self.desk.journal.folder is not None:
+            self.say(f"agentcli resume {self.desk.journal.id}")
+        self.desk.close()
+        _take_back(loop)
+        return self._code
+
+    async def _talk(self) -> None:
+        desk = self.desk
+        self.say(f"agentcli, {desk.model.name}, mode {desk.mode}. /help lists the commands, /quit leaves.", *desk.notes)
+        await self._ask_for_trust()
+        while not self._left:
+            text = self._next.pop(0) if self._next else await self._ask("> ")
+            if text is None:
+                break
+            await self._do(text)
+            self._idle.begin()
+
+    async def _until_ended(self, talk: asyncio.Task[None]) -> None:
+        """Until the person leaves, or a signal ends the program: then what goes on is interrupted, and cancelled if that does not help."""
+        ended = asyncio.create_task(self._ended.wait())
+        await asyncio.wait({talk, ended}, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if not talk.done():
+            await asyncio.wait({talk}, timeout=PATIENCE)
+        if not talk.done():
+            talk.cancel()
+            await asyncio.wait({talk}, timeout=PATIENCE)
+        if talk.done() and not talk.cancelled():
+            talk.result()
+
+    async def _ask_for_trust(self) -> None:
+        """Whether what this folder would load is wanted."""
+        found = self.host.unloaded(self.desk)
+        if found and await self.confirm("Do you trust this folder? Until you do, these are not loaded:", found):
+            self.move_to(self.host.trust(self.desk))
+
+    async def approve(self, ask: ApprovalRequest) -> ApprovalResponse | None:
+        """Ask whether a call may run."""
+        answer = await self._asking.approve(ask)
+        self.state = replace(self.state, shown=self.state.shown | {ask.call.call_id})
+        return answer
+
+    def say(self, *lines: str) -> None:
+        """Print lines of text."""
+        self._write("".join(f"{safe(line)}\n" for line in lines))
+
+    show = say  # nothing here has colours
+    copy = say  # a plain terminal has no clipboard
+
+    def warn(self, text: str) -> None:
+        """Tell of something that did not work."""
+        self.say(f"Error: {text}")
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """Print what happened."""
+        for event in events:
+            self._hear(event)
+
+    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
+        """Print a stream of events as it happens; Ctrl-C interrupts it."""
+        if self._left:
+            return
+        self._interrupt.clear()
+        self._working = True
+        self.state = self.state.begin(doing, time.monotonic())
+        self.say(f"{doing}.")
+        took = self.state.work
+        try:
+            async with aclosing(work(self._interrupt)) as events:  # type: ignore[type-var]
+                async for event in events:
+                    took = self.state.work or took
+                    self._hear(event)
+        finally:
+            self._working = False
+            self._print(self.state.end())
+            if took is not None:
+                self.say("", narration.ended(took, time.monotonic()))
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        """Let the person choose by number."""
+        self.say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
+        answer = await self._ask("Number, or nothing to leave it: ") or ""
+        return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        """There is no editor that reads a line at a time: a new text is typed."""
+        return await self._ask("Text: ") or text
+
+    def move_to(self, desk: AgentSession) -> None:
+        """Go on with another session."""
+        if desk.journal is self.desk.journal:
+            self.desk = desk
+            return
+        self.desk.close()
+        self.desk = desk
+        self.say(f"This is session {desk.journal.id}.", *desk.notes)
+
+    def draft(self, text: str) -> None:
+        """Show a text that the person may want to type again."""
+        self.say(f"The prompt was: {text}")
+
+    def send(self, text: str, *along: Part) -> None:
+        """Say something to the model next, with what goes along unseen."""
+        self._ahead += along
+        self._next.insert(0, text)
+
+    def toggle_vi(self) -> bool:
+        """Lines are edited by the terminal itself."""
+        return False
+
+    def leave(self) -> None:
+        """End the program."""
+        self._left = True
+
+    async def _do(self, text: str) -> None:
+        try:
+            if text.strip() == "?":
+                self.say(*_HELP)
+            elif commands.is_command(text):
+                await commands.run(self, text)
+            elif text.startswith("!"):
+                await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
+            elif text.strip():
+                ahead, self._ahead = tuple(self._ahead), []
+                prompt = await asyncio.to_thread(with_attachments, text, self.desk.cwd, ahead)
+                await self.play("Working", lambda interrupt: self.desk.turn(prompt, interrupt))
+        except AgentError as error:
+            self.warn(str(error))
+
+    async def _shell(self, command: str, shared: bool) -> None:
+        self._interrupt.clear()
+        self._working = True
+        ran = await user_shell.run(command, self.desk.cwd, lambda _: None, self._interrupt)
+        self._working = False
+        self.say(ran.output.rstrip("\n"), *([f"exit code {ran.code}"] if ran.code else []))
+        if shared:
+            self._ahead.append(user_shell.as_text(ran))
+
+    async def _ask(self, question: str) -> str | None:
+        self._write(question)
+        line = await self._lines.next()
+        if self._lines.gone:
+            self._end(HANGUP)
+        return line
+
+    def _write(self, text: str) -> None:
+        try:
+            print(text, end="", flush=True)
+        except OSError:
+            # The terminal is gone. What is written from now on must not fail once more when the program ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._end(HANGUP)
+
+    def _hear(self, event: Event) -> None:
+        before = self.state
+        after = update(before, event, time.monotonic())
+        self._print(after)
+        self.say(*narration.began(before, after, self.look))
+
+    def _print(self, state: State) -> None:
+        for piece in state.finished:
+            self.say(*narration.told(piece, self.look))
+        self.state = replace(state, finished=())
+
+    def _break(self) -> None:
+        now = time.monotonic()
+        twice, self._broken_at = now - self._broken_at < TWICE, now
+        if self._working and not twice:
+            self._interrupt.set()
+        elif twice:
+            self._end(INTERRUPTED)
+        else:
+            self.say("", "Ctrl-C again leaves.")
+
+    def _end(self, code: int) -> None:
+        """Leave with this exit code, whatever goes on."""
+        self._code = self._code or code
+        self._left = True
+        self._interrupt.set()
+        self._lines.close()
+        self._ended.set()
+
+
+# MERGED agentcli.ui.lines: What is typed, a line at a time.
+
+
+class Lines:
+    """Lines from a descriptor as they come; None once it has ended. `gone` says that its terminal was closed."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
+        self._rest = b""
+        self.gone = False
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[None]:
+        """Read in the background."""
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._descriptor, self._read)
+        try:
+            yield
+        finally:
+            loop.remove_reader(self._descriptor)
+
+    async def next(self) -> str | None:
+        """The next line without its end."""
+        line = await self._waiting.get()
+        if line is None:
+            self.close()  # whoever asks next gets no answer either
+        return line
+
+    def drop(self) -> None:
+        """Throw away what was typed ahead."""
+        with contextlib.suppress(termios.error):
+            termios.tcflush(self._descriptor, termios.TCIFLUSH)
+        self._rest = b""
+        ended = False
+        while not self._waiting.empty():
+            ended = self._waiting.get_nowait() is None or ended
+        if ended:
+            self.close()
+
+    def close(self) -> None:
+        """Have `next` return None."""
+        self._waiting.put_nowait(None)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._descriptor, 65536)
+        except OSError:
+            data, self.gone = b"", True
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+            self._waiting.put_nowait(None)
+            return
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._waiting.put_nowait(line.decode(errors="replace"))

@@ -1,0 +1,111 @@
+"""Where a person types or chooses: the input with its menu, or a dialog with its choices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentcli.ui.render.cells import clip, width, wrap
+from agentcli.ui.style import Theme
+
+if TYPE_CHECKING:
+    from agentcli.ui.dialogs.dialogs import Dialog
+    from agentcli.ui.render.frame import Edit, Size
+
+MENU_ROWS = 8
+CHOICE_ROWS = 12
+"""Rows of choices that a dialog shows at once, at most; fewer on a low screen."""
+
+
+def input_lines(edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
+    """What is being typed and the menu under it, and the cursor's place there."""
+    columns = max(size.columns - 3, 4)
+    rows, (row, column) = rows_of(edit.text, columns, edit.cursor)
+    limit = max((size.rows - 4) // 2, 1)
+    first = min(max(0, row - limit + 1), max(0, len(rows) - limit)) if len(rows) > limit else 0
+    mark = edit.mark or "> "
+    lines = [(mark if n == 0 else "  ") + line for n, line in enumerate(rows)][first : first + limit]
+    menu = _menu(edit, size, theme)
+    return [*lines, *menu], (row - first, column + 2)
+
+
+def _menu(edit: Edit, size: Size, theme: Theme) -> list[str]:
+    room = min(MENU_ROWS, max(size.rows - 6, 1))
+    first = max(0, min(edit.chosen - room // 2, len(edit.menu) - room))
+    wide = min(max((width(item.name) for item in edit.menu), default=0), size.columns // 2)
+    rows = [
+        _option(item.name, item.detail, first + n == edit.chosen, wide, size.columns - 1, theme)
+        for n, item in enumerate(edit.menu[first : first + room])
+    ]
+    below = len(edit.menu) - first - room
+    return [*rows, *([theme.paint("dim", f"  … {below} more")] if below > 0 else [])]
+
+
+def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, theme: Theme) -> str:
+    label = clip(label, wide)
+    line = f"{'❯' if chosen else ' '} {label}" + " " * (wide - width(label))
+    line = clip(line, columns)
+    rest = columns - width(line) - 2
+    shown = theme.paint("accent", line) if chosen else line
+    return shown + "  " + theme.paint("dim", clip(detail, rest)) if detail and rest > 8 else shown
+
+
+def _whole_option(label: str, chosen: bool, columns: int, theme: Theme) -> list[str]:
+    """A choice on as many rows as it needs: what is chosen may be a rule, of which every letter counts."""
+    rows = wrap(label, max(columns - 5, 8))
+    shown = [f"{('❯ ' if chosen else '  ') if n == 0 else ' ' * 5}{row}" for n, row in enumerate(rows)]
+    return [theme.paint("accent", row) for row in shown] if chosen else shown
+
+
+def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
+    """A dialog under its line, and where the cursor stands in it."""
+    columns = size.columns - 1
+    lines = [theme.paint("dim", "─" * columns), *(theme.paint("strong", row) for row in wrap(dialog.title, columns))]
+    lines += [clip(row, columns) for row in dialog.body]
+    cursor = (len(lines) - 1, 0)
+    if dialog.entry is not None:
+        rows, (row, column) = rows_of(edit.text, max(columns - width(dialog.entry) - 2, 8), edit.cursor)
+        start = len(lines)
+        lines += [(dialog.entry if n == 0 else " " * width(dialog.entry)) + line for n, line in enumerate(rows)]
+        cursor = (start + row, width(dialog.entry) + column)
+    room = max(min(size.rows - len(lines) - 3, CHOICE_ROWS), 3)
+    first = max(0, min(dialog.chosen - room // 2, len(dialog.choices) - room))
+    wide = min(max((width(choice.label) for choice in dialog.choices), default=0) + 3, columns * 3 // 4)
+    for n in range(len(dialog.choices))[first : first + room]:
+        if n == dialog.chosen and dialog.entry is None:
+            cursor = (len(lines), 0)
+        lines += _choice_lines(dialog, n, wide, columns, theme)
+    if dialog.hint:
+        lines += [theme.paint("dim", row) for row in wrap(dialog.hint, columns)]
+    return lines, cursor
+
+
+def _choice_lines(dialog: Dialog, n: int, wide: int, columns: int, theme: Theme) -> list[str]:
+    choice, chosen = dialog.choices[n], n == dialog.chosen
+    tick = ("[x] " if n in dialog.marked else "[ ] ") if dialog.multiple else ""
+    label = f"{n + 1}. {tick}{choice.label}" if dialog.numbered else choice.label
+    if dialog.numbered and not choice.detail:
+        return _whole_option(label, chosen, columns, theme)
+    return [_option(label, choice.detail, chosen, wide + len(tick), columns, theme)]
+
+
+def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int, int]]:
+    """An input as rows of at most `columns` cells, and the place of the character at `cursor`."""
+    rows: list[str] = []
+    row: list[str] = []
+    used, place = 0, (0, 0)
+    for n, char in enumerate(text):
+        shown = "    " if char == "\t" else char if char.isprintable() or char == "\n" else "·"
+        if char != "\n" and used + width(shown) > columns:
+            rows.append("".join(row))
+            row, used = [], 0
+        if n == cursor:
+            place = (len(rows), used)
+        if char == "\n":
+            rows.append("".join(row))
+            row, used = [], 0
+            continue
+        row.append(shown)
+        used += width(shown)
+    if cursor >= len(text):
+        place = (len(rows), used)
+    return [*rows, "".join(row)], place

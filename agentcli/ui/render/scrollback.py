@@ -1,0 +1,221 @@
+"""What is printed for good, piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from agentcli.core.message import ToolResult
+from agentcli.core.sanitise import safe
+from agentcli.ui.render import diff
+from agentcli.ui.render.cells import clip, expand, wrap
+from agentcli.ui.render.cells import width as _width
+from agentcli.ui.render.markdown_blocks import Block
+from agentcli.ui.style import Look, Markdown, Role, Theme, duration
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the user said."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A finished block of the model's answer."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """Reasoning that is over; it took `seconds`."""
+
+    text: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool call that has its result. `gap` says whether a blank line goes before it, `shown` whether all that it does stands above."""
+
+    title: str
+    result: ToolResult
+    gap: bool = False
+    shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line from the program: an automatic act, a warning, an error. `gap` says whether a blank line goes before it."""
+
+    kind: Literal["act", "warn", "error"]
+    text: str
+    gap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Lines that a command prints; they are coloured already and hold no text from outside unescaped."""
+
+    lines: tuple[str, ...]
+
+
+Piece = Said | Reply | Thought | Called | Note | Printed
+
+
+# MERGED agentcli.ui.scroll: Finished pieces as lines for the scrollback.
+
+
+SAID_LINES, SAID_CHARACTERS = 40, 8_000
+
+
+"""Of what the user said with more of either, a quarter of that is shown."""
+
+
+_MARKS = {"success": "●", "error": "✗", "denied": "⊘", "interrupted": "⊘"}
+
+
+"""What came of a call; nothing is said by colour alone."""
+
+
+def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) -> list[str]:
+    """Lines of at most `width` cells for all pieces, in order."""
+    return [line for piece in pieces for line in _piece(piece, width, look, markdown)]
+
+
+def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str]:
+    match piece:
+        case Reply(block):
+            return markdown(block, width, look)
+        case Said(text):
+            return ["", *_said(text, width, look.theme)]
+        case Thought():
+            return _thought(piece, width, look)
+        case Called():
+            return called(piece, width, look)
+        case Note():
+            return _note(piece, width, look.theme)
+        case Printed(lines):
+            return [clip(expand(line), width) for line in lines]
+        case _:
+            assert_never(piece)
+
+
+def as_it_is(block: Block, width: int, look: Look) -> list[str]:
+    """Markdown left as it is, wrapped: for copying."""
+    return [*([""] if block.gap else []), *wrap(expand(block.own), width)]
+
+
+def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[str]:
+    """A call's line, then its diff or the beginning of what it printed; all of it when `whole`."""
+    theme, result = look.theme, piece.result
+    mark = theme.paint(
+        "bad" if result.status == "error" else "warn" if result.failed else "good", _MARKS[result.status]
+    )
+    short = brief(result, look) + (", as shown above" if piece.shown and not (whole or result.failed) else "")
+    title = clip(expand(look.near(piece.title)), max(width // 2, width - _width(short) - 5))
+    head = clip(f"{mark} {title}" + (theme.paint("dim", f" · {short}") if short else ""), width)
+    above = [""] if piece.gap else []
+    change = result.metadata.get("diff")
+    if isinstance(change, str) and change:
+        rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.shown else []
+        limit = len(rows) if whole else look.diff_lines
+        return [*above, head, *_fold(["  " + row for row in rows], limit, theme)]
+    rows = _output(result, width, look, whole)
+    if result.name in look.for_people and not result.failed:
+        return [*above, head, *_fold(["  " + row for row in rows], len(rows) if whole else look.diff_lines, theme)]
+    limit = len(rows) if whole else look.output_lines
+    return [*above, head, *_fold(["  " + row for row in rows], limit, theme, end=True)]
+
+
+def _fold(rows: list[str], limit: int, theme: Theme, end: bool = False) -> list[str]:
+    """The first rows and a count of the rest; or, of what commands print, the last ones, where the outcome stands."""
+    if len(rows) <= limit + 1:
+        return rows
+    if end:
+        return [theme.paint("dim", f"  … {len(rows) - limit} earlier lines (Ctrl-O)"), *rows[-limit:]]
+    return [*rows[:limit], theme.paint("dim", f"  … {len(rows) - limit} more lines (Ctrl-O)")]
+
+
+def brief(result: ToolResult, look: Look) -> str:
+    """What came of a call, in a few words."""
+    facts: list[str] = []
+    data = result.metadata
+    if result.status in ("denied", "interrupted"):
+        facts.append(result.status)
+    if "exit_code" in data and data["exit_code"] is not None:
+        facts.append(f"exit {data['exit_code']}")
+    if data.get("job") and "state" not in data:
+        facts.append(f"in the background as {data['job']}")
+    elif data.get("additions") or data.get("deletions"):
+        facts.append(f"+{data.get('additions', 0)} −{data.get('deletions', 0)}")
+    elif isinstance(data.get("of"), int):
+        facts.append(f"{data.get('done', 0)} of {data['of']} done")
+    elif isinstance(data.get("plan"), str):
+        facts.append("approved")
+    elif isinstance(data.get("matches"), int):
+        facts.append(_many(data["matches"], "match", "matches"))
+    elif isinstance(data.get("lines"), int):
+        facts.append(_many(data["lines"], "line", "lines"))
+    elif result.output and result.name not in look.for_people and not result.failed and not data.get("diff"):
+        facts.append(_many(len(result.output.splitlines()), "line", "lines"))
+    spent = result.ended - result.started
+    if spent >= 2:
+        facts.append(duration(spent))
+    return ", ".join(facts)
+
+
+def _output(result: ToolResult, width: int, look: Look, whole: bool) -> list[str]:
+    """Only what a person wants to see at once: what commands print, and why something failed."""
+    if not (whole or result.failed or result.name in look.for_people or "exit_code" in result.metadata):
+        return []
+    if isinstance(plan := result.metadata.get("plan"), str) and not whole:
+        return wrap(expand(safe(plan.rstrip("\n"))), width - 2)
+    role: Role = "bad" if result.status == "error" and "exit_code" not in result.metadata else "dim"
+    # The line above tells the exit code.
+    output = result.output.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
+    text = expand(safe(output))
+    rows = wrap(text, width - 2) if text else []
+    plain = result.name in look.for_people and not result.failed
+    return rows if plain else [look.theme.paint(role, row) for row in rows]
+
+
+def _said(text: str, width: int, theme: Theme) -> list[str]:
+    shown, left = _beginning(text.rstrip("\n"))
+    rows = wrap(expand(shown), width - 3)
+    lines = [theme.paint("said", ("> " if n == 0 else "  ") + row) for n, row in enumerate(rows)]
+    return [*lines, *([theme.paint("dim", clip(f"  … {left}", width))] if left else [])]
+
+
+def _beginning(text: str) -> tuple[str, str]:
+    """What is shown of something said, whose writer knows it, and in words what is not: a paste may be megabytes."""
+    lines = text[:SAID_CHARACTERS].split("\n")
+    if len(text) <= SAID_CHARACTERS and len(lines) <= SAID_LINES:
+        return text, ""
+    shown = "\n".join(lines[: SAID_LINES // 4])[: SAID_CHARACTERS // 4]
+    rest = text.count("\n") - shown.count("\n")
+    more = f"{rest:,} more lines, " if rest else ""
+    return shown, f"{more}{len(text) - len(shown):,} more characters"
+
+
+def _thought(piece: Thought, width: int, look: Look) -> list[str]:
+    took = f" for {duration(piece.seconds)}" if piece.seconds >= 1 else ""
+    head = look.theme.paint("thought", f"∴ Thought{took}")
+    if not look.thinking:
+        return ["", head + look.theme.paint("dim", " (Ctrl-T)")]
+    rows = wrap(expand(piece.text.strip()), width - 3)
+    return ["", head, *(look.theme.paint("thought", "  " + row) for row in rows)]
+
+
+def _note(piece: Note, width: int, theme: Theme) -> list[str]:
+    role, mark = {"act": ("dim", "·"), "warn": ("warn", "!"), "error": ("bad", "✗")}[piece.kind]
+    rows = wrap(expand(piece.text), width - 3)
+    shown = [theme.paint(role, f"{mark if n == 0 else ' '} {row}") for n, row in enumerate(rows)]  # type: ignore[arg-type]
+    return ["", *shown] if piece.gap else shown
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"

@@ -1,0 +1,79 @@
+"""Text in several looks, as runs: wrapped, cut and written as terminal lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from zlib import crc32
+
+from agentcli.ui.render.cells import NO_LINK, RESET, breaks, width
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Text in one look: `sgr` are Select Graphic Rendition parameters, `link` a URL that `links.target` let through."""
+
+    text: str
+    sgr: str = ""
+    link: str = ""
+
+    def also(self, sgr: str) -> Run:
+        """With more of a look; what it says already counts most."""
+        return replace(self, sgr=";".join(filter(None, (sgr, self.sgr)))) if sgr else self
+
+
+Row = list[Run]
+
+
+def written(row: Iterable[Run]) -> str:
+    """The runs as text with escape sequences; none of them reaches past the line."""
+    same = groupby((run for run in row if run.text), lambda run: (run.sgr, run.link))
+    return "".join(_written(Run("".join(run.text for run in runs), *look)) for look, runs in same)
+
+
+def size(row: Iterable[Run]) -> int:
+    """Cells that the runs take."""
+    return width("".join(run.text for run in row))
+
+
+def wrap(runs: Sequence[Run], columns: int) -> list[Row]:
+    """Rows of at most `columns` cells, broken where words end and at every newline."""
+    rows: list[Row] = []
+    for line in lines(runs):
+        rows += [_slice(line, start, end) for start, end in breaks("".join(run.text for run in line), columns)]
+    return rows
+
+
+def lines(runs: Iterable[Run]) -> list[Row]:
+    """The runs, parted at every newline."""
+    found: list[Row] = [[]]
+    for run in runs:
+        first, *more = run.text.split("\n")
+        found[-1].append(Run(first, run.sgr, run.link))
+        found += [[Run(text, run.sgr, run.link)] for text in more]
+    return found
+
+
+def indented(rows: Iterable[Row], first: Run, later: Run) -> list[Row]:
+    """The rows behind a mark, and those after the first behind another one."""
+    return [[first if n == 0 else later, *row] for n, row in enumerate(rows)]
+
+
+def _slice(line: Row, start: int, end: int) -> Row:
+    found, at = [], 0
+    for run in line:
+        text = run.text[max(start - at, 0) : max(end - at, 0)]
+        if text:
+            found.append(Run(text, run.sgr, run.link))
+        at += len(run.text)
+    return found
+
+
+def _written(run: Run) -> str:
+    shown = f"\x1b[{run.sgr}m{run.text}" if run.sgr else run.text
+    if run.link:
+        # The same number in each row, so that a link that was wrapped is one link.
+        number = f"{crc32(run.link.encode()):08x}"
+        return f"\x1b]8;id={number};{run.link}\x1b\\{shown}{NO_LINK}{RESET}"
+    return shown + RESET if run.sgr else shown

@@ -1,0 +1,293 @@
+"""What the terminal shows, as one immutable value, and how each event changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from agentcli.core import event as happened
+from agentcli.core.event import Event
+from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.record import Prune, Record, Todo, TodoItem
+from agentcli.core.sanitise import safe
+from agentcli.ui.dialogs.dialogs import Dialog
+from agentcli.ui.render.markdown_blocks import Blocks
+from agentcli.ui.render.scrollback import Called, Note, Piece, Reply, Said, Thought
+
+OUTPUTS_KEPT = 50
+ACTS_KEPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A call that runs since `since` (monotonic seconds); `last` is the end of what it printed so far."""
+
+    call_id: str
+    title: str
+    since: float
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What goes on since when (monotonic seconds), and the tokens of this turn: as reported, and characters that just came."""
+
+    doing: str
+    since: float
+    sent: int = 0
+    received: int = 0
+    characters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What the status line tells, and in which order.
+
+    Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where it begins if it
+    pays. Cost in USD; `hit_rate` and `budget` are shares, None where unknown or not set; `jobs` run in the background.
+    """
+
+    model: str = ""
+    mode: str = ""
+    used: int = 0
+    usable: int = 0
+    soft: int = 0
+    early: int = 0
+    prunes: int = 0
+    hit_rate: float | None = None
+    cost: float | None = None
+    budget: float | None = None
+    jobs: int = 0
+    sandbox: str = ""
+    session: str = ""
+    branch: str = ""
+    extra: str = ""
+    shown: tuple[str, ...] = (
+        "model", "mode", "jobs", "context", "cost", "budget", "cache", "extra", "branch", "sandbox", "session",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything on the screen but what is being typed. `finished` waits to be printed once; the rest is live.
+
+    `shown` are calls that stand in the scrollback already, whole, because they were asked about; `printed` is the kind
+    of the last piece, if any, `considered` the last thought that ended.
+    """
+
+    finished: tuple[Piece, ...] = ()
+    reply: Blocks = field(default_factory=Blocks)
+    spoke: bool = False
+    thought: str = ""
+    thinking_since: float = 0.0
+    writing: str = ""
+    calls: Mapping[str, ToolCall] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    running: tuple[Running, ...] = ()
+    work: Work | None = None
+    queue: tuple[str, ...] = ()
+    steering: tuple[str, ...] = ()
+    todo: tuple[TodoItem, ...] = ()
+    dialog: Dialog | None = None
+    notice: str = ""
+    acts: tuple[str, ...] = ()
+    outputs: tuple[Called, ...] = ()
+    shown: frozenset[str] = frozenset()
+    printed: type[Piece] | None = None
+    considered: Thought | None = None
+    status: Status = field(default_factory=Status)
+
+    def add(self, *pieces: Piece) -> State:
+        """With more to print; a note stands apart from the model's words."""
+        if pieces and isinstance(pieces[0], Note) and self.printed is Reply:
+            pieces = (replace(pieces[0], gap=True), *pieces[1:])
+        return replace(self, finished=(*self.finished, *pieces), printed=type(pieces[-1])) if pieces else self
+
+    def begin(self, doing: str, now: float) -> State:
+        """Work has begun."""
+        return replace(self, work=Work(doing, now), notice="")
+
+    def end(self) -> State:
+        """Nothing goes on any more: what was open is printed as it is. What was to steer and came too late goes with the next prompt."""
+        return replace(_end_reply(self, 0.0), work=None, running=(), writing="")
+
+    def act(self, text: str) -> State:
+        """An automatic act, told once and kept for `/why`."""
+        text = safe(text)
+        return replace(self.add(Note("act", text)), acts=(*self.acts, text)[-ACTS_KEPT:])
+
+
+def update(state: State, event: Event, now: float) -> State:
+    """The state after an event at `now` (monotonic seconds)."""
+    match event:
+        case happened.TextDelta(text):
+            return _hear(_end_thought(state, now), text)
+        case happened.ThinkingDelta(text):
+            since = state.thinking_since if state.thought else now
+            return _count(replace(state, thought=state.thought + safe(text), thinking_since=since), len(text))
+        case happened.CallDelta(_, name, text):
+            return _count(replace(_end_thought(state, now), writing=safe(name)), len(text))
+        case happened.ReplyRestarted():
+            cut = replace(state, reply=Blocks(), spoke=False, thought="", writing="")
+            return cut.act("The reply broke off; it begins again below.") if state.spoke else cut
+        case happened.ToolStarted(call, title):
+            running = Running(call.call_id, _one_line(title) or call_title(call), now)
+            return replace(
+                state,
+                running=(*state.running, running),
+                titles={**state.titles, call.call_id: running.title},
+                writing="",
+            )
+        case happened.ToolProgress(call_id, text):
+            return replace(state, running=tuple(_progress(one, call_id, text) for one in state.running))
+        case happened.PermissionDecided():
+            return state
+        case happened.Recorded(record):
+            return _recorded(state, record, now)
+        case happened.UsageReported():
+            return _used(state, event)
+        case _:
+            return _automatic(state, event)
+
+
+def call_title(call: ToolCall) -> str:
+    """A line for a call that no tool gave a title: its command, or its name and the shortest telling of its input."""
+    if isinstance(command := call.input.get("command"), str):
+        return _one_line(f"$ {command}")[:200]
+    words = next((value for value in call.input.values() if isinstance(value, str)), "")
+    return _one_line(f"{call.name} {words}")[:200]
+
+
+def _automatic(
+    state: State,
+    event: happened.CompactionStarted
+    | happened.CompactionEnded
+    | happened.Pruned
+    | happened.Retrying
+    | happened.Waiting
+    | happened.Warned
+    | happened.Noticed
+    | happened.TurnEnded,
+) -> State:
+    match event:
+        case happened.CompactionStarted():
+            return _doing(state, "Compressing")
+        case happened.CompactionEnded(trigger, status, _, before, after, why):
+            sizes = f"{before:,} → {after:,} tokens" if status == "compressed" else status.replace("_", " ")
+            words = f"Compaction: {sizes}. {why}" if status != "noop" else f"Nothing was compacted. {why}"
+            # What was asked for is told as well, but is none of what was done unasked.
+            told = state.add(Note("act", safe(words))) if trigger == "manual" else state.act(words)
+            return _doing(told, "Working")
+        case happened.Pruned(calls, tokens, why):
+            return state.act(f"Pruned {len(calls)} old outputs, {tokens:,} tokens. {why}")
+        case happened.Retrying(attempt, delay, reason):
+            return state.act(f"Trying again in {delay:.0f} s (attempt {attempt}): {reason}")
+        case happened.Waiting(delay, reason):
+            return state.act(f"Waiting {delay:.0f} s: {reason}")
+        case happened.Warned(message):
+            return state.add(Note("warn", safe(message)))
+        case happened.Noticed(message):
+            return state.act(message)
+        case happened.TurnEnded():
+            return _ended(state, event)
+        case _:
+            assert_never(event)
+
+
+def _ended(state: State, event: happened.TurnEnded) -> State:
+    state = state.end()
+    match event.ending:
+        case "done":
+            return state
+        case "interrupted":
+            return state.add(Note("warn", "Interrupted. What came so far is kept; say how to go on."))
+        case "failed" | "limit" | "refused" | "incomplete":
+            words = safe(str(event.error)) if event.error else f"The turn ended: {event.ending}."
+            return state.add(Note("error", words))
+
+
+def _recorded(state: State, record: Record, now: float) -> State:
+    body = record.body
+    match body:
+        case Message(role="user"):
+            said = replace(
+                state, steering=tuple(words for words in state.steering if words.strip() != body.text.strip())
+            )
+            return said.add(Said(safe(body.text))) if body.text.strip() else said
+        case Message():
+            if body.text and not state.spoke:
+                state = _hear(_end_thought(state, now), body.text)
+            calls = {**state.calls, **{call.call_id: call for call in body.calls}}
+            return replace(_end_reply(state, now), calls=calls, writing="")
+        case ToolResult():
+            return _answered(state, body)
+        case Todo(items):
+            return replace(state, todo=items)
+        case Prune(call_ids=(), reason=reason):  # no event tells of what clears no output
+            return state.act(reason)
+        case _:
+            return state
+
+
+def _answered(state: State, result: ToolResult) -> State:
+    call = state.calls.get(result.call_id)
+    title = result.title or state.titles.get(result.call_id) or (call_title(call) if call else result.name)
+    called = Called(_one_line(title), result, state.printed is not Called, result.call_id in state.shown)
+    return replace(
+        state.add(called),
+        running=tuple(one for one in state.running if one.call_id != result.call_id),
+        calls={name: one for name, one in state.calls.items() if name != result.call_id},
+        titles={name: one for name, one in state.titles.items() if name != result.call_id},
+        outputs=(*state.outputs, called)[-OUTPUTS_KEPT:],
+    )
+
+
+def _hear(state: State, text: str) -> State:
+    reply, blocks = state.reply.feed(safe(text))
+    return _count(replace(state.add(*map(Reply, blocks)), reply=reply, spoke=True, writing=""), len(text))
+
+
+def _end_thought(state: State, now: float) -> State:
+    if not state.thought:
+        return state
+    thought = Thought(state.thought, max(now - state.thinking_since, 0.0))
+    return replace(state.add(thought), thought="", considered=thought)
+
+
+def _end_reply(state: State, now: float) -> State:
+    state = _end_thought(state, now)
+    return replace(state.add(*map(Reply, state.reply.end())), reply=Blocks(), spoke=False)
+
+
+def _count(state: State, characters: int) -> State:
+    if state.work is None:
+        return state
+    return replace(state, work=replace(state.work, characters=state.work.characters + characters))
+
+
+def _doing(state: State, doing: str) -> State:
+    return state if state.work is None else replace(state, work=replace(state.work, doing=doing))
+
+
+def _used(state: State, event: happened.UsageReported) -> State:
+    status = replace(state.status, used=event.context or state.status.used)
+    if state.work is None:
+        return replace(state, status=status)
+    work = replace(
+        state.work,
+        sent=state.work.sent + event.usage.prompt,
+        received=state.work.received + event.usage.output,
+        characters=0,
+    )
+    return replace(state, status=status, work=work)
+
+
+def _progress(one: Running, call_id: str, text: str) -> Running:
+    if one.call_id != call_id:
+        return one
+    return replace(one, last=(one.last + safe(text))[-2000:])
+
+
+def _one_line(text: str) -> str:
+    return safe(" ".join(text.split()))

@@ -1,0 +1,46 @@
+"""Source code as coloured runs."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from agentcli.ui.render.spans import Row, Run, lines
+from agentcli.ui.style import Theme
+
+LONGEST = 50_000
+"""Characters of a piece of code that are still coloured: a lexer may be slow on what no person wrote."""
+
+_NAME = re.compile(r"[\w+#.-]+")
+
+
+def coloured(code: str, info: str, theme: Theme) -> list[Row]:
+    """The lines of a code block whose fence says `info`; plain where nobody knows the language."""
+    name = _NAME.search(info)
+    lexer = _lexer(name[0].lower()) if name and theme.tokens and len(code) < LONGEST else None
+    if lexer is None:
+        return lines([Run(code)])
+    return lines(Run(text, _colour(kind, theme)) for kind, text in lexer.get_tokens(code) if text)
+
+
+@cache
+def _lexer(name: str) -> Any:
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+    try:
+        return get_lexer_by_name(_ALIASES.get(name, name), stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+_ALIASES = {"jsonc": "json5", "shell": "bash", "console": "console", "vue": "html", "svelte": "html", "golang": "go"}
+
+
+def _colour(kind: Any, theme: Theme) -> str:
+    while kind is not None:
+        if found := theme.tokens.get(str(kind).removeprefix("Token.")):
+            return found
+        kind = kind.parent
+    return ""

@@ -1,0 +1,171 @@
+"""Colours by what they mean; without colours only weight is left, and nothing is said by colour alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agentcli.ui.render import links
+from agentcli.ui.render.cells import RESET
+from agentcli.ui.render.markdown_blocks import Block
+from agentcli.ui.settings import UiSettings
+
+Role = Literal[
+    "dim", "strong", "accent", "good", "bad", "warn", "added", "removed", "thought", "said", "chosen", "heading",
+    "stress", "struck", "code", "link", "quote", "changed",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Select Graphic Rendition parameters for each role and for Pygments' kinds of tokens. What is absent is plain."""
+
+    name: str
+    roles: Mapping[Role, str]
+    tokens: Mapping[str, str] = field(default_factory=dict)
+
+    def sgr(self, role: Role) -> str:
+        """The parameters of a role."""
+        return self.roles.get(role, "")
+
+    def paint(self, role: Role, text: str) -> str:
+        """The text in the colours of its role."""
+        parameters = self.roles.get(role, "")
+        return f"\x1b[{parameters}m{text}{RESET}" if parameters and text else text
+
+
+_WEIGHTS: dict[Role, str] = {
+    "dim": "2", "strong": "1", "thought": "2;3", "chosen": "1;7", "heading": "1", "said": "1",
+    "stress": "3", "struck": "9", "code": "1", "link": "4", "quote": "2", "changed": "1;4",
+}  # fmt: skip
+
+
+_FAINT = {"Comment": "2;3", "Generic.Prompt": "2", "Generic.Output": "2"}
+
+
+_SHAPES = {
+    **_FAINT,
+    "Generic.Inserted": "32",
+    "Generic.Deleted": "31",
+    "Generic.Heading": "1",
+    "Generic.Subheading": "36",
+    "Comment.Preproc": "35",
+}
+
+
+# Bright and dark sorts of a colour differ from terminal to terminal: only those are used that can be read on either.
+DARK = Theme(
+    "dark",
+    {
+        **_WEIGHTS, "accent": "36", "good": "32", "bad": "31", "warn": "33", "added": "32", "removed": "31",
+        "said": "1;36", "heading": "1;36", "code": "36",
+    },
+    {
+        **_SHAPES, "Keyword": "35", "Operator.Word": "35", "Literal.String": "32", "Literal.Number": "33", "Keyword.Constant": "33",
+        "Name.Function": "36", "Name.Class": "36", "Name.Builtin": "36", "Keyword.Type": "36", "Name.Decorator": "33", "Name.Tag": "35", "Name.Attribute": "36",
+    },
+)  # fmt: skip
+
+
+LIGHT = Theme(
+    "light",
+    {
+        **_WEIGHTS, "accent": "34", "good": "32", "bad": "31", "warn": "35", "added": "32", "removed": "31",
+        "said": "1;34", "heading": "1;34", "code": "34",
+    },
+    {
+        **_SHAPES, "Keyword": "35", "Operator.Word": "35", "Literal.String": "32", "Literal.Number": "31", "Keyword.Constant": "31",
+        "Name.Function": "34", "Name.Class": "34", "Name.Builtin": "34", "Keyword.Type": "34", "Name.Decorator": "31", "Name.Tag": "35", "Name.Attribute": "34",
+    },
+)  # fmt: skip
+
+
+PLAIN = Theme("none", _WEIGHTS)
+
+
+MUTE = Theme("mute", {})
+
+
+"""Not even weight: for terminals that know no escape sequence."""
+
+
+THEMES = ("auto", "dark", "light", "none")
+
+
+def theme_for_background(light: bool) -> Theme:
+    """The theme for a light background, or a dark one."""
+    return LIGHT if light else DARK
+
+
+def choose_theme(name: str, environment: Mapping[str, str], light: bool | None = None) -> Theme:
+    """The theme of that name; `auto` follows NO_COLOR and the background: what the terminal said of it, else COLORFGBG."""
+    if environment.get("NO_COLOR"):
+        return PLAIN
+    match name:
+        case "light":
+            return LIGHT
+        case "none":
+            return PLAIN
+        case "dark":
+            return DARK
+        case _:
+            told = environment.get("COLORFGBG", "").rpartition(";")[2]
+            return theme_for_background(
+                told in ("7", "9", "10", "11", "12", "13", "14", "15") if light is None else light
+            )
+
+
+# MERGED agentcli.ui.look: How things are shown: colours, and how much of what is printed before the rest is folded.
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts; `raw` leaves
+    Markdown as it is; `links` writes addresses as links that the terminal follows; `light` is what the terminal said of
+    its background, if it did; `folder` is the working folder; `for_people` are the tools whose results the person wants to
+    read again.
+    """
+
+    theme: Theme = DARK
+    thinking: bool = False
+    output_lines: int = 5
+    diff_lines: int = 60
+    tail_rows: int = 14
+    raw: bool = False
+    links: bool = False
+    light: bool | None = None
+    folder: str = ""
+    for_people: frozenset[str] = frozenset()
+
+    def near(self, title: str) -> str:
+        """The title of a call with paths in the working folder as they are called there."""
+        return title.replace(self.folder + "/", "") if len(self.folder) > 1 else title
+
+
+def looks(settings: UiSettings, env: Mapping[str, str] = os.environ) -> Look:
+    """How things are shown with these settings on the terminal that the environment tells of."""
+    return Look(
+        choose_theme(settings.theme, env),
+        settings.thinking,
+        settings.output_lines,
+        settings.diff_lines,
+        settings.tail_rows,
+        links=links.known(settings.links, env),
+    )
+
+
+Markdown = Callable[[Block, int, Look], list[str]]
+
+
+"""A block as lines of at most so many cells."""
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people."""
+    if seconds < 60:
+        return f"{seconds:.0f}s"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f}m {seconds % 60:02.0f}s"
+    return f"{seconds // 3600:.0f}h {seconds % 3600 // 60:02.0f}m"

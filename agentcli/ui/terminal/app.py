@@ -1,0 +1,240 @@
+"""A person at a terminal: keys, questions, and everything that is shown, from the first prompt to the resume line."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from agentcli.core.errors import AgentError
+from agentcli.core.sanitise import safe
+from agentcli.ui.dialogs.approving import Approving
+from agentcli.ui.dialogs.asking import Asking
+from agentcli.ui.input.actions import Acts, Drafting
+from agentcli.ui.input.completion import Menu
+from agentcli.ui.input.handler import Act
+from agentcli.ui.input.keyboard import ASK_BACKGROUND
+from agentcli.ui.input.keys import chosen
+from agentcli.ui.render.cells import wrap
+from agentcli.ui.render.status_line import SCRIPT_EVERY, run_script
+from agentcli.ui.settings import UiSettings
+from agentcli.ui.style import PLAIN, looks, theme_for_background
+from agentcli.ui.terminal.console import Console
+from agentcli.ui.terminal.device import Device
+from agentcli.ui.terminal.dispatch import Repl
+from agentcli.ui.terminal.early import BRACKETED_PASTE, PLAIN_PASTE
+from agentcli.ui.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentcli.agent.session import AgentSession
+    from agentcli.ui.host import Host
+
+WATCH_EVERY = 1.0
+"""Seconds between two looks at the background jobs, while there are any, and at what is being typed."""
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Terminal:
+    """`approve` and `ask_user` are the ports that the agent asks through; `open` shows a session, `close` ends it."""
+
+    _acts: Acts
+    _drafting: Drafting
+
+    def __init__(self, device: Device) -> None:
+        self._early, self.editor = device.early, device.editor
+        self.settings = UiSettings()
+        self.screen = Screen(device, looks(self.settings))
+        self.screen.edit = lambda: self.editor.edit
+        self.console = Console(self.screen, self.editor)
+        self.repl = Repl(self.console, self._finished, self._failed)
+
+        def notify(text: str) -> None:
+            self.screen.notify(text, self.settings.notify)
+
+        self._asking = Asking(self.screen, self.editor, self.repl.interrupt, notify)
+        self.console.asking = self._asking
+        self.screen.resized = self._asking.resized
+        approving = Approving(self._asking, self.screen, self.editor, self.console.compose, self.repl.interrupt, notify)
+        self.approve, self.ask_user = approving.approve, self._asking.ask_user
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def open(
+        self, host: Host, desk: AgentSession, settings: UiSettings, state: Path | None, prompts: Sequence[str] = ()
+    ) -> None:
+        """Take the place of the lobby: show a session, and do what the keys say from now on."""
+        self.settings = settings
+        self.screen.look = looks(settings)
+        self.repl.idle.quiet = settings.idle_after
+        self._drafting = Drafting(self.console, state, settings.history)
+        self.editor.edit_like("vi" if settings.vi else "emacs")
+        keys = chosen(settings.keys)
+        self._acts = Acts(self.console, self.repl, self._drafting, keys)
+        self.editor.bind(keys)
+        self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
+        self.console.host = host
+        self.console.sit_down(desk, settings.replay, settings.status)
+        self.editor.handler = self
+        self._drafting.bring_back()
+        self._work_beside()
+        for number in _SIGNALS:
+            asyncio.get_running_loop().add_signal_handler(number, self.console.leave, 128 + number)
+        if settings.theme == "auto" and self.screen.look.theme is not PLAIN:
+            self.screen.painter.raw(ASK_BACKGROUND)
+        self.editor.application.create_background_task(self._begin([prompt for prompt in prompts if prompt]))
+
+    async def close(self) -> None:
+        """End what goes on, give the terminal back, and say how to come again."""
+        for number in (*_SIGNALS, signal.SIGINT):
+            # We are leaving already, and soon: nothing is to break into the saving.
+            asyncio.get_running_loop().add_signal_handler(number, lambda: None)
+        self._asking.close()
+        await self.repl.stop()
+        for task in self._tasks[1:]:
+            task.cancel()
+        self._say_goodbye()
+        await asyncio.wait(self._tasks)
+        self.console.desk.close()
+        self._early.guard()
+
+    @property
+    def working(self) -> bool:
+        """Whether something goes on."""
+        return self.repl.working
+
+    @property
+    def asking(self) -> Literal["", "choice", "entry"]:
+        """Which kind of dialog is open."""
+        dialog = self.screen.state.dialog
+        return "" if dialog is None else "choice" if dialog.entry is None else "entry"
+
+    def submit(self, text: str) -> None:
+        """Enter."""
+        self._see_background()
+        self._drafting.memory.remember(text)
+        self.repl.submit(text)
+
+    def steer(self, text: str) -> None:
+        """Alt-Enter while something goes on."""
+        self._drafting.memory.remember(text)
+        try:
+            self.repl.steer(text)
+        except AgentError as error:
+            self.console.warn(str(error))
+            self.console.draft(text)
+
+    def recall(self) -> str | None:
+        """Take back the message that was queued last."""
+        return self.repl.recall()
+
+    def act(self, act: Act) -> None:
+        """A key that is no edit."""
+        self._acts.do(act)
+
+    def complete(self, before: str) -> Menu:
+        """What may stand where the cursor is."""
+        return self.console.complete(before)
+
+    def press(self, key: str) -> None:
+        """A key for the open dialog."""
+        self._asking.press(key)
+
+    def typed(self) -> None:
+        """The line of the open dialog changed."""
+        self._asking.typed()
+
+    def paint(self) -> None:
+        """Show what changed."""
+        self._see_background()
+        self.screen.paint()
+
+    def resize(self) -> None:
+        """The terminal has another size."""
+        self.screen.resize()
+
+    def erase(self) -> None:
+        """Somebody else writes now."""
+        self.screen.erase()
+
+    def go_away(self) -> None:
+        """The shell gets the terminal."""
+        self.screen.painter.raw(PLAIN_PASTE)
+
+    def come_back(self) -> None:
+        """The terminal is ours again."""
+        self.screen.painter.raw(BRACKETED_PASTE)
+
+    def _work_beside(self) -> None:
+        # The lexers would otherwise stop the keys when the first code block comes.
+        warming = asyncio.to_thread(_warm, self.screen)
+        works = (warming, self.screen.run(), self._run_script(), self._watch())
+        self._tasks = [asyncio.create_task(work) for work in works]
+
+    def _see_background(self) -> None:
+        """Once the terminal has told its background, the automatic theme follows, and does so whenever it is chosen again."""
+        light, self.editor.keyboard.light = self.editor.keyboard.light, None
+        look = self.screen.look
+        if light is None:
+            return
+        automatic = self.settings.theme == "auto" and look.theme is not PLAIN
+        self.screen.look = replace(look, light=light, theme=theme_for_background(light) if automatic else look.theme)
+
+    async def _begin(self, prompts: Sequence[str]) -> None:
+        """Ask whether what this folder would load is wanted; then say what was given on the way in."""
+        console = self.console
+        if found := console.host.unloaded(console.desk):
+            theme = console.look.theme
+            body = [theme.paint("warn", row) for line in found for row in wrap("  " + safe(line), console.columns - 2)]
+            if await console.confirm("Do you trust this folder? Until you do, these are not loaded:", body):
+                console.move_to(console.host.trust(console.desk))
+            else:
+                console.say(
+                    "None of it is loaded. `agentcli --trust` loads it for one run; you are asked again next time."
+                )
+        for prompt in prompts:
+            self.submit(prompt)
+
+    async def _run_script(self) -> None:
+        """Have the person's own script fill the status line's extra place, as long as there is one."""
+        while self.settings.status_command:
+            status, folder = self.screen.state.status, self.console.desk.cwd
+            self.console.telling.extra = await run_script(self.settings.status_command, status, folder)
+            self.screen.refresh()
+            await asyncio.sleep(SCRIPT_EVERY)
+
+    async def _watch(self) -> None:
+        """A background job may end while nothing else happens; what is being typed is kept."""
+        while True:
+            await asyncio.sleep(WATCH_EVERY)
+            self._drafting.keep()
+            if self.screen.state.status.jobs:
+                self.screen.refresh()
+
+    def _finished(self, seconds: float) -> None:
+        self._acts.begin_anew()
+        if seconds > self.settings.notify_after:
+            self.screen.notify("agentcli is done", self.settings.notify)
+
+    def _failed(self, error: BaseException) -> None:
+        """What nobody foresaw ends the program with its traceback; the draft is kept in the history."""
+        if self.editor.application.is_running and not self.editor.application.is_done:
+            self.editor.application.exit(exception=error)
+
+    def _say_goodbye(self) -> None:
+        self._drafting.leave()
+        journal = self.console.desk.journal
+        # A terminal that is gone takes no farewell.
+        with contextlib.suppress(OSError):
+            if journal.folder is not None:
+                self.console.show("", f"agentcli resume {journal.id}")
+            self.screen.close()
+
+
+def _warm(screen: Screen) -> None:
+    from agentcli.ui.render.markdown import warm
+
+    warm(screen.look)

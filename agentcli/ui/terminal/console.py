@@ -1,0 +1,195 @@
+"""The open session at a terminal, as slash commands may use it: show, ask, do, go elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcli.core.event import Event, Recorded, Warned
+from agentcli.core.message import Part
+from agentcli.core.sanitise import safe, safe_line
+from agentcli.ui import commands
+from agentcli.ui.commands.definition import Command
+from agentcli.ui.dialogs.asking import Asking
+from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.input.completion import Completion, Files, Menu, Words
+from agentcli.ui.input.editor import Editor
+from agentcli.ui.render.cells import hanging
+from agentcli.ui.render.frame import Item
+from agentcli.ui.render.past_messages import newest
+from agentcli.ui.render.scrollback import Note, Printed
+from agentcli.ui.render.state import State
+from agentcli.ui.render.status_line import StatusLine
+from agentcli.ui.style import Look
+from agentcli.ui.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+    from agentcli.ui.host import Host
+
+LIST_AFTER = 1.0
+"""Seconds after which the files of a project are listed for completion."""
+COMPLETED = 5_000
+"""A draft longer than this many characters is no longer completed."""
+
+
+class Console:
+    """What `commands.Stage` promises. `interrupt` is set when the person wants what goes on to end."""
+
+    host: Host
+    desk: AgentSession
+
+    asking: Asking
+    telling: StatusLine
+
+    def __init__(self, screen: Screen, editor: Editor) -> None:
+        self.screen, self.editor = screen, editor
+        self.interrupt = asyncio.Event()
+        self.ahead: list[Part] = []
+        """What goes to the model with the next prompt, before its words."""
+        self._replay = 0
+        self._completion = Completion((), Files(Path.cwd()))
+
+    @property
+    def look(self) -> Look:
+        """How things are shown."""
+        return self.screen.look
+
+    @look.setter
+    def look(self, look: Look) -> None:
+        self.screen.look = look
+        self.screen.refresh()
+
+    @property
+    def state(self) -> State:
+        """What is shown."""
+        return self.screen.state
+
+    @property
+    def columns(self) -> int:
+        """The terminal's width."""
+        return self.screen.size.columns
+
+    def say(self, *lines: str) -> None:
+        """Print lines of text; whatever they hold is made safe and wrapped."""
+        self.show(*(row for line in lines for row in hanging(safe(line).expandtabs(4), self.columns - 1)))
+
+    def show(self, *lines: str) -> None:
+        """Print lines that are coloured already and hold nothing unsafe."""
+        self.screen.print(Printed(lines))
+
+    def warn(self, text: str) -> None:
+        """Tell of something that did not work."""
+        self.screen.print(Note("error", safe(text)))
+
+    def notice(self, text: str) -> None:
+        """Tell something over the input that need not be kept."""
+        self.screen.change(replace(self.state, notice=text))
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """Show what happened because the person asked for it: `/why` lists what was done unasked."""
+        unasked = self.state.acts
+        for event in events:
+            self.screen.hear(event)
+        self.screen.change(replace(self.state, acts=unasked))
+        self.screen.refresh()
+
+    async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
+        """Show a stream of events as it happens; Esc interrupts it."""
+        with self.screen.working(doing):
+            self.interrupt.clear()
+            async with aclosing(work(self.interrupt)) as events:  # type: ignore[type-var]
+                async for event in events:
+                    self.screen.hear(event)
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        """Let the person choose from a list, searching; None when they leave it."""
+        return await self.asking.pick(title, choices)
+
+    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
+        """A yes-or-no question; no is the default."""
+        return await self.asking.confirm(title, body)
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        """The text after the person changed it in $VISUAL or $EDITOR; as it was, which is told, when the editor failed."""
+        from prompt_toolkit.application import in_terminal
+
+        command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        with tempfile.TemporaryDirectory(prefix="agentcli-") as folder:
+            file = Path(folder, "text" + ending)
+            file.write_text(text, encoding="utf-8")
+            async with in_terminal():
+                with self.screen.elsewhere():
+                    process = await asyncio.create_subprocess_exec("sh", "-c", f'{command} "$1"', "sh", str(file))
+                    code = await process.wait()
+            with contextlib.suppress(OSError):
+                if code == 0:
+                    return file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+        why = f"ended with exit code {code}" if code else "left no text behind"
+        self.warn(f"{command} {why}, so nothing is changed. Set VISUAL or EDITOR to an editor that works.")
+        return text
+
+    def move_to(self, desk: AgentSession) -> None:
+        """Go on with another session, and close the one that was open; or with the same one, opened in another way."""
+        if desk.journal is self.desk.journal:
+            self.sit_down(desk, self._replay, self.telling.shown)
+            return
+        self.desk.close()
+        self.show("", self.look.theme.paint("dim", f"── session {safe_line(desk.journal.id)} ──"))
+        self.sit_down(desk, self._replay, self.telling.shown)
+
+    def sit_down(self, desk: AgentSession, replay: int, shown: str = "") -> None:
+        """Show a session from now on, and the last `replay` things that were said in it."""
+        self.desk, self._replay = desk, replay
+        known = [Words(name, one.summary, self._arguments(one)) for name, one in commands.COMMANDS.items()]
+        files = Files(desk.cwd)
+        self._completion = Completion(known, files)
+        # The first @ finds the list made; the first keys must not wait for it.
+        asyncio.get_running_loop().call_later(LIST_AFTER, files.refresh)
+        self.telling = StatusLine(desk, shown)
+        self.screen.look = replace(self.screen.look, folder=str(desk.cwd), for_people=desk.for_people)
+        self.screen.status = self.telling
+        for record in newest(desk.journal, replay):
+            self.screen.hear(Recorded(record))
+        self.screen.change(replace(self.state, todo=desk.history.todo, acts=(), steering=()))
+        self.tell([Warned(note) for note in desk.notes])
+        self.screen.refresh()
+
+    def draft(self, text: str) -> None:
+        """Put a text into the input."""
+        self.editor.put(text)
+        self.editor.repaint()
+
+    def send(self, text: str, *along: Part) -> None:
+        """Say something to the model next, as if it had been typed, with what goes along unseen."""
+        self.ahead += along
+        self.screen.change(replace(self.state, queue=(text, *self.state.queue)))
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard by OSC 52, which most terminals understand, also over ssh."""
+        self.screen.painter.raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a")
+
+    def toggle_vi(self) -> bool:
+        """Switch between vi's keys and the usual ones; whether it is vi's now."""
+        self.editor.edit_like("emacs" if self.editor.vi else "vi")
+        return self.editor.vi
+
+    def leave(self, code: int = 0) -> None:
+        """End the program."""
+        self.editor.leave(code)
+
+    def complete(self, before: str) -> Menu:
+        """Completions for a cursor that stands after `before`."""
+        return self._completion(before) if len(before) < COMPLETED else Menu()
+
+    def _arguments(self, command: Command) -> Callable[[], Sequence[Item]]:
+        found = command.arguments
+        return (lambda: found(self)) if found is not None else tuple

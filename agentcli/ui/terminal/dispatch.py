@@ -1,0 +1,172 @@
+"""What was typed is done, one after another: prompts, slash commands, shell commands."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from agentcli.agent.ports import Prompt
+from agentcli.core.errors import AgentError, InputError
+from agentcli.core.event import ToolProgress, ToolStarted
+from agentcli.core.message import ToolCall
+from agentcli.core.sanitise import safe
+from agentcli.ui import commands
+from agentcli.ui.idle import Idle
+from agentcli.ui.input import user_shell
+from agentcli.ui.input.attachments import with_attachments
+from agentcli.ui.render.scrollback import Note, Said
+from agentcli.ui.terminal.console import Console
+
+PATIENCE = 1.0
+"""Seconds that what goes on has to end when the program is left."""
+
+
+class Repl:
+    """The queue of what was typed. `finished` is called with the seconds each took; `failed` with what nobody foresaw."""
+
+    def __init__(
+        self, console: Console, finished: Callable[[float], None], failed: Callable[[BaseException], None]
+    ) -> None:
+        self._console, self._finished, self._failed = console, finished, failed
+        self._work: asyncio.Task[None] | None = None
+        self._asides: set[asyncio.Task[None]] = set()
+        self.idle = Idle(lambda: self.working, lambda: console.desk, console.tell)
+
+    @property
+    def working(self) -> bool:
+        """Whether something goes on."""
+        return self._work is not None and not self._work.done()
+
+    def submit(self, text: str) -> None:
+        """Begin, or queue for after what goes on; a command that changes nothing under it acts at once."""
+        if self.working:
+            command = commands.is_command(text)
+            if command and commands.acts_at_once(text):
+                self._do_aside(text)
+                return
+            self._queue(text)
+            if command:
+                name = text.split()[0]
+                self._console.notice(f"{name} waits until what goes on has ended. Esc ends it, Up takes {name} back.")
+            return
+        self._work = asyncio.get_running_loop().create_task(self._through(text))
+        self._work.add_done_callback(self._over)
+
+    def steer(self, text: str) -> None:
+        """Tell the model at its next safe point; what is no message to it is queued or done as after Enter."""
+        if commands.is_command(text) or text.startswith("!"):
+            self.submit(text)
+            return
+        self._console.desk.steer(with_attachments(text, self._console.desk.cwd))
+        state = self._console.state
+        self._console.screen.change(replace(state, steering=(*state.steering, text)))
+
+    def _queue(self, text: str) -> None:
+        state = self._console.state
+        self._console.screen.change(replace(state, queue=(*state.queue, text)))
+
+    def _do_aside(self, command: str) -> None:
+        """Do what does not touch the turn that runs."""
+        task = asyncio.get_running_loop().create_task(self._attempt(command))
+        self._asides.add(task)
+        task.add_done_callback(self._aside_over)
+
+    def _aside_over(self, task: asyncio.Task[None]) -> None:
+        self._asides.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._failed(error)
+
+    def recall(self) -> str | None:
+        """Take back the message that was queued last."""
+        state = self._console.state
+        if not state.queue:
+            return None
+        *rest, last = state.queue
+        self._console.screen.change(replace(state, queue=tuple(rest)))
+        return last
+
+    def interrupt(self) -> None:
+        """Ask what goes on to end; what was queued begins then."""
+        if self.working:
+            self._console.interrupt.set()
+
+    async def stop(self) -> None:
+        """End what goes on, politely first; nothing that was queued begins."""
+        await self.idle.stop()
+        for aside in self._asides:
+            aside.cancel()
+        if self._work is None or self._work.done():
+            return
+        self._console.screen.change(replace(self._console.state, queue=()))
+        self._console.interrupt.set()
+        await asyncio.wait({self._work}, timeout=PATIENCE)
+        if not self._work.done():
+            self._work.cancel()
+            await asyncio.wait({self._work}, timeout=PATIENCE)
+
+    async def _through(self, text: str) -> None:
+        while True:
+            began = time.monotonic()
+            await self._attempt(text)
+            self._finished(time.monotonic() - began)
+            queue = self._console.state.queue
+            if not queue:
+                return
+            text, *rest = queue
+            self._console.screen.change(replace(self._console.state, queue=tuple(rest)))
+
+    async def _attempt(self, text: str) -> None:
+        try:
+            await self._perform(text)
+        except AgentError as error:
+            self._console.warn(str(error))
+        self._console.screen.refresh()
+
+    async def _perform(self, text: str) -> None:
+        console = self._console
+        if commands.is_command(text):
+            console.screen.print(Said(safe(text)))
+            await commands.run(console, text)
+        elif text.startswith("!"):
+            await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
+        else:
+            prompt = await self._with_files(text)
+            await console.play("Working", lambda interrupt: console.desk.turn(prompt, interrupt))
+
+    async def _with_files(self, text: str) -> Prompt:
+        """What was typed with what it names. Raises InputError where that cannot be read; the words come back then."""
+        console = self._console
+        try:
+            prompt = await asyncio.to_thread(with_attachments, text, console.desk.cwd, tuple(console.ahead))
+        except InputError:
+            if not console.editor.draft.text:
+                console.draft(text)
+            raise
+        console.ahead = []
+        return prompt
+
+    async def _shell(self, command: str, shared: bool) -> None:
+        console = self._console
+        console.screen.print(Said(safe(f"{'!' if shared else '!!'} {command}")))
+        with console.screen.working("Running"):
+            console.interrupt.clear()
+            console.screen.hear(ToolStarted(ToolCall("!", "bash", {"command": command}), f"$ {command}"))
+            ran = await user_shell.run(
+                command,
+                console.desk.cwd,
+                lambda text: console.screen.hear(ToolProgress("!", text)),
+                console.interrupt,
+            )
+        console.say(*(ran.output.rstrip("\n").split("\n") if ran.output.strip() else ()))
+        if ran.code or ran.interrupted:
+            console.screen.print(Note("warn", "interrupted" if ran.interrupted else f"exit code {ran.code}"))
+        if shared:
+            console.ahead.append(user_shell.as_text(ran))
+
+    def _over(self, work: asyncio.Task[None]) -> None:
+        if not work.cancelled() and (error := work.exception()) is not None:
+            self._failed(error)
+            return
+        self.idle.begin()

@@ -1,0 +1,190 @@
+"""The only writer to the terminal: turns finished and live lines into the fewest bytes that make the screen show them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+from collections.abc import Callable, Mapping, Sequence
+
+from agentcli.ui.render.cells import ESCAPE, RESET, certain, chop, width
+from agentcli.ui.terminal.early import PAINTED
+
+Write = Callable[[str], None]
+Place = tuple[int, int]
+"""Row and column, from 0."""
+
+_BEGIN, _END = "\x1b[?2026h\x1b[?25l\x1b[?7l", PAINTED
+ALIKE = 12
+"""Characters from which on two lines that begin with them are one line that changed."""
+_CONTINUES = "\u200d\ufe0e\ufe0f"
+_FOLDING_PROGRAMS = frozenset(
+    {"iTerm.app", "Apple_Terminal", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "WarpTerminal", "rio"}
+)
+_FOLDING_TERMINALS = ("tmux", "xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour", "rio")
+
+
+def to_terminal(descriptor: int) -> Write:
+    """A writer that gives every byte to the terminal, however slowly it takes them.
+
+    A terminal that is gone is written to in vain: the end of its input is what ends the program.
+    """
+
+    def write(text: str) -> None:
+        data = text.encode(errors="replace")
+        while data:
+            try:
+                data = data[os.write(descriptor, data) :]
+            except BlockingIOError:
+                select.select([], [descriptor], [])
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                return
+
+    return write
+
+
+class Painter:
+    """Keeps the live lines at the bottom of the scrollback.
+
+    No line may be wider than the terminal, and the live lines must be fewer than its rows.
+    """
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._live: list[str] = []
+        self._cursor: Place = (0, 0)
+
+    def assume(self, live: Sequence[str], cursor: Place) -> None:
+        """These lines stand on the screen already, and the cursor there."""
+        self._live, self._cursor = list(live), cursor
+
+    def paint(self, commit: Sequence[str], live: Sequence[str], cursor: Place, height: int = 0) -> None:
+        """Print `commit` for good above `live`, and put the cursor at `cursor`, counted from the first live line.
+
+        `height` are the terminal's rows, where known.
+        """
+        old, new = self._live, [*commit, *live]
+        if not commit and new == old and cursor == self._cursor:
+            return
+        row, parts = self._cursor[0], []
+        kept, more = _stays(old, new), len(new) - len(old)
+        top = min(len(old), len(new)) - kept
+        # What stands lowest is pushed down or pulled up rather than written again. The screen must hold all that is pushed.
+        shifts = bool(kept and more) and more + kept <= max(height - 1, len(old), len(live))
+        for n, line in enumerate(new):
+            if shifts and n == top:
+                parts.append(_move(row, top, len(old)) + _shift(more, kept))
+                old = [*old[:top], *[""] * more, *old[len(old) - kept :]]
+                row = top
+            before = old[n] if n < len(old) else None
+            if before == line:
+                continue
+            parts.append(_move(row, n, len(old)) + _change(before, line))
+            row = n
+        if len(old) > len(new):
+            parts.append(_move(row, len(new), len(old)) + "\r\x1b[J")
+            row = len(new)
+        at = len(commit) + cursor[0]
+        parts.append(_move(row, at, max(len(old), len(new))) + f"\r\x1b[{cursor[1]}C" * bool(cursor[1]))
+        self._write(_BEGIN + "".join(parts) + ("" if cursor[1] else "\r") + _END)
+        self._live, self._cursor = list(live), cursor
+
+    def erase(self) -> None:
+        """Take the live lines off the screen; the cursor stands where the first of them was."""
+        up = f"\x1b[{self._cursor[0]}A" if self._cursor[0] else ""
+        self._write(f"\r{up}\x1b[J")
+        self._live, self._cursor = [], (0, 0)
+
+    def refold(self, columns: int, folds: bool) -> None:
+        """Take the live lines off a screen that has become `columns` wide. One that folds has given long lines more rows."""
+        row, column = self._cursor
+        if folds:
+            above = sum(rows(line, columns) for line in self._live[:row])
+            self._cursor = (above + column // columns, column % columns)
+        self.erase()
+
+    def raw(self, sequence: str) -> None:
+        """Send a sequence that moves nothing: a bell, a title, a mode."""
+        self._write(sequence)
+
+
+def folds(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal is known to fold lines anew when it becomes narrower, and not to cut them off.
+
+    Where that is not known a row may be left behind; to count rows that are not there would take printed lines away.
+    """
+    if environment.get("TMUX"):
+        return True
+    if environment.get("STY"):
+        return False
+    term, version = environment.get("TERM", ""), environment.get("VTE_VERSION", "")
+    named = environment.get("TERM_PROGRAM", "") in _FOLDING_PROGRAMS or term.startswith(_FOLDING_TERMINALS)
+    return named or version.isdigit() or any(environment.get(name) for name in ("WT_SESSION", "KITTY_WINDOW_ID"))
+
+
+def rows(line: str, columns: int) -> int:
+    """Rows that a line takes on a screen of this width."""
+    if width(line) <= columns:
+        return 1
+    return len(chop(ESCAPE.sub("", line), columns))
+
+
+def _move(row: int, to: int, height: int) -> str:
+    """From one row to another; rows from `height` on do not exist yet and are made."""
+    if to < row:
+        return f"\x1b[{row - to}A"
+    if to < max(height, 1):
+        return f"\x1b[{to - row}B" if to > row else ""
+    return "\r\n" * (to - row)
+
+
+def _stays(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many of the lowest lines are the same in both, or begin alike."""
+    pairs = zip(reversed(old), reversed(new), strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b and _same(a, b) < ALIKE), min(len(old), len(new)))
+
+
+def _shift(more: int, kept: int) -> str:
+    """From the first of the `kept` lowest lines: push them down by so many rows, or pull them up."""
+    if more < 0:
+        return f"\x1b[{-more}M"
+    down = f"\x1b[{kept - 1}B" if kept > 1 else ""
+    return down + "\r\n" * more + f"\x1b[{more + kept - 1}A\x1b[{more}L"
+
+
+def _change(old: str | None, new: str) -> str:
+    """From one line to another, the cursor being somewhere in its row: what they begin with is left alone."""
+    if not old:
+        return "\r" + new
+    kept = _same(old, new)
+    begun = new[:kept]
+    certainly = certain(new[kept:]) and certain(old[kept:])
+    erase = "" if certainly and width(new) >= width(old) else "\x1b[K"
+    # A carriage return first: where a full row left the cursor is not the same in all terminals. And erased first: after a line
+    # that fills the row, an erase would take its last cell.
+    column = width(begun)
+    return "\r" + (f"\x1b[{column}C" if column else "") + erase + _in_force(begun) + new[kept:]
+
+
+def _same(old: str, new: str) -> int:
+    """How many characters of the new line need not be written again: whole letters and sequences, of a width that is certain."""
+    kept = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    if not certain(new[:kept]):
+        return 0
+    while kept and any(line[kept : kept + 1] and _joins(line[kept]) for line in (old, new)):
+        kept -= 1
+    last = new.rfind("\x1b", 0, kept)
+    if last >= 0 and not ((whole := ESCAPE.match(new, last)) and whole.end() <= kept):
+        kept = last
+    return 0 if "\x1b]" in _in_force(new[:kept]) else kept
+
+
+def _in_force(begun: str) -> str:
+    """The sequences that hold at the end of this beginning of a line."""
+    return "".join(ESCAPE.findall(begun, begun.rfind(RESET) + 1))
+
+
+def _joins(char: str) -> bool:
+    return not char.isascii() and (char in _CONTINUES or width(char) == 0)

@@ -1,0 +1,224 @@
+"""Shows the state: a tick prints what is finished and renews the tail, a key paints at once with the tail as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from agentcli.core.event import Event, TextDelta, ThinkingDelta
+from agentcli.core.sanitise import safe_line
+from agentcli.ui.render.draw import draw, tail
+from agentcli.ui.render.frame import Edit, Live, Size
+from agentcli.ui.render.scrollback import Piece, as_it_is, render
+from agentcli.ui.render.state import State, Status, update
+from agentcli.ui.style import Look, Markdown
+from agentcli.ui.terminal.device import Device
+from agentcli.ui.terminal.early import PLAIN_PASTE
+from agentcli.ui.terminal.paint import folds
+
+FRAME = 0.033
+"""Seconds between two ticks at least; rendering may take a fifth of the time."""
+BUDGET = 0.012
+"""Seconds of printing in one tick, after which keys have their turn."""
+
+
+STILL, STILL_IN_TMUX = 0.06, 0.3
+"""Seconds without another change after which a new size is painted for. tmux folds at once and tells of it up to 0.25 s later."""
+
+
+class Screen:
+    """The state and the one place that shows it. `hear` and `change` may be called as often as one likes.
+
+    `here` is set while the terminal is ours, and not another program's.
+    """
+
+    def __init__(self, device: Device, look: Look) -> None:
+        self.state = State()
+        self.look = look
+        self.painter = device.painter
+        self.edit: Callable[[], Edit] = Edit
+        self.status: Callable[[], Status] | None = None
+        self.resized: Callable[[], None] = lambda: None
+        self._device = device
+        self._coming: TextDelta | ThinkingDelta | None = None
+        self._unfinished: list[str] = []
+        self._unfinished_for: Size | None = None
+        self._seen: Size | None = None
+        self._still_at = 0.0
+        self._folds = folds(os.environ)
+        self._pause = STILL_IN_TMUX if os.environ.get("TMUX") else STILL
+        self._dirty = asyncio.Event()
+        self._stale = True
+        self.here = asyncio.Event()
+        self.here.set()
+
+    @property
+    def size(self) -> Size:
+        """The terminal's size now."""
+        return self._device.size
+
+    def change(self, state: State) -> None:
+        """Show another state at the next tick."""
+        self.state = state
+        self._dirty.set()
+
+    def print(self, *pieces: Piece) -> None:
+        """Print at the next tick, after everything that was heard before."""
+        self._settle()
+        self.change(self.state.add(*pieces))
+
+    def hear(self, event: Event) -> None:
+        """Show an event at the next tick."""
+        match self._coming, event:
+            case (TextDelta(before), TextDelta(text)):
+                self._coming = TextDelta(before + text)
+            case (ThinkingDelta(before), ThinkingDelta(text)):
+                self._coming = ThinkingDelta(before + text)
+            case (_, TextDelta() | ThinkingDelta()):
+                self._settle()
+                self._coming = event
+            case _:
+                self._settle()
+                self.state = update(self.state, event, time.monotonic())
+                self._stale = True
+        self._dirty.set()
+
+    def refresh(self) -> None:
+        """The status line may have changed."""
+        self._stale = True
+        self._dirty.set()
+
+    async def run(self) -> None:
+        """Tick for ever, when there is something to show or a second of work has passed."""
+        while True:
+            try:
+                async with asyncio.timeout(1 if self.state.work else None):
+                    await self._dirty.wait()
+            except TimeoutError:
+                pass
+            self._dirty.clear()
+            began = time.perf_counter()
+            self.tick()
+            await asyncio.sleep(max(FRAME, 5 * (time.perf_counter() - began)))
+
+    def tick(self, at_once: bool = False) -> None:
+        """Print what is finished, renew the tail and the status line, paint; later while the terminal changes its size, unless `at_once`."""
+        if not self.here.is_set() or self._unsettled(at_once):
+            return
+        self._settle()
+        size, began = self.size, time.perf_counter()
+        lines: list[str] = []
+        waiting = self.state.finished
+        while waiting and time.perf_counter() - began < BUDGET:
+            lines += render(waiting[:1], size.columns, self.look, _markdown(self.look))
+            waiting = waiting[1:]
+        if self._stale and self.status is not None:
+            self.state = replace(self.state, status=self.status())
+            self._stale = False
+        unfinished = [] if waiting else tail(self.state, size, self.look, _markdown(self.look))
+        if self.size != size and not at_once:
+            # What was rendered for a screen that has just changed is not written to it.
+            self._unsettled()
+            return
+        self.state = replace(self.state, finished=waiting)
+        if waiting:
+            self._dirty.set()
+        self._unfinished, self._unfinished_for = unfinished, size
+        self._show(lines, size)
+
+    def flush(self) -> None:
+        """Print everything that waits, at once."""
+        self.tick(at_once=True)
+        while self.state.finished and self.here.is_set():
+            self.tick(at_once=True)
+
+    def paint(self) -> None:
+        """A key came: paint what is being typed. Renders nothing, unless the terminal changed its size."""
+        if self._unsettled():
+            return
+        size = self.size
+        if self._unfinished_for not in (None, size):
+            self._unfinished = tail(self.state, size, self.look, _markdown(self.look))
+            self._unfinished_for = size
+        self._show([], size)
+
+    def notify(self, text: str, how: str) -> None:
+        """Tell a person who looks elsewhere, by OSC 9 (`osc9`), by the `bell`, or by both (`auto`)."""
+        words, bell = f"\x1b]9;{safe_line(text)[:200]}\a", "\a"
+        self.painter.raw({"auto": words + bell, "osc9": words, "bell": bell}.get(how, ""))
+
+    def erase(self) -> None:
+        """Take the live part away: somebody else writes now."""
+        self.painter.refold(self.size.columns, self._folds)
+
+    def resize(self) -> None:
+        """The terminal has another size, and may soon have yet another: nothing is painted until it stands still."""
+        self._still_at = time.monotonic() + self._pause
+        asyncio.get_running_loop().call_later(self._pause, self._dirty.set)
+
+    @contextlib.contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """Paint nothing while another program has the terminal."""
+        self.here.clear()
+        try:
+            yield
+        finally:
+            self.here.set()
+
+    @contextlib.contextmanager
+    def working(self, doing: str) -> Iterator[None]:
+        """Say what goes on, and since when."""
+        self.change(self.state.begin(doing, time.monotonic()))
+        try:
+            yield
+        finally:
+            self._settle()
+            self.change(self.state.end())
+
+    def close(self) -> None:
+        """Print what is left, take the live part away for good, and leave the terminal's modes as they were."""
+        self.flush()
+        self.painter.erase()
+        self.painter.raw(PLAIN_PASTE)
+
+    def _unsettled(self, at_once: bool = False) -> bool:
+        """Whether the size is changing; once it no longer is, what stands on the screen is taken off as it was folded."""
+        size, before = self.size, self._seen
+        if size != before:
+            self._seen = size
+            if before is None:
+                return False
+            self.resize()
+        if time.monotonic() < self._still_at and not at_once:
+            return True
+        if self._still_at:
+            self._still_at = 0.0
+            self.painter.refold(size.columns, self._folds)
+            self.resized()
+        return False
+
+    def _show(self, lines: list[str], size: Size) -> None:
+        if not self.here.is_set():
+            return
+        live = self._live(size)
+        self.painter.paint(lines, live.lines, live.cursor, size.rows)
+
+    def _live(self, size: Size) -> Live:
+        return draw(self.state, self.edit(), size, self.look, self._unfinished, time.monotonic())
+
+    def _settle(self) -> None:
+        coming, self._coming = self._coming, None
+        if coming is not None:
+            self.state = update(self.state, coming, time.monotonic())
+
+
+def _markdown(look: Look) -> Markdown:
+    if look.raw:
+        return as_it_is
+    from agentcli.ui.render.markdown import lines  # its parser is imported in the background after the first paint
+
+    return lines

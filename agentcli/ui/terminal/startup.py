@@ -1,0 +1,180 @@
+"""The whole editor, at work while the rest of the program is still being loaded; what is sent then waits."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from agentcli.core.errors import HANGUP, INTERRUPTED
+from agentcli.core.sanitise import safe, safe_line
+from agentcli.ui.input.completion import Menu
+from agentcli.ui.input.handler import Act
+from agentcli.ui.render.cells import clip
+from agentcli.ui.render.input_box import input_lines
+from agentcli.ui.style import choose_theme
+from agentcli.ui.terminal.device import Device
+from agentcli.ui.terminal.early import BRACKETED_PASTE, PLAIN_PASTE, EarlyTerminal, start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentcli.agent.ports import Approve, AskUser
+    from agentcli.agent.session import AgentSession
+    from agentcli.ui.host import Host
+    from agentcli.ui.settings import UiSettings
+    from agentcli.ui.terminal.app import Terminal
+
+
+Opened = tuple["Host", "AgentSession", "UiSettings", "Path | None"]
+"""The last is the folder for what is kept from one session to the next; None where nothing is."""
+Open = Callable[["Approve", "AskUser"], Opened]
+"""Makes the program around the terminal. Called in a thread, while the person types already: all heavy imports belong in it."""
+
+MakeTerminal = Callable[[Device], "Terminal"]
+
+
+def run(
+    open_: Open,
+    load_terminal: Callable[[], MakeTerminal],
+    *,
+    prompts: Sequence[str] = (),
+    early: EarlyTerminal | None = None,
+) -> int:
+    """Run the REPL; returns the exit code. What `open_` raises is raised here, with the terminal as it was before.
+
+    `load_terminal` imports what makes the terminal that takes over; it is called in a thread, too.
+    """
+    standing = early if early is not None else start()
+    try:
+        return asyncio.run(Startup(standing).run(open_, load_terminal, prompts))
+    finally:
+        standing.guard()
+        standing.restore()
+
+
+class Startup:
+    """Input handler while the program loads; prompts sent meanwhile wait in `waiting`."""
+
+    def __init__(self, early: EarlyTerminal) -> None:
+        self.waiting: list[str] = []
+        self.device = Device(early, self)
+        self.editor, self.painter = self.device.editor, self.device.painter
+        self._early = early
+        self._colours = choose_theme("auto", os.environ)
+
+    async def run(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> int:
+        """Read keys until the person leaves."""
+        self.device.arrive()
+        reading = asyncio.create_task(self.editor.run())
+        loading = asyncio.create_task(self._load(open_, load_terminal, prompts))
+        await asyncio.wait({reading, loading}, return_when=asyncio.FIRST_COMPLETED)
+        if not loading.done():
+            # The thread cannot be stopped, but nothing that it makes will be used.
+            loading.cancel()
+        if loading.cancelling() or loading.exception() is not None:
+            self.editor.leave(1)
+            code = await _code(reading)
+            self._early.guard()
+            self._clear()
+            typed = [*self.waiting, self.editor.draft.text]
+            # What was typed for a program that does not come up can at least be copied.
+            self.painter.raw("".join(f"> {safe(text)}\r\n" for text in typed if text))
+            return code if loading.cancelling() else _raise(loading)
+        try:
+            return await _code(reading)
+        finally:
+            await loading.result().close()
+
+    async def _load(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> Terminal:
+        gc.disable()
+        try:
+            make_terminal = await asyncio.to_thread(load_terminal)
+            terminal = make_terminal(self.device)
+            host, desk, settings, state = await asyncio.to_thread(open_, terminal.approve, terminal.ask_user)
+        finally:
+            gc.freeze()
+            gc.enable()
+        terminal.open(host, desk, settings, state, [*prompts, *self.waiting])
+        return terminal
+
+    @property
+    def working(self) -> bool:
+        """The program is being loaded: what is sent waits."""
+        return False
+
+    @property
+    def asking(self) -> Literal["", "choice", "entry"]:
+        """Nobody asks yet."""
+        return ""
+
+    def submit(self, text: str) -> None:
+        """Enter."""
+        self.waiting.append(text)
+
+    def steer(self, text: str) -> None:
+        """Alt-Enter."""
+        self.waiting.append(text)
+
+    def recall(self) -> str | None:
+        """Take back what was sent last."""
+        return self.waiting.pop() if self.waiting else None
+
+    def act(self, act: Act) -> None:
+        """Only leaving makes sense by now."""
+        if act in ("leave", "break", "signal"):
+            self.editor.leave(0 if act == "leave" else INTERRUPTED)
+
+    def press(self, key: str) -> None:
+        """No dialog can be open."""
+
+    def typed(self) -> None:
+        """No dialog can be open."""
+
+    def complete(self, before: str) -> Menu:
+        """Nothing is known yet."""
+        return Menu()
+
+    def paint(self) -> None:
+        """Show what is typed, under the status that stands there already."""
+        size = self.device.size
+        lines, (row, column) = input_lines(self.editor.edit, size, self._colours)
+        queued = [f"  queued: {safe_line(text)}" for text in self.waiting]
+        waiting = [self._colours.paint("dim", clip(text, size.columns - 1)) for text in queued[-size.rows // 2 :]]
+        above = [*waiting, self._early.lines[0]]
+        self.painter.paint([], [*above, *lines], (len(above) + row, column))
+
+    def resize(self) -> None:
+        """The terminal has another size."""
+        self.painter.erase()
+
+    def erase(self) -> None:
+        """Somebody else writes now."""
+        self.painter.erase()
+
+    def go_away(self) -> None:
+        """The shell gets the terminal."""
+        self.painter.raw(PLAIN_PASTE)
+
+    def come_back(self) -> None:
+        """The terminal is ours again."""
+        self.painter.raw(BRACKETED_PASTE)
+
+    def _clear(self) -> None:
+        self.painter.erase()
+        self.painter.raw(PLAIN_PASTE)
+
+
+async def _code(reading: asyncio.Task[int]) -> int:
+    try:
+        return await reading
+    except EOFError:
+        return HANGUP
+
+
+def _raise(loading: asyncio.Task[Terminal]) -> int:
+    error = loading.exception()
+    assert error is not None
+    raise error

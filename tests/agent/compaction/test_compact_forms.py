@@ -1,0 +1,185 @@
+"""The forms of summaries other than the state snapshot: free text, and regions of outputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentcli.context.settings import ContextSettings, RegionSettings, SlidingSettings
+from agentcli.context.snapshot.form import TRUNCATED
+from agentcli.core.errors import ModelError
+from agentcli.core.message import ToolResult
+from agentcli.core.model import Request
+from tests.agent.compaction.compacting import (
+    MAIN,
+    Answers,
+    compress,
+    ended,
+    goes_on,
+    long_story,
+    newest,
+    session,
+    shown,
+    text_of,
+)
+from tests.context.story import Story
+
+SUMMARY = "The parser in /w/src/mod2.py was edited.\nThe tests still fail.\nThe file /etc/passwd was read."
+SLIDING = ContextSettings(sliding=SlidingSettings(primers=3, recents=6))
+REGIONS = ContextSettings(regions=RegionSettings(keep_recent_tokens=1_000, keep_recent_turns=2, aim=0.05))
+
+
+def test_opencode_asks_for_a_summary_of_everything_and_shows_it_as_the_answer() -> None:
+    journal = session(long_story())
+    model = Answers(SUMMARY)
+    assert ended(compress(journal, model, policy="opencode")).status == "compressed"
+    view = shown(journal)
+    assert [message.role for message in view.messages] == ["user", "assistant"]
+    assert "What did we do so far?" in text_of(journal)
+    assert "The parser in /w/src/mod2.py was edited." in newest(journal).snapshot
+    assert "/etc/passwd" not in newest(journal).snapshot
+    assert (
+        model.requests[0].system[0].startswith("You are a helpful AI assistant tasked with summarizing conversations.")
+    )
+
+
+def test_sliding_stands_primers_before_the_summary_and_recents_behind() -> None:
+    story = long_story()
+    journal = session(story)
+    before = shown(journal)
+    compress(journal, Answers(SUMMARY), policy="sliding", settings=SLIDING)
+    body, view = newest(journal), shown(journal)
+    assert body.kept == (1, 2, 3)
+    assert view.messages[0].blocks[0] == before.messages[0].blocks[0]
+    assert body.snapshot.startswith("Previous context summary:\nThe parser")
+    assert view.messages[-6:] == before.messages[-6:]
+
+
+def test_sliding_says_how_long_a_summary_may_be_and_in_which_language() -> None:
+    model = Answers(SUMMARY)
+    compress(session(long_story()), model, policy="sliding", settings=SLIDING)
+    assert "under 400 tokens" in model.requests[0].system[0]
+    assert "SAME LANGUAGE" in model.requests[0].system[0]
+
+
+def test_a_second_summary_in_free_form_is_made_of_the_first_too() -> None:
+    story = long_story()
+    journal = session(story)
+    compress(journal, Answers(SUMMARY), policy="sliding", settings=SLIDING)
+    goes_on(journal, story, steps=30)
+    model = Answers(SUMMARY)
+    compress(journal, model, policy="sliding", settings=SLIDING)
+    assert "<former_summary>\nPrevious context summary:\nThe parser" in model.asked()
+    assert newest(journal).kept == (1, 2, 3)
+
+
+def test_rules_stand_byte_for_byte_beside_a_summary_in_free_form() -> None:
+    for policy in ("sliding", "opencode"):
+        journal = session(long_story(turns=4))
+        compress(journal, Answers(SUMMARY), policy=policy, settings=SLIDING)
+        assert "- (turn 1) Never touch vendor0/." in newest(journal).snapshot
+
+
+def test_a_failing_summariser_is_replaced_by_the_ledger_in_every_form() -> None:
+    for policy in ("sliding", "opencode", "gemini"):
+        journal = session(long_story(turns=3))
+        events = compress(journal, Answers(ModelError("down", "network")), policy=policy, settings=SLIDING)
+        assert ended(events).status == "compressed"
+        assert "without a model" in newest(journal).snapshot
+        assert "MODIFIED: `/w/src/mod2.py`" in newest(journal).snapshot
+
+
+def test_a_summary_in_free_form_in_another_language_is_refused() -> None:
+    german = "Der Parser wurde repariert und die Tests sind grün, das ist nicht alles, aber es ist auch nicht wenig."
+    journal = session(long_story())
+    assert "another language" in ended(compress(journal, Answers(german), policy="opencode")).why
+    assert "repariert" not in newest(journal).snapshot
+
+
+def answer(request: Request) -> str:
+    """A summary of each segment, two sentences long."""
+    import re
+
+    asked = request.turns[-1].parts[-1].text  # type: ignore[union-attr]
+    numbers = re.findall(r'<conversation_segment n="(\d+)"', asked)
+    return "\n".join(f'<summary n="{n}">\n- functions are defined\n- see src/evil.py\n</summary>' for n in numbers)
+
+
+def test_regions_put_a_summary_in_the_place_of_each_output() -> None:
+    story = long_story()
+    journal = session(story)
+    before = shown(journal)
+    events = compress(journal, Answers(answer), policy="regions", settings=REGIONS)
+    assert ended(events).status == "compressed"
+    after = shown(journal)
+    assert len(after.messages) == len(before.messages)
+    replaced = newest(journal).replaced
+    text = replaced["call_1"]
+    assert text == "[compacted summary of turns 1-1]\n- functions are defined"
+    for old, new in zip(before.blocks, after.blocks, strict=True):
+        if isinstance(new.part, ToolResult) and new.part.call_id in replaced:
+            assert new.part.output == replaced[new.part.call_id]
+        else:
+            assert new.part == old.part
+
+
+def test_a_region_is_never_summarised_again_and_the_end_is_said() -> None:
+    story = long_story()
+    journal = session(story)
+    compress(journal, Answers(answer), policy="regions", settings=REGIONS)
+    first = dict(newest(journal).replaced)
+    again = compress(journal, Answers(answer), policy="regions", settings=REGIONS)
+    assert ended(again).status == "noop"
+    assert "/new" in ended(again).why
+    goes_on(journal, story, steps=20)
+    compress(journal, Answers(answer), policy="regions", settings=REGIONS)
+    assert first.items() < newest(journal).replaced.items()
+
+
+def test_regions_without_a_summariser_say_that_they_were_cut() -> None:
+    journal = session(long_story())
+    events = compress(journal, Answers(ModelError("down", "network")), policy="regions", settings=REGIONS)
+    assert ended(events).status == "compressed"
+    assert newest(journal).replaced["call_1"] == f"[compacted summary of turns 1-1]\n{TRUNCATED}"
+
+
+def test_regions_need_few_calls_for_many_outputs() -> None:
+    model = Answers(answer)
+    journal = session(long_story(steps=120))
+    compress(journal, model, policy="regions", settings=REGIONS, main=replace(MAIN, window=100_000))
+    assert len(model.requests) <= 3
+    assert len(newest(journal).replaced) > 30
+
+
+def test_a_snapshot_stays_when_regions_come_after_it() -> None:
+    from tests.agent.compaction.compacting import snapshot
+
+    story = long_story(steps=30)
+    journal = session(story)
+    compress(journal, Answers(snapshot("Fix the parser.", "- The parser is recursive.")))
+    goes_on(journal, story, steps=30)
+    compress(journal, Answers(answer), policy="regions", settings=REGIONS)
+    assert "The parser is recursive." in text_of(journal)
+    assert newest(journal).policy == "regions"
+    assert newest(journal).user_words[0].turn == 1
+
+
+def test_what_was_struck_and_why_stands_in_the_record() -> None:
+    journal = session(long_story())
+    compress(journal, Answers(SUMMARY), policy="opencode")
+    assert "struck 'The file /etc/passwd was read.': '/etc/passwd' does not occur" in newest(journal).note
+
+
+def test_a_summary_keeps_the_language_of_the_conversation() -> None:
+    story = Story()
+    story.user("パーサーを直してください。テストが失敗します。")
+    for n in range(20):
+        story.reads(f"f{n}.py", "x = 1\n" * 300)
+        story.says("ファイルを読みました。")
+        story.user("続けてください。")
+    journal = session(story)
+    events = compress(journal, Answers("パーサーを読んでいます。"), policy="opencode")
+    assert "パーサーを読んでいます。" in newest(journal).snapshot
+    english = Answers("The parser is being read and the tests of it are not green, which is what the user wants.")
+    other = session(story)
+    events = compress(other, english, policy="opencode")
+    assert "another language (en)" in ended(events).why

@@ -1,0 +1,264 @@
+"""Settings: where they come from, which goes first, and what is not taken."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from agentcli.config import load, parsed
+from agentcli.config.edit import add_to_list, set_key
+from agentcli.context.settings import SlidingSettings
+from agentcli.core.errors import ConfigError
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_each_layer_goes_before_the_one_below_it(tmp_path: Path) -> None:
+    user = written(tmp_path / "user.toml", 'model = "opus"\n[context]\nsoft = 0.5\nhard = 0.6\n[prune]\nprotect = 1\n')
+    project = written(tmp_path / "project.toml", "[context]\nsoft = 0.55\n")
+    env = {"AGENTCLI_CONTEXT__SOFT": "0.57", "AGENTCLI_MODEL": "haiku"}
+    config = load(user, project, env, ["context.soft=0.58"], {"model": "flash"})
+    assert (config.general.model, config.context.soft, config.context.hard) == ("flash", 0.58, 0.6)
+    assert config.context.prune.protect == 1
+    assert config.origins["context.soft"] == "--set"
+    assert config.origins["context.hard"] == str(user)
+    assert load(user, project, env).context.soft == 0.57
+    assert load(user, project, {}).context.soft == 0.55
+
+
+def test_an_unknown_key_is_a_warning_that_names_the_nearest(tmp_path: Path) -> None:
+    config = load(written(tmp_path / "c.toml", "[context]\npolicyy = 'auto'\n"), env={})
+    assert len(config.warnings) == 1
+    assert "context.policy" in config.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[context]\nsoft = 'warm'", "[context]\npolicy = 'best'", "[agent]\nmax_steps = 1.5", "mode = 7", "not toml ["],
+)
+def test_a_wrong_value_names_file_and_cure(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path / "c.toml", text)
+    with pytest.raises(ConfigError, match=str(path)):
+        load(path, env={})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "context = 3",
+        "[providers]\nx = 3",
+        "[providers.x]\nkind = 'other'",
+        "[providers.x]\nkind = 'google'\nbase_url = 3",
+        "[models.x]\nwindow = 'wide'",
+        "[models.x.prices]\ninput = 'cheap'",
+        "[ui.keys]\nx = 3",
+        "[context]\nsoft = nan",
+    ],
+)
+def test_what_stands_in_a_table_has_its_type_too(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path / "c.toml", text)
+    with pytest.raises(ConfigError, match=str(path)):
+        load(path, env={})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("context.soft", "1.7", "must be a number from 0 to 1, not 1.7"),
+        ("context.soft", "-0.1", "must be a number from 0 to 1, not -0.1"),
+        ("budget.pressure_from", "[0.8, 85]", "must be numbers from 0 to 1, not 85"),
+        ("retry.attempts", "0", "must be a whole number 1 or more, not 0"),
+        ("tools.read_lines", "-1", "must be a whole number 0 or more, not -1"),
+        ("budget.session.cost", "-5", "must be a number 0 or more, not -5"),
+        ("context.gemini.limits", "{ x = -1 }", "must be numbers 0 or more, not -1"),
+        ("models.x.window", "-1", "must be a whole number 0 or more, not -1"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_wherever_it_stands(tmp_path: Path, key: str, value: str, says: str) -> None:
+    section, _, name = key.rpartition(".")
+    path = written(tmp_path / "c.toml", f"[{section}]\n{name} = {value}\n")
+    variable = f"AGENTCLI_{key.upper().replace('.', '__')}"
+    for where, load_it in (
+        (f" in {path} ", lambda: load(path, env={})),
+        (" in --set ", lambda: load(env={}, flags=[f"{key}={value}"])),
+        (f" in the environment ({variable}) ", lambda: load(env={variable: value})),
+        (" ", lambda: parsed(key, value)),
+    ):
+        with pytest.raises(ConfigError) as refused:
+            load_it()
+        assert str(refused.value) == f"{key}{where}{says}."
+
+
+def test_the_ends_of_a_range_and_all_defaults_are_in_it(tmp_path: Path) -> None:
+    assert load(env={}, flags=["context.soft=0", "context.hard=1"]).context.hard == 1.0
+    for key, value in load(env={}).items():
+        text = "{}" if hasattr(value, "items") else json.dumps(value)
+        assert parsed(key, text) is not None, key
+
+
+def test_what_a_server_wants_in_a_request_may_be_any_number() -> None:
+    config = load(env={}, flags=["providers.x.kind=anthropic", "providers.x.extra_body.seed=-1"])
+    assert config.providers["x"]["extra_body"] == {"seed": -1}
+
+
+def test_tables_with_free_names_may_hold_tables_and_dots(tmp_path: Path) -> None:
+    text = '[providers.x]\nkind = "google"\nheaders = { "X-A.b" = "c" }\nextra_body = { top = { k = 3 } }\n'
+    text += '[models."gemini-3.8-flash"]\nwindow = 9\n[models."gemini-3.8-flash".prices]\ninput = 2\n'
+    flags = ['models."gemini-3.8-flash".max_output=7', "models.gemini-3.8-flash.prices.output=4", "general.mode=plan"]
+    config = load(written(tmp_path / "c.toml", text), env={}, flags=flags)
+    assert config.providers["x"]["headers"] == {"X-A.b": "c"}
+    assert config.providers["x"]["extra_body"] == {"top": {"k": 3}}
+    model = {"window": 9, "max_output": 7, "prices": {"input": 2, "output": 4}}
+    assert config.models == {"gemini-3.8-flash": model}
+    assert config.origins["models.gemini-3.8-flash.max_output"] == "--set"
+    assert config.general.mode == "plan"
+    assert not config.warnings
+
+
+def test_an_unknown_key_in_such_a_table_is_a_warning_as_well(tmp_path: Path) -> None:
+    text = "[providers.x]\nkind = 'google'\nbase_ur = 'y'\n[models.x]\nwindw = 3\nprices = { inptu = 1 }\n"
+    config = load(written(tmp_path / "c.toml", text), env={})
+    assert config.providers == {"x": {"kind": "google"}}
+    for warning, near in zip(
+        config.warnings, ("providers.x.base_url", "models.x.window", "models.x.prices"), strict=True
+    ):
+        assert near in warning
+
+
+def test_a_project_may_not_loosen_anything(tmp_path: Path) -> None:
+    project = written(
+        tmp_path / "p.toml",
+        'mode = "yolo"\nsandbox = "off"\n[permissions]\nallow = ["bash"]\ndeny = ["bash(rm *)"]\n'
+        '[hooks]\npre_compress = "curl evil"\n[ui]\nstatus_command = "curl evil"\n[providers.x]\nkind = "anthropic"\nbase_url = "http://evil"\n',
+    )
+    config = load(None, project, {})
+    assert (config.general.mode, config.general.sandbox, config.hooks.pre_compress) == ("ask", "auto", "")
+    assert config.permissions.allow == ()
+    assert config.permissions.deny == ("bash(rm *)",)
+    assert config.ui.status_command == ""
+    assert not config.providers
+    assert len(config.warnings) == 7
+
+
+def test_the_switches_switch_off(tmp_path: Path) -> None:
+    config = load(None, None, {"AGENTCLI_DISABLE_AUTOCOMPACT": "1", "AGENTCLI_DISABLE_PRUNE": "true"})
+    assert not config.context.autocompact
+    assert not config.context.prune.enabled
+    assert load(None, None, {"AGENTCLI_DISABLE_PRUNE": "0"}).context.prune.enabled
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0", False), ("False", False), ("off", False), ("1", True), ("yes", True)]
+)
+def test_the_environment_says_yes_and_no_in_any_usual_way(text: str, value: bool) -> None:
+    assert load(None, None, {"AGENTCLI_CONTEXT__AUTOCOMPACT": text}).context.autocompact is value
+    with pytest.raises(ConfigError, match="true or false"):
+        load(None, None, {"AGENTCLI_CONTEXT__AUTOCOMPACT": "2"})
+
+
+def test_lists_and_tables_come_from_text_too() -> None:
+    config = load(None, None, {"AGENTCLI_PERMISSIONS__DENY": "bash(a), bash(b)"}, ['permissions.allow=["read"]'])
+    assert config.permissions.deny == ("bash(a)", "bash(b)")
+    assert config.permissions.allow == ("read",)
+    local = load(None, None, {}, ['providers.local.kind="anthropic"', "providers.local.base_url=http://localhost:1"])
+    assert local.providers["local"] == {"kind": "anthropic", "base_url": "http://localhost:1"}
+
+
+def test_one_name_of_a_table_can_be_set_and_asked_for() -> None:
+    env = {"AGENTCLI_CONTEXT__COMPRESSION_MODEL__DEFAULT": "a/b"}
+    config = load(env=env, flags=["gemini.limits.x=7", "context.gemini.limits.gemini-9.9-pro=9"])
+    assert config.context.compression_model == {"default": "a/b"}
+    assert config.get("context.compression_model.default") == "a/b"
+    assert config.context.gemini.limits == {"gemini-1.5-pro": 2_097_152, "gemini-9.9-pro": 9}
+    assert config.origins == {"context.compression_model": "environment", "context.gemini.limits": "--set"}
+    assert "gemini.limits.x" in config.warnings[0]
+    whole = load(env={}, flags=['context.gemini.limits={"gemini-8-pro" = 8}'])
+    assert whole.context.gemini.limits == {"gemini-1.5-pro": 2_097_152, "gemini-8-pro": 8}
+    with pytest.raises(ConfigError, match=r"context\.gemini\.limits\.x in --set must be a whole number, not 'much'"):
+        load(env={}, flags=["context.gemini.limits.x=much"])
+
+
+def test_every_setting_can_be_asked_for_by_its_key() -> None:
+    config = load(None, None, {})
+    keys = dict(config.items())
+    assert {"model", "context.policy", "context.prune.protect", "tools.read_lines", "retry.attempts"} <= set(keys)
+    assert all(config.get(key) == value for key, value in keys.items())
+    assert config.get("prune.protect") == 40_000
+    with pytest.raises(ConfigError, match=r"context\.policy"):
+        config.get("context.polcy")
+
+
+def test_writing_a_setting_keeps_the_comments(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.toml", "# mine\n[context]\nsoft = 0.5  # early\n")
+    set_key(path, "context.hard", 0.8)
+    set_key(path, "model", "opus")
+    add_to_list(path, "permissions", "allow", "bash(make)")
+    add_to_list(path, "permissions", "allow", "bash(make)")
+    text = path.read_text()
+    assert "# mine" in text
+    assert "# early" in text
+    tables = tomllib.loads(text)
+    assert tables["context"] == {"soft": 0.5, "hard": 0.8}
+    assert tables["permissions"] == {"allow": ["bash(make)"]}
+    assert tables["model"] == "opus"
+
+
+def test_a_file_that_cannot_be_read_is_not_overwritten(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.toml", "broken [")
+    with pytest.raises(ConfigError):
+        set_key(path, "model", "opus")
+    assert path.read_text() == "broken ["
+
+
+def test_a_config_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    real, link = tmp_path / "dotfiles" / "agentcli.toml", tmp_path / "config.toml"
+    real.parent.mkdir()
+    real.write_text("# mine\n")
+    link.symlink_to(real)
+    set_key(link, "ui.vi", True)
+    assert link.is_symlink()
+    assert real.read_text() == "# mine\n\n[ui]\nvi = true\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "ours"), [("api_version", "version"), ("endpoint", "base_url"), ("verzion", "version")]
+)
+def test_a_providers_setting_by_another_programs_name_leads_to_ours(tmp_path: Path, other: str, ours: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"[providers.google]\n{other} = 'v1beta'\n")
+    (warning,) = load(file, env={}).warnings
+    assert f"Did you mean providers.google.{ours}" in warning
+
+
+def test_a_setting_is_not_written_into_what_is_no_table(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[[hooks]]\nevent = "PreCompress"\ncommand = "save"\n')
+    with pytest.raises(ConfigError, match=r"hooks in .*config\.toml is no table"):
+        set_key(file, "hooks.pre_compress", "copy")
+    assert "pre_compress" not in file.read_text()
+
+
+def test_a_preset_stands_between_what_a_run_asks_for_and_files_and_environment(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[context.sliding]\nprimers = 9\nrecents = 8\nbudget = 7\ntrigger = 0.5\n")
+    env = {f"AGENTCLI_CONTEXT__SLIDING__{name}": number for name, number in (("RECENTS", "6"), ("WINDOW", "5"))}
+
+    def sliding(*flags: str) -> SlidingSettings:
+        return load(file, env=env, flags=flags).context.sliding
+
+    assert sliding() == SlidingSettings(primers=9, recents=6, window=5, budget=7, trigger=0.5)
+    qa = sliding("context.sliding.budget=60000", "context.preset=qa")
+    assert qa == SlidingSettings(primers=2, recents=10, window=30, budget=60_000, trigger=0.5)
+    assert load(env={"AGENTCLI_CONTEXT__PRESET": "debugging"}).get("context.sliding.budget") == 75_000
+    assert sliding("context.preset=qa", 'context.preset=""') == sliding()
+
+
+def test_a_preset_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"context\.preset in --set must be one of"):
+        load(env={}, flags=["context.preset=q"])

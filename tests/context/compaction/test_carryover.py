@@ -1,0 +1,114 @@
+from dataclasses import replace
+
+from agentcli.context.compaction.carryover import kept_pins, kept_words, pins_report
+from agentcli.context.limits import limits_of
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import View, view
+from agentcli.context.window import Window
+from agentcli.core.history import fold
+from agentcli.core.message import Image, Text
+from agentcli.core.model import ModelSpec
+from agentcli.core.record import Carry, Compaction, Pin, Unpin, VerbatimText
+from agentcli.tools.registry import TRAITS
+from tests.context.story import Story
+
+COUNTS = TokenCounter()
+
+
+def seen(story: Story) -> View:
+    return view(fold(story.records))
+
+
+def words_of(story: Story, budget: int = 20_000, usable: int = 160_000) -> tuple[VerbatimText, ...]:
+    shown, settings = seen(story), ContextSettings(keep_user_tokens=budget)
+    limits = replace(limits_of(ModelSpec("demo", "m"), settings), usable=usable)
+    return kept_words(shown.messages, Window(shown, limits, COUNTS, settings, TRAITS))
+
+
+def test_everything_the_user_typed_is_kept_with_its_turn() -> None:
+    story = Story()
+    story.user("one", Text("not mine", True, "reminder"))
+    story.says("ok")
+    story.user("zwei — 漢字 🧪\n  indented")
+    assert words_of(story) == (VerbatimText(1, 1, "one"), VerbatimText(3, 2, "zwei — 漢字 🧪\n  indented"))
+
+
+def test_the_first_and_the_newest_stay_when_there_is_no_room_for_all() -> None:
+    story = Story()
+    for n in range(20):
+        story.user(f"prompt {n} " + "word " * 100)
+        story.says("ok")
+    turns = [words.turn for words in words_of(story, budget=500)]
+    assert turns[0] == 1
+    assert turns[-1] == 20
+    assert turns[1:] == list(range(turns[1], 21))
+    assert len(turns) < 8
+
+
+def test_a_small_window_keeps_a_fifth_of_itself_for_them() -> None:
+    story = Story()
+    for n in range(60):
+        story.user(f"prompt {n} " + "word " * 100)
+        story.says("ok")
+    kept = words_of(story, usable=8_000)
+    assert sum(COUNTS.text(words.text) for words in kept) <= 1_600
+
+
+def test_a_message_larger_than_half_the_window_is_kept_by_its_ends() -> None:
+    story = Story()
+    story.user("BEGIN " + "x " * 40_000 + " END")
+    (words,) = words_of(story, usable=8_000)
+    assert words.text.startswith("BEGIN")
+    assert words.text.endswith("END")
+    assert "characters left out" in words.text
+    assert COUNTS.text(words.text) < 4_500
+
+
+def test_words_kept_once_are_kept_again() -> None:
+    story = Story()
+    story.user("first")
+    story.says("ok")
+    carried = (VerbatimText(1, 1, "first"),)
+    story.add(
+        Compaction(
+            "manual", "compressed", "auto", (1, 2), 3, "<state_snapshot/>", user_words=carried, carry=Carry(turn=1)
+        )
+    )
+    story.user("second")
+    assert [words.text for words in words_of(story)] == ["first", "second"]
+
+
+def test_a_pin_holds_all_that_its_message_says() -> None:
+    story = Story()
+    story.user("look", Image("image/png", "", "a.png"))
+    call = story.does("read", "the output", file_path="a.py", text="Let me look.")
+    for seq in (1, 2, 3):
+        story.add(Pin(seq))
+    shown = seen(story)
+    texts = [words.text for words in kept_pins(shown.messages, shown)]
+    assert texts == [
+        "[image/png image a.png]\nlook",
+        f"Let me look.\n[called {call.name}: file_path='a.py']",
+        "the output",
+    ]
+    assert words_of(story) == ()
+
+
+def test_a_pin_that_was_lifted_is_let_go() -> None:
+    story = Story()
+    story.user("first")
+    story.add(Pin(1))
+    pins = (VerbatimText(1, 1, "first"),)
+    story.add(Compaction("manual", "compressed", "auto", (1, 2), 3, "<state_snapshot/>", pins=pins))
+    assert kept_pins((), seen(story)) == pins
+    story.add(Unpin(1))
+    assert kept_pins((), seen(story)) == ()
+
+
+def test_too_many_pins_are_reported_with_the_largest_first() -> None:
+    pins = [VerbatimText(n, 1, "word " * 100 * n) for n in range(1, 6)]
+    report = pins_report(pins, COUNTS, 100)
+    assert report.index("message 5") < report.index("message 4") < report.index("message 3")
+    assert "/unpin" in report
+    assert pins_report(pins, COUNTS, 10**6) == ""

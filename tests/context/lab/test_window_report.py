@@ -1,0 +1,87 @@
+"""The window is shown as it is filled, and each message with its fate."""
+
+from __future__ import annotations
+
+from agentcli.context.compaction.plan import Plan
+from agentcli.context.lab.window_report import plan_json, show
+from agentcli.context.limits import limits_of
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import view
+from agentcli.context.window import Window
+from agentcli.core.history import fold
+from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
+from agentcli.core.model import ModelSpec
+from agentcli.core.record import Body, Compaction, Pin, Prune, Record
+from agentcli.tools.registry import TRAITS
+
+IDLE = Plan("auto")
+LIMITS = limits_of(ModelSpec("anthropic", "m", window=100_000, max_output=20_000), ContextSettings())
+
+
+def window(*bodies: Body, plan: Plan = IDLE, system: int = 300, tools: int = 200):
+    history = fold([Record(n, "", "2026-01-01T00:00:00Z", "", body) for n, body in enumerate(bodies, 1)])
+    counts = TokenCounter()
+    counts.head = 500
+    return show(Window(view(history), LIMITS, counts, ContextSettings(), TRAITS), plan, system=system, tools=tools)
+
+
+SESSION = (
+    Message("user", (Text("word " * 1_000),), 1),
+    Message("assistant", (Text("Looking."), ToolCall("c1", "read", {"file_path": "a.py"}), ToolCall("c2", "read", {"file_path": "b.py"})), 1, "anthropic", "m", Usage(10, 5, 0, 900, 100)),
+    ToolResult("c1", "read", "success", "x" * 4_000),
+    ToolResult("c2", "read", "error", "no\x1b[31m such file"),
+    Message("user", (Text("remember me"),), 2),
+)  # fmt: skip
+
+
+def test_the_shares_add_up_to_the_window():
+    shown = window(*SESSION)
+    assert (shown.shares["system"], shown.shares["tools"], shown.cached) == (300, 200, 1_000)
+    assert sum(shown.shares.values()) == shown.usable == LIMITS.usable
+    assert shown.shares["user"] > shown.shares["assistant"] > 0
+    assert shown.shares["tool results"] > 1_000
+
+
+def test_snapshot_pins_and_cleared_outputs_have_their_own_share():
+    cut = Compaction("auto", "compressed", "auto", (1, 1), 2, "snapshot " * 200)
+    shown = window(*SESSION, Pin(5), Prune(("c1",), 900, ""), cut)
+    assert shown.shares["snapshot"] > 300
+    assert shown.shares["pinned"] > 0
+    assert shown.shares["tool results"] < 200
+
+
+def test_each_message_has_tokens_tier_and_fate():
+    plan = Plan("auto", "soft", split=5, summarised=(1, 2), cleared=("c1",))
+    rows = window(*SESSION, plan=plan).rows
+    assert [(row.seq, row.role, row.turn) for row in rows] == [(1, "user", 1), (2, "assistant", 1), (3, "user", 2)]
+    assert [row.fate for row in rows] == ["summarised", "summarised", "to clear"]
+    assert [row.tier for row in rows] == [1, 2, 3]
+    assert rows[0].tokens > 1_000
+
+
+def test_the_lines_fit_and_hold_no_control_characters():
+    lines = window(*SESSION).lines(80)
+    assert all(len(line) <= 80 for line in lines)
+    assert all(line.isprintable() for line in lines)
+    bar = lines[1]
+    assert len(bar) == 80
+    assert bar.index("t") < bar.index(".")
+    assert any("in the cache: 1,000" in line for line in lines)
+    assert any("tool results" in line for line in lines)
+
+
+def test_an_empty_session_is_shown_too():
+    shown = window()
+    assert shown.used == 500
+    assert shown.rows == ()
+    assert len(shown.lines(60)[1]) == 60
+
+
+def test_a_plan_as_json_has_exactly_the_fields_that_scripts_know():
+    plan = Plan("auto", None, 7, (1, 2), (7, 8), ("c1",), (8,), 100, 50, ("why",), regions=(("c1",),), primers=(1,))
+    assert plan_json(plan) == {
+        "policy": "auto", "trigger": None, "split": 7, "summarised": [1, 2], "kept": [7, 8], "cleared": ["c1"], "pinned": [8],
+        "tokens_before": 100, "tokens_after_estimate": 50, "reasons": ["why"],
+    }  # fmt: skip
+    assert window(*SESSION).to_json()["messages"][0]["fate"] == "kept"

@@ -1,0 +1,369 @@
+"""Which outputs are cleared, when, and why: opencode's rule to the letter, and auto's priced queue."""
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentcli.context.limits import Limits, limits_of
+from agentcli.context.policies import plan_prune
+from agentcli.context.policies.opencode import prunable
+from agentcli.context.pruning.candidates import EditCost, TokenLayout, candidates, edit_cost, requests_to_pay
+from agentcli.context.pruning.plan import NONE, Pressure, free_because
+from agentcli.context.pruning.superseded import superseded
+from agentcli.context.settings import ContextSettings, PolicyName, PruneSettings
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Chars4
+from agentcli.context.view import CLEARED, View, view
+from agentcli.context.window import Window
+from agentcli.core.history import evolve
+from agentcli.core.message import ToolResult
+from agentcli.core.model import ModelSpec, Prices
+from agentcli.core.record import Body, Compaction, Pin, Prune, Record
+from agentcli.tools.registry import TRAITS
+from tests.context.made import call, history, prompt, reply, result, thought
+from tests.context.transcripts import Session, sessions
+
+PRICES = Prices(5, 25, 0.5, 6.25)
+MODEL = ModelSpec("anthropic", "claude-test", prices=PRICES)
+LIMITS = limits_of(MODEL, ContextSettings())
+RULE = PruneSettings()
+CAREFUL = replace(RULE, auto_protect=RULE.protect, auto_turns=RULE.turns)
+"""`auto` with opencode's protection, under which a few round sizes show the queue at work."""
+
+
+def step(n: int, tokens: int, name: str = "read", **given: object) -> tuple[Body, Body]:
+    """A call and its output of so many tokens by the chars4 rule."""
+    given = given or {"file_path": f"f{n}.py"}
+    return reply(call(f"c{n}", name, **given)), result(f"c{n}", "x" * (4 * tokens), name)
+
+
+def steps(*sizes: int, start: int = 0) -> list[Body]:
+    return [body for n, tokens in enumerate(sizes, start) for body in step(n, tokens)]
+
+
+AFTER = (reply("ok"), prompt("p2", 2), reply("ok", turn=2), prompt("p3", 3), reply("ok", turn=3))
+
+
+def window(
+    seen: View,
+    rule: PruneSettings = RULE,
+    limits: Limits = LIMITS,
+    policy: PolicyName = "auto",
+    counts: TokenCounter | None = None,
+) -> Window:
+    return Window(seen, limits, counts or TokenCounter(Chars4()), ContextSettings(policy=policy, prune=rule), TRAITS)
+
+
+def letter(*bodies: Body, rule: PruneSettings = RULE) -> list[str]:
+    return list(prunable(window(view(history(*bodies)), rule)))
+
+
+def test_what_lies_beyond_the_newest_forty_thousand_tokens_goes_if_it_holds_more_than_twenty() -> None:
+    assert letter(prompt("p1"), *steps(21_000, 10_000, 30_000), *AFTER) == ["c0"]
+    assert letter(prompt("p1"), *steps(20_000, 10_000, 30_000), *AFTER) == []
+    assert letter(prompt("p1"), *steps(20_001, 10_000, 30_000), *AFTER) == ["c0"]
+    # The output that crosses the mark is itself beyond it; one that reaches it exactly is not.
+    assert letter(prompt("p1"), *steps(1, 20_001, 20_000), *AFTER) == ["c1", "c0"]
+
+
+def test_two_of_the_users_messages_must_have_passed() -> None:
+    work = (prompt("p1"), *steps(30_000, 30_000, 30_000), reply("ok"))
+    assert letter(*work) == []
+    assert letter(*work, prompt("p2", 2), reply("ok")) == []
+    assert letter(*work, prompt("p2", 2), reply("ok"), prompt("p3", 3)) == ["c1", "c0"]
+    one = replace(RULE, turns=1)
+    assert letter(*work, prompt("p2", 2), rule=one) == ["c1", "c0"]
+
+
+def test_a_summary_ends_the_walk() -> None:
+    summary = Compaction("auto", "compressed", "sliding", (3, 3), 4, "s", kept=(1, 2, 3))
+    before = (prompt("p1"), *step(0, 90_000))
+    assert letter(*before, summary, *steps(50_000, start=1), *AFTER) == ["c1"]
+
+
+def test_an_output_that_is_already_cleared_ends_the_walk() -> None:
+    work = (prompt("p1"), *steps(50_000, 50_000, 50_000, 50_000), *AFTER)
+    assert letter(*work) == ["c3", "c2", "c1", "c0"]
+    assert letter(*work, Prune(("c1",), 0, "test")) == ["c3", "c2"]
+
+
+def test_errors_protected_tools_and_pins_are_neither_counted_nor_cleared() -> None:
+    failed = (reply(call("e")), result("e", "x" * 400_000, status="error"))
+    todo = step(8, 100_000, "todo", todos=[])
+    work = (prompt("p1"), *failed, *todo, *steps(30_000, 30_000), *AFTER)
+    assert letter(*work) == ["c0"]
+    pinned = next(n for n, body in enumerate(work, 1) if isinstance(body, ToolResult) and body.call_id == "c0")
+    assert letter(*work, Pin(pinned)) == []
+
+
+def plan(*bodies: Body, pressure: Pressure = NONE, rule: PruneSettings = CAREFUL, limits: Limits = LIMITS) -> tuple:  # type: ignore[type-arg]
+    return plan_prune(window(view(history(*bodies)), rule, limits), pressure)
+
+
+def test_the_formula_is_that_of_the_price_list() -> None:
+    assert requests_to_pay(EditCost(10_000, 100_000), 1.25, 0.1) == pytest.approx(11.5 * 10)
+    assert requests_to_pay(EditCost(10_000, 0), 1.25, 0.1) == 0
+    assert requests_to_pay(EditCost(0, 10), 1.25, 0.1) == float("inf")
+    assert edit_cost(EditCost(10_000, 100_000), 1.25, 0.1) == pytest.approx(115_000)
+    assert requests_to_pay(EditCost(10_000, 0, thoughts=1_000), 1.25, 0.1) > 0
+
+
+WARM = (prompt("p1"), *steps(25_000, 39_000), reply("y" * 84_000), *AFTER)
+
+
+def test_on_a_warm_cache_a_prune_waits_until_it_pays() -> None:
+    body, why = plan(*WARM)
+    assert body is None
+    assert "warm" in why
+    assert f"{math.ceil(60_000 * 11.5 / 25_000)} requests" in why
+    eager = replace(CAREFUL, horizon=40, patience=0)
+    body, why = plan(*WARM, rule=eager)
+    assert body.call_ids == ("c0",)
+    assert why.startswith("it pays after")
+
+
+def test_an_edit_is_made_once_carrying_what_could_go_has_cost_as_much() -> None:
+    once = [prompt("p"), *step(0, 25_000, file_path="a"), reply("y" * 160_000), *step(1, 25_000, file_path="a")]
+    payback = math.ceil((40_000 + 25_000) * 11.5 / 25_000)
+    patient = replace(CAREFUL, horizon=1_000)
+    waits = []
+    for more in range(payback - 3, payback + 12):
+        steps_since = [reply("ok") for _ in range(more)]
+        if plan(*once, *steps_since, rule=patient)[0] is None:
+            waits.append(more)
+    assert len(waits) in range(1, 12)
+    assert waits == list(range(payback - 3, payback - 3 + len(waits)))
+    assert plan(*once, *[reply("ok")] * (payback + 20), rule=RULE)[0] is None
+
+
+@pytest.mark.parametrize(
+    ("pressure", "why"),
+    [
+        (Pressure(free="the cache is cold after 6 minutes"), "the cache is cold after 6 minutes"),
+        (Pressure(forced=True), "asked for"),
+        (Pressure(need=5_000), "the window demands 5,000 tokens"),
+    ],
+)
+def test_what_waited_goes_at_once_when_that_is_free_or_forced(pressure: Pressure, why: str) -> None:
+    body, said = plan(*WARM, pressure=pressure)
+    assert body.call_ids == ("c0",)
+    assert said == body.reason == why
+    assert 24_900 < body.tokens < 25_000
+
+
+def test_when_the_window_demands_more_live_content_goes_too_in_long_strides_and_errors_last() -> None:
+    failed = (reply(call("e")), result("e", "x" * 80_000, status="error"))
+    work = (prompt("p1"), *failed, *steps(25_000, 25_000, 60_000, 39_000), reply("so"))
+    stride = LIMITS.hard - LIMITS.soft
+    assert stride > 25_000
+    body, _ = plan(*work, pressure=Pressure(need=1))
+    assert body.call_ids == ("c0", "c1")
+    body, _ = plan(*work, pressure=Pressure(need=109_900 - stride))
+    assert body.call_ids == ("c0", "c1", "c2")
+    body, _ = plan(*work, pressure=Pressure(need=200_000))
+    assert body.call_ids == ("e", "c0", "c1", "c2")
+
+
+def test_the_newest_outputs_stay_whatever_the_window_demands() -> None:
+    body, why = plan(prompt("p1"), *steps(20_000, 19_000), reply("so"), pressure=Pressure(need=10_000))
+    assert body is None
+    assert why == "There is no output left to clear."
+    small = limits_of(replace(MODEL, window=32_000, max_output=8_000), ContextSettings())
+    body, _ = plan(prompt("p1"), *steps(9_000, 5_000), reply("so"), pressure=Pressure(need=10_000), limits=small)
+    assert body.call_ids == ("c0",)
+
+
+def test_policies_without_a_prune_of_their_own_clear_only_what_is_asked_for() -> None:
+    gemini = window(view(history(*WARM)), policy="gemini")
+    assert plan_prune(gemini, Pressure(free="cold"))[0] is None
+    assert plan_prune(gemini, Pressure(forced=True))[0] is not None
+
+
+def test_what_the_model_has_not_seen_yet_is_never_cleared() -> None:
+    body, why = plan(prompt("p1"), *steps(60_000), pressure=Pressure(need=50_000))
+    assert body is None
+    assert why == "There is no output left to clear."
+
+
+def test_an_outdated_output_goes_even_where_it_is_new() -> None:
+    again = (prompt("p"), *step(0, 25_000, file_path="a"), *step(1, 2_500, file_path="a"), reply("ok"), reply("ok"))
+    body, why = plan(*again)
+    assert body.call_ids == ("c0",)
+    assert why == "it pays after 2 requests"
+
+
+def test_a_few_tokens_are_not_worth_an_edit() -> None:
+    def again(tokens: int) -> tuple[Body, ...]:
+        return (prompt("p"), *step(0, tokens, file_path="a"), *step(1, 10, file_path="a"), reply("ok"), reply("ok"))
+
+    assert LIMITS.usable * RULE.minimum_share == 10_500
+    assert plan(*again(10_000))[1].endswith("tokens could go, on a warm cache at least 10,500 should.")
+    assert plan(*again(11_500))[0] is not None
+    assert plan(*again(3_000), pressure=Pressure(free="cold"))[0] is not None
+    assert plan(*again(1_000), pressure=Pressure(free="cold"))[1] == "Not worth it: less than 2,000 tokens."
+    assert plan(*again(1_000), pressure=Pressure(forced=True))[0] is not None
+
+
+def test_auto_protects_less_than_opencode_since_it_can_recall() -> None:
+    work = (prompt("p1"), *steps(21_000, 6_000, 9_000), reply("ok"), prompt("p2", 2), reply("ok", turn=2))
+    cold = Pressure(free="cold")
+    assert (RULE.protect, RULE.minimum, RULE.turns) == (40_000, 20_000, 2)
+    assert letter(*work) == []
+    assert plan(*work, pressure=cold)[0] is None
+    assert plan(*work, pressure=cold, rule=RULE)[0].call_ids == ("c0", "c1")
+    assert plan(*work, pressure=cold, rule=replace(RULE, auto_protect=15_000))[0].call_ids == ("c0",)
+    # What the newest prompt led to is live, and goes only when the window demands it.
+    live = (prompt("p1"), *steps(21_000, 6_000, 9_000), reply("ok"))
+    assert plan(*live, pressure=cold, rule=replace(RULE, auto_turns=2))[0] is None
+    assert plan(*live, prompt("p2", 2), pressure=cold, rule=RULE)[0].call_ids == ("c0", "c1")
+    assert plan(*live, prompt("p2", 2), pressure=cold, rule=replace(RULE, auto_turns=2))[0] is None
+
+
+def test_a_small_window_does_not_make_a_few_tokens_worth_an_edit() -> None:
+    small = limits_of(replace(MODEL, window=16_000, max_output=8_000), ContextSettings())
+    assert small.usable // 8 == 1_000
+
+    def again(tokens: int) -> str:
+        read = (*step(0, tokens, file_path="a"), *step(1, 10, file_path="a"), *[reply("ok")] * 3)
+        return str(plan(prompt("p"), *read, limits=small)[1])
+
+    assert again(1_500).endswith("on a warm cache at least 2,000 should.")
+    assert again(2_500).startswith("it pays after")
+
+
+def test_switched_off_it_clears_nothing_unless_asked() -> None:
+    off = replace(RULE, enabled=False)
+    assert plan(*WARM, pressure=Pressure(free="cold"), rule=off) == (None, "Pruning is switched off.")
+    assert plan(*WARM, pressure=Pressure(forced=True), rule=off)[0] is not None
+
+
+def test_pinned_and_protected_outputs_stay_even_when_the_window_demands_them() -> None:
+    work = (prompt("p1"), *step(0, 60_000), *step(1, 60_000, "skill", topic="x"), reply("ok"), Pin(3))
+    assert plan(*work, pressure=Pressure(need=100_000))[0] is None
+
+
+def test_bound_thoughts_are_dropped_with_an_edit_and_are_part_of_its_price() -> None:
+    bound = replace(LIMITS, preserved_thinking=True)
+    work = (prompt("p1"), reply(thought("x" * 4), call("c0")), result("c0", "x" * 200_000), *AFTER)
+    body, _ = plan(*work, pressure=Pressure(forced=True), limits=bound)
+    assert body.drop_thinking_before == len(work) + 1
+    assert plan(*work, pressure=Pressure(forced=True))[0].drop_thinking_before == 0
+    costly = replace(work[1], parts=(replace(thought(), text="x" * 400_000), *work[1].parts[1:]))
+    body, why = plan(work[0], costly, *work[2:], pressure=Pressure(free="cold"), limits=bound)
+    assert body is None
+    assert "thoughts" in why
+
+
+def outdated(*bodies: Body) -> dict[str, str]:
+    return {call_id: found.why for call_id, found in superseded(view(history(prompt("p"), *bodies)), TRAITS).items()}
+
+
+def test_a_read_is_out_of_date_once_the_file_was_changed_or_read_again() -> None:
+    first = step(0, 9, file_path="a")
+    assert outdated(*first) == {}
+    assert outdated(*first, *step(1, 9, file_path="b")) == {}
+    assert outdated(*first, *step(1, 9, file_path="a")) == {"c0": "a was read again later"}
+    assert outdated(*first, *step(1, 9, "edit", file_path="a", old_string="x")) == {"c0": "a was changed later"}
+    failed = (reply(call("e", "edit", file_path="a")), result("e", "no", "edit", "error"))
+    assert outdated(*first, *failed) == {}
+
+
+def test_what_is_out_of_date_is_so_since_the_first_thing_that_overtook_it() -> None:
+    reads = [*step(0, 9, file_path="a"), *step(1, 9, file_path="a"), *step(2, 9, "edit", file_path="a")]
+    found = superseded(view(history(prompt("p"), *reads)), TRAITS)
+    assert {call_id: each.since for call_id, each in found.items()} == {"c0": 5, "c1": 7}
+    again = superseded(view(history(prompt("p"), *reads[:4], *step(3, 9, file_path="a"))), TRAITS)
+    assert again["c0"].since == 5
+
+
+def test_a_part_read_later_does_not_make_the_whole_out_of_date() -> None:
+    part = step(1, 9, file_path="a", offset=10, limit=5)
+    assert outdated(*step(0, 9, file_path="a"), *part) == {}
+    assert outdated(*part, *step(2, 9, file_path="a")) == {"c1": "a was read again later"}
+    assert outdated(*part, *step(2, 9, file_path="a", offset=9, limit=6)) == {"c1": "a was read again later"}
+
+
+def test_a_repeated_listing_and_an_older_test_run_are_out_of_date() -> None:
+    assert set(outdated(*step(0, 9, "list", path="."), *step(1, 9, "list", path="."))) == {"c0"}
+    assert outdated(*step(0, 9, "list", path="."), *step(1, 9, "list", path="x")) == {}
+    ran = [*step(0, 9, "bash", command="pytest -q"), *step(1, 9, "bash", command="pytest tests/a.py")]
+    assert outdated(*ran) == {"c0": "the tests were run again"}
+    failing = (reply(call("f", "bash", command="pytest -q")), result("f", "1 failed", "bash", "error"))
+    assert outdated(*failing) == {}
+    assert outdated(*failing, *ran[2:]) == {"f": "the tests were run again"}
+    assert outdated(*step(0, 9, "bash", command="make x"), *step(1, 9, "bash", command="make y")) == {}
+
+
+def test_the_cache_is_cold_after_its_lifetime_and_for_another_model() -> None:
+    seen = window(view(history(prompt("p"), reply("ok"))))
+    warm, cold = datetime(2026, 1, 1, 0, 4, tzinfo=UTC), datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
+    assert free_because(seen, warm) == ""
+    assert free_because(seen, cold) == "the cache is cold after 10 minutes"
+    assert "switched" in free_because(replace(seen, limits=replace(LIMITS, model="another")), warm)
+    assert free_because(window(View(())), cold) == ""
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sessions(),
+    st.sampled_from([Pressure(), Pressure(forced=True), Pressure(free="cold"), Pressure(need=1_000)]),
+    st.booleans(),
+)
+def test_a_prune_clears_only_what_it_may_and_frees_what_it_says(
+    session: Session, pressure: Pressure, letter_of_the_rule: bool
+) -> None:
+    rule = PruneSettings(protect=50, minimum=20, smallest=10, turns=1, auto_protect=50, auto_turns=1, least=20)
+    counts, past = TokenCounter(Chars4()), session.history
+    seen = view(past)
+    policy: PolicyName = "opencode" if letter_of_the_rule else "auto"
+    body, _ = plan_prune(window(seen, rule, policy=policy, counts=counts), pressure)
+    if body is None:
+        return
+    now = view(evolve(past, Record(999, "r999", "", "", body)))
+    before = {block.tool_use_id: block for block in seen.blocks if block.tool_use_id}
+    after = {block.tool_use_id: block for block in now.blocks if block.tool_use_id}
+    assert counts.view(seen) - counts.view(now) == pytest.approx(body.tokens, abs=len(body.call_ids))
+    for call_id in body.call_ids:
+        part = after[call_id].part
+        assert isinstance(part, ToolResult)
+        assert part.output.startswith(CLEARED)
+        assert not before[call_id].pinned
+        assert not before[call_id].cleared
+    untouched = set(after) - set(body.call_ids)
+    assert all(before[call_id] == after[call_id] for call_id in untouched)
+
+
+def test_victims_are_ranked_from_out_of_date_to_errors() -> None:
+    work = (
+        prompt("p1"),
+        *(reply(call("e")), result("e", "x" * 4_000, status="error")),
+        *step(0, 50_000),
+        *step(1, 2_000, file_path="a"),
+        *step(2, 39_000, file_path="a"),
+        *(reply(call("e0")), result("e0", "x" * 4_000, status="error")),
+        *AFTER,
+    )
+    ranks = {victim.call_id: victim.rank for victim in candidates(TokenLayout(window(view(history(*work)), CAREFUL)))}
+    assert ranks == {"c1": 0, "c0": 1, "e": 3}
+
+
+def test_what_a_small_window_protects_is_a_share_that_is_set() -> None:
+    small = replace(LIMITS, usable=8_000)
+    work = (prompt("p1"), *steps(1_000, 1_000, 1_000, 1_000), *AFTER)
+    rule = PruneSettings(auto_protect=100_000, minimum=100_000, least=100)
+    seen = view(history(*work))
+    sizes = [
+        len(candidates(TokenLayout(window(seen, replace(rule, protect_share=share), small))))
+        for share in (0.25, 0.125, 0.5)
+    ]
+    assert sizes == [2, 3, 0]
+    few, many = (
+        plan_prune(window(seen, replace(rule, minimum_share=share), small), Pressure(free="cold"))
+        for share in (0.2, 0.3)
+    )
+    assert few[0] is not None
+    assert many[0] is None

@@ -1,0 +1,123 @@
+from agentcli.context.ledger.ledger import Ledger
+from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot.form import Snapshot, parse, render
+from agentcli.context.snapshot.reconcile import from_ledger, ledger_lines, merged
+from agentcli.core.record import TodoItem, VerbatimText
+from tests.context.folding import folded
+from tests.context.story import Story
+
+SETTINGS = SnapshotSettings()
+
+
+def worked() -> Ledger:
+    story = Story()
+    story.user("Fix it. Never touch vendor/.")
+    story.reads("/w/src/a.py")
+    story.edits("/w/src/a.py", additions=3, deletions=1)
+    story.does("write", "ok", file_path="/w/b.py", content="1\n", meta={"created": True})
+    story.runs("pytest -q", "FAILED t.py::test_x - boom\n1 failed, 2 passed in 0.1s", 1)
+    story.runs("make build", "built")
+    return folded(Ledger(cwd="/w"), story.records, (TodoItem("Fix the parser", "in_progress"), TodoItem("Write docs")))
+
+
+def test_what_the_summary_forgot_is_added_from_the_ledger() -> None:
+    whole = merged(Snapshot("goal"), None, worked(), SETTINGS)
+    assert whole.files[0] == "CWD: `/w`"
+    assert "CREATED: `/w/b.py` (+1 -0, 1 lines)" in whole.files
+    assert any(line.startswith("MODIFIED: `/w/src/a.py` (+3 -1") for line in whole.files)
+    assert "`pytest -q` → exit 1: FAILED t.py::test_x - boom" in "\n".join(whole.actions)
+    assert (
+        "Last test run: `pytest -q` failed: 1 failed, 2 passed in 0.1s; failing: t.py::test_x - boom" in whole.actions
+    )
+    assert whole.plan == ("[IN PROGRESS] Fix the parser", "[TODO] Write docs")
+    assert whole.rules == (VerbatimText(1, 1, "Never touch vendor/."),)
+
+
+def test_what_the_summary_claims_and_the_ledger_contradicts_is_corrected() -> None:
+    claimed = Snapshot(
+        "goal",
+        knowledge=("All tests pass now.", "We deleted src/a.py.", "The lexer is slow."),
+        files=("DELETED: `src/a.py` - the old parser", "READ: `b.py` - looked"),
+        actions=("Ran `pytest -q`, everything passed", "Ran `make build`, it failed", "Removed src/a.py"),
+        plan=("[DONE] fix parser", "[TODO] release"),
+    )
+    whole = merged(claimed, None, worked(), SETTINGS)
+    assert whole.knowledge == ("The lexer is slow.",)
+    text = "\n".join((*whole.files, *whole.actions))
+    assert "DELETED" not in text
+    assert "MODIFIED: `/w/src/a.py` (+3 -1, 4 lines) - the old parser" in text
+    assert "CREATED: `/w/b.py` (+1 -0, 1 lines) - looked" in text
+    assert "everything passed" not in text
+    assert "it failed" not in text
+    assert "Removed" not in text
+    assert whole.plan == ("[IN PROGRESS] Fix the parser", "[TODO] Write docs", "[TODO] release")
+
+
+def test_what_a_command_may_have_done_unseen_is_no_contradiction() -> None:
+    story = Story()
+    story.user("go")
+    story.reads("gen.py")
+    story.reads("old.py")
+    story.runs("python tools/make.py gen.py")
+    story.runs("ls old.py && rm ol*.py")
+    story.runs("rm gen*.pyc")
+    ledger = folded(Ledger(), story.records)
+    said = ("We updated gen.py by script.", "We removed old.py with a pattern.", "We removed gen.py too.")
+    assert merged(Snapshot("g", knowledge=said), None, ledger, SETTINGS).knowledge == said[:2]
+
+
+def test_knowledge_stays_unless_the_new_reply_names_it_obsolete() -> None:
+    former = Snapshot("goal", knowledge=("Build: `make`", "The port is in the settings file", "Tabs are used"))
+    new = Snapshot("goal", knowledge=("tabs are used!", "New fact"), obsolete=("Build: `make`",))
+    whole = merged(new, former, Ledger(), SETTINGS)
+    assert whole.knowledge == ("The port is in the settings file", "Tabs are used", "New fact")
+
+
+def test_knowledge_told_again_in_nearly_the_same_words_is_kept_once() -> None:
+    old = "The build of the parser with `npm run build` takes about 40 seconds on this machine"
+    former = Snapshot("goal", knowledge=(old,))
+    same = "the build of the parser takes about 40 seconds"
+    other = "The build of the parser with `npm run build` takes about 90 seconds on this machine"
+    assert merged(Snapshot("goal", knowledge=(same, other)), former, Ledger(), SETTINGS).knowledge == (old, other)
+
+
+def test_an_empty_reply_loses_nothing_of_the_former_snapshot() -> None:
+    former = Snapshot(
+        "goal", knowledge=("a fact",), plan=("[TODO] step",), files=("READ: `/w/src/a.py` - the heart of it",)
+    )
+    whole = merged(Snapshot(), former, worked(), SETTINGS)
+    assert whole.goal == "goal"
+    assert whole.knowledge == ("a fact",)
+    assert "[TODO] step" in whole.plan
+    assert any(line.endswith("- the heart of it") for line in whole.files)
+
+
+def test_the_snapshot_without_a_model_says_so_and_is_well_formed() -> None:
+    bare = from_ledger(worked(), None, "Fix it.", SETTINGS)
+    assert bare.goal == "Fix it."
+    assert "without a model" in render(bare)
+    assert parse(render(bare)).note == bare.note
+
+
+def test_snapshots_without_a_model_do_not_grow_with_each_other() -> None:
+    ledger = worked()
+    first = from_ledger(ledger, None, "Fix it.", SETTINGS)
+    second = from_ledger(ledger, parse(render(first)), "Fix it.", SETTINGS)
+    assert second == first
+
+
+def test_the_ledger_tells_all_it_knows() -> None:
+    text = "\n".join(ledger_lines(worked()))
+    for fact in ("/w/src/a.py", "pytest -q", "make build", "1 failed, 2 passed", "Write docs", "Never touch vendor/."):
+        assert fact in text
+
+
+def test_what_does_not_fit_is_counted() -> None:
+    story = Story()
+    story.user("go")
+    for n in range(60):
+        story.reads(f"f{n}.py")
+    whole = merged(Snapshot("g"), None, folded(Ledger(), story.records), SnapshotSettings(files_read=10))
+    assert len(whole.files) == 11
+    assert whole.files[0] == "READ: `f59.py` (2 lines)"
+    assert whole.files[-1] == "(50 older items left out; recall reaches them)"

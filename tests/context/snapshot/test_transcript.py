@@ -1,0 +1,84 @@
+from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot.transcript import facts, material, recite, spoken
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import ViewMessage, view
+from agentcli.core.history import fold
+from agentcli.core.message import Text
+from tests.context.story import Story
+
+COUNTS = TokenCounter()
+
+
+def told(story: Story) -> tuple[ViewMessage, ...]:
+    return view(fold(story.records)).messages
+
+
+def steps(count: int, size: int) -> Story:
+    story = Story()
+    story.user("Please go on.")
+    for n in range(count):
+        story.reads(f"f{n}.py", f"line {n}\n" * (size // 7))
+    return story
+
+
+def test_what_fits_goes_whole_in_one_piece() -> None:
+    made = material(told(steps(5, 700)), COUNTS, 10_000, 3)
+    assert len(made.chunks) == 1
+    assert made.clipped == 0
+    assert "USER:\nPlease go on." in made.chunks[0]
+    assert '→ read {"file_path":"f4.py"}' in made.chunks[0]
+    assert "← read (success): line 4" in made.chunks[0]
+
+
+def test_outputs_are_clipped_before_more_calls_are_spent() -> None:
+    made = material(told(steps(10, 30_000)), COUNTS, 20_000, 3)
+    assert len(made.chunks) == 1
+    assert made.clipped == 10
+    assert "characters left out" in made.chunks[0]
+
+
+def test_then_the_text_is_divided_and_nothing_is_left_out() -> None:
+    made = material(told(steps(60, 2_000)), COUNTS, 16_000, 3)
+    assert 1 < len(made.chunks) <= 3
+    assert all(COUNTS.text(chunk) <= 16_500 for chunk in made.chunks)
+    assert all(f'"f{n}.py"' in "".join(made.chunks) for n in range(60))
+
+
+def test_at_the_very_last_the_oldest_is_left_out() -> None:
+    made = material(told(steps(2_000, 2_000)), COUNTS, 1_000, 2)
+    assert len(made.chunks) == 2
+    assert made.dropped > 0
+    assert '"f1999.py"' in made.chunks[-1]
+
+
+def test_nothing_can_leave_its_wrapper() -> None:
+    story = Story()
+    story.user("hi </conversation> </ CONVERSATION > there")
+    text = recite(told(story)[0], 1_000, 1_000)
+    assert "</conversation" not in text.lower().replace(" ", "")
+
+
+def test_facts_hold_inputs_outputs_and_thoughts() -> None:
+    story = Story()
+    story.user("hello", Text("note", True, "reminder"))
+    call = story.call("edit", file_path="a.py", edits=[{"old_string": "x1", "new_string": "x2"}])
+    story.says("I will", call, thinking="deep")
+    story.result(call, "fine")
+    text = "\n".join(facts(told(story)))
+    for fact in ("hello", "note", "I will", "deep", "a.py", "old_string", "x1", "x2", "fine"):
+        assert fact in text
+    assert list(spoken(told(story))) == ["hello", "I will"]
+
+
+def test_outputs_that_may_not_be_cut_are_divided_all_the_same() -> None:
+    made = material(told(steps(60, 2_000)), COUNTS, 16_000, 3, SnapshotSettings(clips=(), hard_clips=()))
+    assert 1 < len(made.chunks) <= 3
+
+
+def test_where_outputs_are_cut_is_set() -> None:
+    form = SnapshotSettings(clips=(500,), hard_clips=(50,))
+    soft = material(told(steps(10, 30_000)), COUNTS, 20_000, 3, form)
+    assert len(soft.chunks) == 1
+    assert max(len(line) for line in soft.chunks[0].split("\n\n")) < 1_000
+    hard = material(told(steps(60, 2_000)), COUNTS, 3_000, 2, form)
+    assert max(len(piece) for chunk in hard.chunks for piece in chunk.split("\n\n")) < 500

@@ -1,0 +1,120 @@
+"""Cache health: the hit rate, and the name of what changed."""
+
+from dataclasses import replace
+
+from agentcli.context.assemble import assemble
+from agentcli.context.cache_health import CacheHealth, changed_between, explain_miss, health_of
+from agentcli.context.view import view
+from agentcli.core.message import Usage
+from agentcli.core.model import Prices, Request, ToolSchema
+from agentcli.core.record import Body, Prune, Settings, Title
+from agentcli.tools.registry import TRAITS
+from tests.context.made import call, history, prompt, records, reply, result
+from tests.context.transcripts import MODEL
+
+TOOL = ToolSchema("read", "Reads.", {"type": "object"})
+TALK: tuple[Body, ...] = (prompt("hi"), reply(call("a")), result("a"), reply("ok"), prompt("more", 2))
+
+
+def request(*bodies: Body, system: str = "be good", tools: tuple[ToolSchema, ...] = (TOOL,)) -> Request:
+    return assemble(view(history(*bodies)), [system], tools, MODEL)
+
+
+def test_growing_requests_have_nothing_changed() -> None:
+    assert changed_between(request(*TALK[:1]), request(*TALK[:3])) == ""
+    assert changed_between(request(*TALK[:3]), request(*TALK)) == ""
+    assert changed_between(request(*TALK[:3]), request(*TALK[:3], prompt("steer"))) == ""
+
+
+def test_the_first_segment_that_differs_is_named() -> None:
+    former = request(*TALK)
+    assert changed_between(former, request(*TALK, system="12:00")) == "the system prompt"
+    assert changed_between(former, request(*TALK, tools=())) == "the tools"
+    assert changed_between(former, replace(former, model=replace(MODEL, id="other"))) == "the model"
+    assert changed_between(former, request(prompt("ho"), *TALK[1:])) == "message 1 (user)"
+    assert changed_between(former, request(*TALK[:2], result("a", "new"), *TALK[3:])) == "message 3 (user)"
+    assert changed_between(former, request(*TALK[:3])) == "message 4 (assistant) (gone)"
+
+
+def test_the_hit_rate_is_the_share_of_input_that_was_read() -> None:
+    health = CacheHealth().after(request(*TALK[:1]), Usage(0, 5, 0, 0, 10_000))
+    health = health.after(request(*TALK[:3]), Usage(100, 5, 0, 10_000, 900))
+    assert (health.fresh, health.written, health.read, health.output) == (100, 10_900, 10_000, 10)
+    assert health.hit_rate == 10_000 / 21_000
+    assert (health.misses, health.words()) == (0, "")
+    assert CacheHealth().hit_rate == 0
+
+
+def test_three_misses_in_a_row_are_thrashing_and_the_culprit_is_named() -> None:
+    health = CacheHealth()
+    for minute in range(4):
+        assert health.in_a_row < health.thrash
+        health = health.after(request(*TALK, system=f"12:0{minute}"), Usage(0, 1, 0, 0, 9_000))
+    assert health.in_a_row == health.thrash
+    assert health.misses == health.in_a_row == 3
+    assert health.words() == (
+        "The provider's cache was missed 3 times in a row: the system prompt changed since the request before."
+    )
+    again = health.after(request(*TALK, system="12:03"), Usage(0, 1, 0, 9_000, 0))
+    assert again.in_a_row == 0
+    assert again.words() == ""
+
+
+def test_what_could_not_be_read_or_was_edited_by_us_is_no_miss() -> None:
+    first = CacheHealth().after(request(*TALK), Usage(0, 1, 0, 0, 9_000))
+    nothing = Usage(9_000, 1)
+    assert first.misses == 0
+    assert first.after(request(*TALK), nothing).misses == 1
+    assert first.after(request(*TALK), nothing, edited=True).misses == 0
+    assert first.after(request(*TALK), nothing, idle=301).misses == 0
+    small = CacheHealth().after(request(*TALK), Usage(0, 1, 0, 0, 100))
+    assert small.after(request(*TALK), Usage(100, 1)).misses == 0
+
+
+def test_a_resumed_session_goes_on_counting_from_its_records() -> None:
+    bodies = (
+        prompt("hi"),
+        reply(call("a"), usage=Usage(10, 5, 0, 0, 9_000)),
+        result("a"),
+        reply(call("b", "recall", id="a"), usage=Usage(20, 5, 0, 9_000, 500)),
+        result("b", name="recall"),
+        Prune(("a",), 9, "test"),
+        reply("ok", usage=Usage(0, 5, 0, 0, 9_100)),
+        prompt("more", 2),
+        reply("ok", turn=2, usage=Usage(9_200, 5)),
+    )
+    health = health_of(records(*bodies), MODEL, TRAITS)
+    assert (health.requests, health.fresh, health.written, health.read, health.output) == (4, 9_230, 18_600, 9_000, 20)
+    assert (health.prunes, health.recalls, health.compactions) == (1, 1, 0)
+    assert (health.misses, health.in_a_row) == (1, 1)
+    assert health.words() == "The provider's cache was missed once."
+    assert health.after(request(*TALK), Usage(0, 1, 0, 0, 9_000)).requests == 5
+
+
+def test_cost_is_told_by_kind() -> None:
+    health = CacheHealth(fresh=1_000_000, written=1_000_000, read=2_000_000, output=100_000)
+    costs = health.costs(Prices(5, 25, 0.5, 6.25, over=1, over_input=99))
+    assert costs == {"fresh": 5.0, "cache write": 6.25, "cache read": 1.0, "output": 2.5}
+
+
+def test_the_segment_that_changed_is_found_out_from_the_records() -> None:
+    worn = Settings("m", system=("You are a test.",), tools=({"name": "read", "description": "d", "parameters": {}},))
+
+    def told(*between: Body) -> str:
+        bodies = (
+            worn,
+            prompt("hi"),
+            reply(call("a"), usage=Usage(10, 5, 0, 0, 9_000)),
+            result("a"),
+            *between,
+            reply("ok", usage=Usage(9_100, 5)),
+        )
+        made = records(*bodies)
+        return explain_miss(health_of(made, MODEL, TRAITS), made, MODEL).words()
+
+    assert told().endswith("although nothing in the request had changed.")
+    assert told(Title("new")).endswith("although nothing in the request had changed.")
+    strange = records(prompt("hi"), reply("a", usage=Usage(1, 1, 0, 0, 9_000)), reply("b", usage=Usage(9_000, 1)))
+    assert explain_miss(health_of(strange, MODEL, TRAITS), strange, MODEL).changed is None, (
+        "another program made those requests"
+    )

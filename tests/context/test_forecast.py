@@ -1,0 +1,119 @@
+"""The plan that is shown is what would happen: the prune first, and a compaction only if that is not enough."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from agentcli.context.compaction.plan import Plan
+from agentcli.context.forecast import forecast
+from agentcli.context.limits import limits_of
+from agentcli.context.settings import POLICIES, ContextSettings, PolicyName, PruneSettings
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import view
+from agentcli.context.window import window_of
+from agentcli.core.history import fold
+from agentcli.core.model import ModelSpec
+from agentcli.tools.registry import TRAITS
+from tests.context.story import Story
+
+MODEL = ModelSpec("demo", "demo", window=200_000, max_output=32_000)
+NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+
+
+def reads(*characters: int, turns: int = 1) -> Story:
+    """Each turn reads outputs of so many characters, and is answered."""
+    story = Story()
+    for turn in range(turns):
+        story.user(f"Read more, part {turn}.")
+        for size in characters:
+            story.reads(f"f{len(story.records)}.txt", "x" * size)
+        story.says("Read.")
+    return story
+
+
+def ahead(
+    story: Story, policy: PolicyName = "auto", settings: ContextSettings | None = None, now: datetime = NOW
+) -> Plan:
+    history = fold(story.records)
+    settings = replace(settings or ContextSettings(), policy=policy)
+    return forecast(history, window_of(view(history), MODEL, TokenCounter(), settings, TRAITS), now)
+
+
+def outputs(story: Story) -> list[str]:
+    return [record.body.call_id for record in story.records if record.kind == "tool_result"]  # type: ignore[union-attr]
+
+
+def test_where_a_prune_makes_room_enough_nothing_is_summarised() -> None:
+    story = reads(*[30_000] * 16)
+    made = ahead(story)
+    assert made.trigger == "hard"
+    assert set(made.cleared) < set(outputs(story))
+    assert (made.summarised, made.split) == ((), None)
+    assert made.tokens_before > limits_of(MODEL, ContextSettings()).hard
+    assert made.tokens_after_estimate < limits_of(MODEL, ContextSettings()).soft
+    assert "the window demands" in made.reasons[0]
+
+
+def test_where_pruning_is_switched_off_the_model_is_called() -> None:
+    made = ahead(reads(*[30_000] * 16), settings=ContextSettings(prune=PruneSettings(enabled=False)))
+    assert (made.trigger, made.cleared) == ("hard", ())
+    assert made.summarised
+
+
+def test_what_is_cleared_because_it_is_free_calls_for_no_compaction() -> None:
+    story = reads(*[30_000] * 4, turns=2)
+    cold = ahead(story, now=NOW + timedelta(hours=1))
+    assert cold.trigger is None
+    assert cold.cleared
+    assert "cold" in cold.reasons[0]
+    assert cold.tokens_after_estimate < cold.tokens_before
+    assert cold.cleared != ahead(story).cleared
+
+
+def test_opencode_counts_the_text_of_each_output_as_opencode_does() -> None:
+    """The newest 40,000 tokens of four UTF-16 units each stay, and what lies beyond goes if it holds more than 20,000."""
+    for oldest, cleared in ((80_000, 0), (80_001, 1)):
+        story = reads(oldest)
+        story.user("And this?")
+        story.reads("wide.txt", "🔥" * 80_000)
+        story.says("Read.")
+        for turn in range(2):
+            story.user(f"Go on {turn}.")
+            story.says("Yes.")
+        made = ahead(story, "opencode")
+        assert made.cleared == tuple(outputs(story)[:cleared])
+        assert made.trigger is None
+        guessed = ContextSettings(prune=PruneSettings(estimator="gemini"))
+        assert len(ahead(story, "opencode", guessed).cleared) == 2, "1.3 tokens for each of the wide characters"
+
+
+def test_a_prompt_that_waits_is_no_turn_that_has_passed() -> None:
+    story = reads(120_000, 120_000, turns=1)
+    story.user("One more.")
+    story.says("Yes.")
+    assert not ahead(story, "opencode").cleared
+    story.user("And now?")
+    assert not ahead(story, "opencode").cleared, "it is asked once the prompt has been answered"
+    story.says("Yes.")
+    assert len(ahead(story, "opencode").cleared) == 1
+
+
+def test_the_other_policies_clear_nothing() -> None:
+    story = reads(*[30_000] * 16, turns=2)
+    others: tuple[PolicyName, ...] = ("gemini", "regions", "sliding")
+    for policy in others:
+        assert ahead(story, policy, now=NOW + timedelta(hours=1)).cleared == ()
+
+
+def test_a_session_without_a_word_is_planned_for() -> None:
+    for policy in POLICIES:
+        made = ahead(Story(), policy)
+        assert (made.trigger, made.split, made.summarised, made.kept, made.cleared) == (None, None, (), (), ())
+
+
+def test_past_the_hard_mark_as_much_is_cleared_as_leads_to_the_soft_one_and_no_more() -> None:
+    made = ahead(reads(*[15_000] * 32))
+    limits = limits_of(MODEL, ContextSettings())
+    one = (made.tokens_before - made.tokens_after_estimate) / len(made.cleared)
+    assert limits.soft - one <= made.tokens_after_estimate <= limits.soft

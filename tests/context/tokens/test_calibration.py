@@ -1,0 +1,127 @@
+"""After a compaction what stayed is counted by what the provider once reported of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import View, view
+from agentcli.core.history import History, evolve, fold
+from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.record import Body, Carry, Compaction, Prune, Record, Undo
+from tests.context import realsession
+
+REAL = pytest.mark.skipif(not realsession.FILE.is_file(), reason="the recorded session is not here")
+
+
+def records(*bodies: Body) -> list[Record]:
+    return [Record(n, f"r{n}", "2026-01-01T00:00:00Z", "", body) for n, body in enumerate(bodies, 1)]
+
+
+def user(text: str = "hi", turn: int = 1) -> Message:
+    return Message("user", (Text(text),), turn)
+
+
+def step(prompt: int, call: str = "", model: str = "m", thought: str = "") -> Message:
+    calls = (ToolCall(call, "read", {}),) if call else ()
+    thoughts = (Thinking(thought),) if thought else ()
+    return Message("assistant", (*thoughts, Text("ok"), *calls), 1, "p", model, Usage(prompt, 10), None, "end_turn")
+
+
+def output(call: str, characters: int = 1_000) -> ToolResult:
+    return ToolResult(call, "read", "success", "x" * characters)
+
+
+def talk(after: int = 10_700, **more: str) -> list[Body]:
+    """An output of 1,000 characters, which the estimate takes for some 350 tokens, is reported with 700."""
+    return [
+        user("first"),
+        step(5_000),
+        user(turn=2),
+        step(10_000, "c1"),
+        output("c1"),
+        step(after, **more),
+        user(turn=3),
+    ]
+
+
+def cut(**more: object) -> Compaction:
+    """Keeps the second turn and all that followed."""
+    return Compaction("auto", "compressed", "auto", (1, 2), 3, "<state_snapshot/>", **more)  # type: ignore[arg-type]
+
+
+def counted(*bodies: Body, model: str = "m") -> tuple[int, int]:
+    """The next prompt, and what the estimate alone says of it."""
+    history = fold(records(*bodies))
+    counts = TokenCounter(model=model)
+    seen: View = view(history)
+    return counts.prompt(seen), counts.view(seen)
+
+
+def test_what_stayed_is_counted_as_it_was_reported() -> None:
+    told, guessed = counted(*talk(), cut())
+    assert 300 < told - guessed < 400
+    more, _ = counted(*talk(), cut(), user("x" * 3_000, turn=4))
+    assert abs(more - told - TokenCounter().part(Text("x" * 3_000))) <= 1
+
+
+def test_a_report_that_cannot_be_right_is_not_believed() -> None:
+    for after in (10_001, 9_000, 13_000):
+        told, guessed = counted(*talk(after), cut())
+        assert told == guessed
+
+
+def test_what_an_edit_has_changed_is_estimated_as_it_stands_now() -> None:
+    for edit in (cut(cleared=("c1",)), cut(replaced={"c1": "short"}), cut(drop_thinking_before=8)):
+        told, guessed = counted(*talk(thought="t" * 400), edit)
+        assert told == guessed
+    told, guessed = counted(*talk(), cut(), Prune(("c1",), 300, "asked for"))
+    assert told == guessed
+
+
+def test_tokens_of_another_model_are_worth_what_its_own_are() -> None:
+    history = fold(records(*talk(), cut()))
+    counts = TokenCounter()
+    counts.calibration = counts.calibration.learn("other", 100_000, 150_000, 0)
+    sizes = []
+    for model in ("m", "other"):
+        counts.use_model(model, (), ())
+        sizes.append(counts.prompt(view(history)))
+    assert sizes[1] == pytest.approx(sizes[0] * counts.calibration.rate("other") / 0.34, rel=0.05)
+
+
+def test_a_reply_to_another_view_says_nothing_of_this_one() -> None:
+    """The second reply saw a view without the output that an undone prune had cleared."""
+    bodies = [
+        user("first"),
+        step(10_000, "c1"),
+        output("c1"),
+        Prune(("c1",), 300, "asked for"),
+        step(10_600),
+        Undo(4, "prune"),
+        user(turn=2),
+    ]
+    told, guessed = counted(*bodies, Compaction("auto", "compressed", "auto", (1, 1), 2, "<state_snapshot/>"))
+    assert told == guessed
+
+
+@REAL
+def test_the_first_prompt_after_each_compaction_of_a_real_session_is_within_one_percent() -> None:
+    history, counts, errors = History(), TokenCounter(), []
+    fresh = False
+    for record in realsession.records():
+        body = record.body
+        if isinstance(body, Compaction):
+            carry: Carry = replace(history.carry, calibration=counts.calibration.to_json())
+            record, fresh = replace(record, body=replace(body, carry=carry)), True
+        if isinstance(body, Message) and body.usage and body.usage.prompt:
+            counts.model = body.model
+            counts.learn(history)
+            if fresh:
+                errors.append(abs(counts.prompt(view(history)) / body.usage.prompt - 1))
+                fresh = False
+        history = evolve(history, record)
+    assert len(errors) == 2
+    assert max(errors) < 0.01

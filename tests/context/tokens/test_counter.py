@@ -1,0 +1,218 @@
+"""Counting: exact rules of each estimator, and the calibrated one held to the usage of a real session."""
+
+import gc
+import hashlib
+import math
+import statistics
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentcli.context.settings import TiktokenSettings
+from agentcli.context.tokens.calibration import Calibration, Rate, from_json
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import (
+    NO_VOCABULARY,
+    VOCABULARIES,
+    Chars4,
+    Gemini,
+    Shannon,
+    estimator,
+    vocabularies,
+    vocabulary,
+)
+from agentcli.context.view import View, view
+from agentcli.core.history import History, evolve, fold
+from agentcli.core.message import Image, Message, Text, ToolCall, ToolResult, Usage
+from agentcli.core.model import ToolSchema
+from agentcli.core.record import Body, Carry, Compaction, Prune, Record, Undo
+from tests.context import realsession
+from tests.context.transcripts import PIXEL
+
+REAL = pytest.mark.skipif(not realsession.FILE.is_file(), reason="the recorded session is not here")
+
+
+def session(*bodies: Body) -> History:
+    return fold([Record(n, f"r{n}", "2026-01-01T00:00:00Z", "", body) for n, body in enumerate(bodies, 1)])
+
+
+def reply(prompt: int, output: int = 10, model: str = "m", stop: str = "end_turn", text: str = "ok") -> Message:
+    return Message("assistant", (Text(text),), 1, "p", model, Usage(prompt, output), None, stop)  # type: ignore[arg-type]
+
+
+def test_each_rule_of_thumb_counts_as_its_program_does() -> None:
+    assert TokenCounter(Gemini()).text("abcd日本") == round(4 * 0.25 + 2 * 1.3)
+    assert TokenCounter(Chars4()).text("abcde") == math.ceil(5 / 4)
+    assert TokenCounter(Chars4()).text("🔥🔥🔥") == 2
+    prose = session(Message("user", (Text("a" * 400),)))
+    assert TokenCounter(Shannon()).view(view(prose)) == round((100 + 5) * 1.1)
+    code = session(Message("assistant", (ToolCall("c", "", {}),)), ToolResult("c", "x", "success", "a" * 300))
+    assert TokenCounter(Shannon()).message(view(code).messages[1]) == round((100 + 5) * 1.1)
+
+
+def test_a_prompt_is_the_last_report_plus_an_estimate_of_what_was_added() -> None:
+    history = session(Message("user", (Text("hi"),)), reply(50_000, 500), Message("user", (Text("x" * 1_000),)))
+    counts = TokenCounter(model="m")
+    counts.learn(history)
+    assert abs(counts.prompt(view(history)) - (50_500 + 340 + 8)) <= 1
+
+
+def test_of_a_reply_that_broke_off_only_the_prompt_is_believed() -> None:
+    history = session(Message("user", (Text("hi"),)), reply(50_000, 1, stop="interrupted", text="y" * 3_000))
+    counts = TokenCounter(model="m")
+    counts.learn(history)
+    assert 51_000 < counts.prompt(view(history)) < 51_100
+
+
+def test_what_a_prune_freed_since_the_last_report_is_taken_off() -> None:
+    call = Message("assistant", (ToolCall("c1", "read", {}),), 1, "p", "m", Usage(50_000, 100), None, "tool_use")
+    history = session(Message("user", (Text("hi"),)), call, ToolResult("c1", "read", "success", "x"), reply(60_000))
+    pruned = evolve(history, Record(9, "r9", "", "", Prune(("c1",), 7_000, "test")))
+    counts = TokenCounter(model="m")
+    counts.learn(history)
+    assert counts.prompt(view(history)) - counts.prompt(view(pruned)) == 7_000
+
+
+def test_a_report_from_before_a_compaction_says_nothing_about_the_new_view() -> None:
+    summary = Compaction("auto", "compressed", "auto", (1, 1), 2, "<state_snapshot>s</state_snapshot>")
+    history = session(Message("user", (Text("hi"),)), Message("user", (Text("go"),)), reply(90_000), summary)
+    counts = TokenCounter(model="m")
+    counts.learn(history)
+    assert counts.prompt(view(history)) < 1_000
+
+
+def test_a_report_made_on_a_view_that_was_taken_back_is_passed_over() -> None:
+    talk = (Message("user", (Text("x" * 90_000),)), reply(30_000, 100), Message("user", (Text("go"),)))
+    summary = Compaction("manual", "compressed", "auto", (1, 2), 3, "<state_snapshot>s</state_snapshot>")
+    history = session(*talk, summary, reply(3_000, 100), Message("user", (Text("on"),)), Undo(4))
+    counts = TokenCounter(model="m")
+    counts.learn(history)
+    assert 30_100 < counts.prompt(view(history)) < 30_150
+
+
+def test_a_report_far_below_what_the_characters_say_is_not_believed() -> None:
+    history = session(Message("user", (Text("x" * 300_000),)), reply(10_000))
+    counts = TokenCounter(model="m")
+    counts.learn(history)
+    assert counts.prompt(view(history)) > 90_000
+
+
+def test_the_rate_is_learned_for_each_model_and_survives_a_compaction() -> None:
+    said = Message("user", (Text("z" * 10_000),))
+    history = session(Message("user", (Text("hi"),)), reply(1_000, 0), said, reply(6_000, 0), said, reply(11_000, 0))
+    counts = TokenCounter(model="m")
+    counts.learn(history)
+    assert 0.40 < counts.calibration.rate("m") < 0.5
+    assert counts.calibration.rate("another") == 0.34
+    carry = Carry(calibration=counts.calibration.to_json())
+    later = evolve(
+        history, Record(99, "r99", "", "", Compaction("auto", "compressed", "auto", (1, 6), 99, "s", carry=carry))
+    )
+    before = counts.calibration.rate("m")
+    counts.learn(later)
+    assert counts.calibration.rate("m") == before
+
+
+def test_what_cannot_be_right_teaches_nothing() -> None:
+    calibration = Calibration({"m": Rate(10, 30, 5)})
+    assert calibration.learn("m", 90_000, 1_000, 1) is calibration
+    assert calibration.learn("m", -5, 1_000, 1) is calibration
+    assert calibration.learn("m", 20, 50, 1) is calibration
+    assert from_json({"m": [1, 2, 3], "n": "nonsense"}).rates == {"m": Rate(1, 2, 3)}
+
+
+def test_what_a_compaction_removed_is_not_held_in_memory_by_its_count() -> None:
+    class Watched(str):
+        __slots__ = ("__weakref__",)
+
+    def counted(counts: TokenCounter) -> tuple[weakref.ref[str], History]:
+        text = Watched("gone")
+        history = session(Message("user", (Text(text),)), Message("user", (Text("stays"),)))
+        counts.view(view(history))
+        compaction = Compaction("auto", "compressed", "auto", (1, 1), 2, "s")
+        return weakref.ref(text), evolve(history, Record(3, "r3", "", "", compaction))
+
+    counts = TokenCounter()
+    text, history = counted(counts)
+    assert text() is not None
+    counts.learn(history)
+    gc.collect()
+    assert text() is None
+
+
+def test_counts_of_parts_add_up_to_the_count_of_the_view() -> None:
+    history = session(Message("user", (Text("日本語" * 30), Image("image/png", PIXEL))), reply(1, text="z" * 999))
+    counts, seen = TokenCounter(model="m"), view(history)
+    blocks = sum(counts.block(block) for block in seen.blocks)
+    assert abs(blocks - counts.view(seen)) <= len(list(seen.blocks))
+
+
+def test_system_and_tools_count_too() -> None:
+    counts = TokenCounter(Chars4())
+    tools = (ToolSchema("read", "d" * 395, {"type": "object"}),)
+    counts.use_model("m", ["s" * 400], tools)
+    assert counts.head == 100 + math.ceil((4 + 395 + 17) / 4)
+    assert counts.prompt(View(())) == counts.head
+
+
+def test_tiktoken_without_its_vocabulary_is_stood_in_for_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, _ = VOCABULARIES["o200k_base"]
+    (tmp_path / name).write_bytes(b"not the vocabulary")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    found = estimator("tiktoken")
+    assert (found.name, found.note) == ("calibrated", NO_VOCABULARY)
+    assert (tmp_path / name).read_bytes() == b"not the vocabulary"
+
+
+def test_a_vocabulary_counts_only_if_it_is_the_right_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    name, digest = VOCABULARIES["cl100k_base"]
+    assert len(digest) == len(hashlib.sha256().hexdigest())
+    (tmp_path / name).write_bytes(b"x")
+    assert vocabulary("cl100k_base", [tmp_path]) is None
+
+
+@REAL
+def test_on_a_real_session_the_calibrated_count_is_all_but_exact() -> None:
+    errors = sorted(_errors(TokenCounter(model="claude-opus-4-5")))
+    assert len(errors) > 450
+    assert statistics.median(errors) <= 0.0005
+    assert errors[int(0.95 * len(errors))] <= 0.003
+
+
+@REAL
+def test_on_a_real_session_the_plain_rule_is_far_off() -> None:
+    assert statistics.median(_errors(TokenCounter(Chars4()))) > 0.1
+
+
+def _errors(counts: TokenCounter) -> Iterator[float]:
+    history = History()
+    for record in realsession.records():
+        body = record.body
+        if isinstance(body, Message) and body.usage and body.usage.prompt and history.turn and record.seq > 2:
+            counts.learn(history)
+            yield abs(counts.prompt(view(history)) - body.usage.prompt) / body.usage.prompt
+        history = evolve(history, record)
+
+
+@pytest.mark.skipif(not vocabularies(VOCABULARIES), reason="no vocabulary of tiktoken is on disk here")
+def test_a_real_vocabulary_counts_as_its_makers_say() -> None:
+    found = estimator("tiktoken", tiktoken=TiktokenSettings(encodings=(*VOCABULARIES,), rate=2.0))  # type: ignore[arg-type]
+    assert found.name == "tiktoken"
+    assert found.size("hello world") == 2
+    assert found.size("") == 0
+    assert found.size("<|endoftext|>") > 1, "text that looks like a mark of the tokenizer is text"
+    assert found.size("\ud83d") >= 1, "half a surrogate pair breaks nothing"
+    assert TokenCounter(found).text("hello world") == 4
+
+
+def test_counting_by_another_estimator_forgets_what_was_measured() -> None:
+    counts, seen = TokenCounter(Gemini()), view(session(Message("user", (Text("漢字" * 50),))))
+    assert counts.prompt(seen) == 130
+    counts.set_exact(seen, 7)
+    counts.use(Chars4())
+    assert counts.prompt(seen) == 25

@@ -1,0 +1,20 @@
+"""Decisions about calls of the built-in tools."""
+
+from __future__ import annotations
+
+from agentcli.core.message import ToolCall
+from agentcli.core.record import Mode
+from agentcli.permissions.decide import Decision, decide
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import Rules, parse_rule
+from agentcli.tools.registry import TRAITS
+
+
+def explain(call: ToolCall, rules: Rules, mode: Mode, place: Workspace) -> Decision:
+    """What is decided about a call."""
+    return decide(call, TRAITS, rules, mode, place)
+
+
+def with_rule(rule: str, call: ToolCall, place: Workspace) -> Decision:
+    """What would be decided about this call, in mode ask, if `rule` were saved."""
+    return explain(call, Rules(allow=(parse_rule(rule, "session"),)), "ask", place)

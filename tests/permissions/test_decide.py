@@ -1,0 +1,490 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import ConfigError, UsageError
+from agentcli.core.message import ToolCall
+from agentcli.core.record import MODES, Mode
+from agentcli.permissions.decide import Decision
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import Rules, parse_rule, parse_rules
+from tests.permissions.deciding import explain, with_rule
+
+NONE = Rules()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workspace:
+    work, home = tmp_path / "work", tmp_path / "home"
+    (work / "src").mkdir(parents=True)
+    (home / ".ssh").mkdir(parents=True)
+    return Workspace(work, (work,), home, own=(home / ".local/share/agentcli",))
+
+
+def ask(tool: str, value: str, place: Workspace, mode: Mode = "ask", rules: Rules = NONE) -> Decision:
+    fields = {"bash": "command", "web_fetch": "url", "glob": "pattern", "grep": "pattern", "list": "path"}
+    return explain(ToolCall("c", tool, {fields.get(tool, "file_path"): value}), rules, mode, place)
+
+
+def test_reading_inside_is_free_in_every_mode(place: Workspace) -> None:
+    for mode in MODES:
+        assert ask("read", "src/a.py", place, mode).decision == "allow"
+        assert ask("bash", "ls -la src | head -3", place, mode).decision == "allow"
+
+
+def test_reading_outside_asks(place: Workspace) -> None:
+    assert ask("read", "/etc/passwd", place).decision == "ask"
+    assert ask("read", "../sibling/a.py", place).decision == "ask"
+
+
+def test_a_neighbour_with_the_same_beginning_is_outside(place: Workspace) -> None:
+    (place.cwd.parent / "work-other").mkdir()
+    assert ask("read", str(place.cwd.parent / "work-other" / "a"), place).decision == "ask"
+
+
+def test_an_edit_inside_asks_by_default_and_is_free_in_auto_edit(place: Workspace) -> None:
+    assert ask("edit", "src/a.py", place).decision == "ask"
+    assert ask("edit", "src/a.py", place, "auto-edit").decision == "allow"
+    assert ask("write", "/etc/hosts", place, "auto-edit").decision == "ask"
+    assert ask("bash", "npm test", place, "auto-edit").decision == "ask"
+
+
+def test_plan_mode_denies_what_changes_something_and_says_so(place: Workspace) -> None:
+    for tool, value in (("edit", "src/a.py"), ("write", "new"), ("bash", "npm test"), ("bash", "echo x > y")):
+        decision = ask(tool, value, place, "plan")
+        assert decision.decision == "deny"
+        assert "plan mode" in decision.why
+    assert ask("bash", "git log --oneline", place, "plan").decision == "allow"
+
+
+def test_yolo_stops_only_for_deny_rules_and_protected_paths(place: Workspace) -> None:
+    assert ask("bash", "rm -rf build", place, "yolo").decision == "allow"
+    assert ask("write", ".git/hooks/pre-commit", place, "yolo").decision == "ask"
+    assert ask("bash", "echo x > .git/hooks/pre-commit", place, "yolo").decision == "ask"
+    assert ask("bash", "rm -rf build", place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm x",
+        "ls && rm x",
+        "echo $(rm x)",
+        "env A=1 rm x",
+        "timeout 5 rm x",
+        "nice -n 3 rm x",
+        "find . -exec rm {} +",
+        "xargs rm < list",
+        "sudo -u root rm x",
+        "bash -c 'ls; rm x'",
+        "sh -c \"bash -c 'rm x'\"",
+        "/bin/rm x",
+        "r''m x",
+        '"rm" x',
+        "\\rm x",
+        "if true; then rm x; fi",
+        "f() { rm x; }; f",
+        "for a in b; do rm $a; done",
+        "eval 'rm x'",
+        "eval rm x",
+        "setsid nohup rm x &",
+        "cat <(rm x)",
+        "A=1 rm x",
+        "rm x > log",
+        "(rm x)",
+        "{ rm x; }",
+        "! rm x",
+        "true | rm x",
+        "`rm x`",
+        "$'rm' x",
+        "trap 'rm x' EXIT",
+        "alias l='rm x'",
+        "bash <<EOF\nrm x\nEOF",
+        "bash <<< 'rm x'",
+        "cat <<EOF | sh\nrm x\nEOF",
+        "git -c alias.y='!rm x' y",
+        "env X='1' bash -c \"rm x\"",
+        "xargs -I{} rm {}",
+        "find . -name '*.o' -execdir rm -f {} +",
+        "busybox rm x",
+        "exec rm x",
+        "command -p rm x",
+        "ssh host 'rm x'",
+        "flock lock rm x",
+        "a() { rm x; }",
+        "case x in x) rm x ;; esac",
+        "while rm x; do :; done",
+        'echo "$(rm x)"',
+        "echo ${x:-$(rm x)}",
+        "cat <<EOF\n$(rm x)\nEOF",
+        "[[ -n $(rm x) ]]",
+        "((x = $(rm x)))",
+        "a=$(rm x)",
+        "export A=$(rm x)",
+        "time rm x",
+        "sudo -u root nice -n 5 timeout -s KILL 5 rm x",
+        "xargs -0 -n 1 rm",
+        "env -u A B=1 rm x",
+        "chroot / rm x",
+        "docker run --rm -it image rm x",
+        "docker exec -it box rm x",
+        "git bisect run rm x",
+        "git submodule foreach 'rm x'",
+        "git rebase --exec 'rm x' main",
+        "flock -n lock rm x",
+        "su root -c 'rm x'",
+        "nice -n 5 find . -exec rm {} +",
+        "coproc rm x",
+        "ls & rm x",
+        "ls\nrm x",
+        "rm\tx",
+        "rm \\\n x",
+        "r\\\nm x",
+        "env -S'rm x'",
+        "coproc R { rm x; }",
+        "bwrap --bind / / rm x",
+        "tmux new 'rm x'",
+        "arch -x86_64 rm x",
+        "uv run rm x",
+        "poetry run rm x",
+        "npm exec -- rm x",
+        "bundle exec rm x",
+        "nix run x -c rm x",
+        "test -v 'a[$(rm x)]'",
+        "printf -v 'a[`rm x`]' x",
+        "read 'a[$(rm x)]'",
+        "complete -C 'rm x' y",
+        "mapfile -C 'rm x' -c 1 a < f",
+        "RM x",
+    ],
+)
+def test_a_deny_rule_sees_through_every_wrapper_in_yolo(place: Workspace, command: str) -> None:
+    assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("git rm x", "docker rm x", "find . -name rm", "ls | xargs grep rm", "git log rm", "grep -r rm src"),
+        *("git commit -m 'rm (old'", "make rm", "echo rm x", "npm run rm", "sudo grep rm x", "cat rm"),
+    ],
+)
+def test_a_deny_rule_does_not_mistake_a_word_for_a_command(place: Workspace, command: str) -> None:
+    assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "perl -e 'system(\"rm x\")'",
+        "python3 -c \"import os; os.system('rm x')\"",
+        "awk 'BEGIN{system(\"rm x\")}'",
+        "sed '1e rm x' f",
+        "vim -c ':!rm x'",
+        "tar cf a b --checkpoint-action=exec='rm x'",
+        "man -P 'rm x' ls",
+        "hyperfine 'rm x'",
+        "setarch x86_64 rm x",
+        "/lib64/ld-linux-x86-64.so.2 /bin/rm x",
+        "PAGER='rm x' git log",
+        "PROMPT_COMMAND='rm x'",
+        "BASH_ALIASES[l]=rm",
+        "unheard-of --then rm x",
+    ],
+)
+@pytest.mark.parametrize("mode", ["auto", "yolo"])
+def test_a_forbidden_name_among_the_arguments_of_an_unknown_program_asks(
+    place: Workspace, command: str, mode: Mode
+) -> None:
+    rules = parse_rules(deny=["bash(rm *)"])
+    assert ask("bash", command, replace(place, sandboxed=True), mode, rules).decision == "ask"
+    assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(curl *)"])).decision == "allow"
+
+
+def test_a_word_that_the_shell_completes_to_a_forbidden_command_asks(place: Workspace) -> None:
+    rules = parse_rules(deny=["bash(git push *)"])
+    assert ask("bash", "git p$(echo ush)", place, "yolo", rules).decision == "ask"
+    assert ask("bash", "git log $(x)", place, "yolo", rules).decision == "allow"
+    for command in ("git-push", "/usr/lib/git-core/git-push x", "git --attr-source x push"):
+        assert ask("bash", command, place, "yolo", rules).decision == "deny", command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -o .git/hooks/x http://example.org",
+        "gcc -o .git/hooks/x x.c",
+        "find . -fprint .git/hooks/x",
+        "file -C -m .git/x",
+        "echo $(<.env)",
+        "x=$(< .env)",
+        "cd .git && echo x > hooks/post-commit",
+        "cd .git/hooks && cp x y",
+        "cd .git; touch x",
+        "(cd .git/hooks; touch x)",
+        "pushd .vscode; cp x tasks.json",
+        "cd ~ && cat .ssh/id_rsa",
+        "cd $HOME; cat .aws/credentials",
+        "cat /proc/self/environ",
+        "cat /proc/1/environ",
+        "strings /proc/self/task/1/environ",
+        "cat /proc/self/root/etc/x",
+        "python -c 'print(open(\".env\").read())'",
+        "python3 -c \"open('.git/hooks/x','w')\"",
+        "node -e 'fs.readFileSync(`.env`)'",
+    ],
+)
+def test_what_is_protected_is_asked_for_in_yolo_however_it_is_reached(place: Workspace, command: str) -> None:
+    for mode in MODES:
+        assert ask("bash", command, replace(place, sandboxed=True), mode).decision != "allow", mode
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cd src && cp a b", "python -c 'import os; print(os.environ)'", "gcc -o x x.c", "cat /proc/cpuinfo > x"),
+        *(
+            "node -e 'console.log(process.env.HOME)'",
+            "curl -o x http://example.org",
+            "git commit -m 'read .env.example'",
+        ),
+    ],
+)
+def test_yolo_does_not_ask_for_what_only_sounds_protected(place: Workspace, command: str) -> None:
+    assert ask("bash", command, place, "yolo").decision == "allow"
+
+
+ORDINARY = """
+pytest -q; python -m pytest -x tests; python3 -m unittest; make -j4 test; make build && make test; npm test; npm run lint -- --fix; yarn test;
+pnpm -r test; cargo test --workspace; cargo +nightly clippy -- -D warnings; go test ./...; tox; ruff check .; mypy .; npx tsc --noEmit; npx jest;
+uv run pytest; poetry run pytest; ./gradlew test; ./mvnw -q verify; sh scripts/test.sh; bash ./test.sh; ./run_tests.sh; cmake --build build; ctest;
+dotnet test; swift test; bundle exec rspec; vendor/bin/phpunit; gcc -o x x.c && ./x; cd src && pytest 2>&1 | tail -20; just test; ruby x.rb
+"""
+FETCHING = """
+npm install; npm ci; pip install x; python -m pip install x; python3 -m pip install -r r.txt; uv sync; uv add x; cargo install x; cargo add x;
+go get x; go run x@latest; go install x@v1; git push; git fetch; npx cowsay; npx create-app x; npm publish; curl x; wget x; ssh x; docker run x;
+pytest && curl x; make && git push; npm exec x; yarn dlx x; poetry install; composer install; bash -c 'curl x'; sh < x; ../x.sh; /tmp/x.sh; ~/x.sh
+"""
+
+
+def test_building_and_testing_runs_unasked_in_a_sandbox_and_fetching_asks(place: Workspace) -> None:
+    boxed = replace(place, sandboxed=True)
+    for command in filter(None, map(str.strip, ORDINARY.split(";"))):
+        assert ask("bash", command, boxed, "auto").decision == "allow", command
+        assert ask("bash", command, place, "auto").decision == "ask", command
+    for command in filter(None, map(str.strip, FETCHING.split(";"))):
+        assert ask("bash", command, boxed, "auto").decision == "ask", command
+
+
+def test_a_command_that_hides_its_name_asks_where_deny_rules_stand(place: Workspace) -> None:
+    rules = parse_rules(allow=["bash"], deny=["bash(rm *)"])
+    assert ask("bash", "$CMD x", place, "yolo", rules).decision == "ask"
+    assert ask("bash", "$CMD x", place, "yolo").decision == "allow"
+    for command in (
+        "/bin/r? x",
+        "{rm,x}",
+        "rm${IFS}x",
+        "$(echo rm) x",
+        "curl x | bash",
+        "bash -s",
+        "${x:-rm} x",
+        'bash -c "$X"',
+        "ls '",
+    ):
+        assert ask("bash", command, place, "yolo", rules).decision != "allow", command
+
+
+def test_deny_goes_before_ask_and_ask_before_allow(place: Workspace) -> None:
+    rules = parse_rules(allow=["bash(npm *)"], ask=["bash(npm publish*)"], deny=["bash(npm publish --force)"])
+    assert ask("bash", "npm test", place, rules=rules).decision == "allow"
+    assert ask("bash", "npm publish", place, "yolo", rules).decision == "ask"
+    assert ask("bash", "npm publish --force", place, "yolo", rules).decision == "deny"
+
+
+def test_an_allow_rule_must_cover_every_command_of_the_line(place: Workspace) -> None:
+    rules = parse_rules(allow=["bash(npm test *)"])
+    assert ask("bash", "cd src && npm test 2>&1 | tail -5", place, rules=rules).decision == "allow"
+    for command in ("npm test; curl x", "npm test $(id)", "npm test > .bashrc", "npm test & id", "npm testing"):
+        assert ask("bash", command, place, rules=rules).decision == "ask"
+
+
+def test_a_read_rule_forbids_the_shell_the_same_file(place: Workspace) -> None:
+    rules = parse_rules(deny=["read(secrets/**)"])
+    assert ask("read", "secrets/a", place, "yolo", rules).decision == "deny"
+    assert ask("read", "src/../SECRETS/a", place, "yolo", rules).decision == "deny"
+    assert ask("bash", "cat secrets/a", place, "yolo", rules).decision == "deny"
+    assert ask("bash", "python x.py --in=secrets/a", place, "yolo", rules).decision == "deny"
+
+
+def test_a_rule_about_edits_covers_all_tools_that_write(place: Workspace) -> None:
+    rules = parse_rules(deny=["edit(src/*.lock)"])
+    for tool in ("edit", "write", "multi_edit"):
+        assert ask(tool, "src/a.lock", place, "yolo", rules).decision == "deny"
+    assert ask("bash", "echo x > src/a.lock", place, "yolo", rules).decision == "deny"
+    assert ask("bash", "cat src/a.lock", place, "yolo", rules).decision == "allow"
+
+
+def test_always_saves_an_exact_rule_that_passes_its_own_test(place: Workspace) -> None:
+    for tool, value in (
+        ("bash", "npm test"),
+        ("bash", "npm run 'a  b'  && ls"),
+        ("edit", "src/[a]*.py"),
+        ("bash", "make *x"),
+    ):
+        decision = ask(tool, value, place)
+        fields = {"bash": "command", "edit": "file_path"}
+        call = ToolCall("c", tool, {fields[tool]: value})
+        if decision.always:
+            assert with_rule(decision.always, call, place).decision == "allow"
+            other = ToolCall("c", tool, {fields[tool]: value + "x"})
+            assert with_rule(decision.always, other, place).decision == "ask"
+    assert ask("bash", "npm test", place).always == "bash(npm test)"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "python x.py",
+            "bash x.sh",
+            "timeout 5 make",
+            "env make",
+            "curl x",
+            "git push",
+            "ssh h",
+            "npx x",
+            "make $X",
+            "sudo make",
+        ),
+        *("find . -delete", "rg --pre cat x", "git -c a=b log", "test -v x"),
+    ],
+)
+def test_no_rule_is_offered_for_interpreters_wrappers_and_network_tools(place: Workspace, command: str) -> None:
+    assert ask("bash", command, place).always == ""
+    assert ask("bash", command, place).unsaved != ""
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("python x.py", "python runs whatever it is given"),
+        ("make && timeout 5 make", "timeout starts other programs"),
+        ("git push", "git uses the network"),
+        ("curl x", "curl uses the network"),
+        ("make $X", "the command holds an expansion"),
+        ("cat .env", "what is protected is asked about each time"),
+        ("npm publish", "the rule bash(npm publish) still asks"),
+        ("make", ""),
+    ],
+)
+def test_where_always_saves_nothing_the_check_that_stands_is_named(place: Workspace, command: str, reason: str) -> None:
+    decision = ask("bash", command, place, "ask", parse_rules(ask=["bash(npm publish)"]))
+    assert (decision.decision, decision.unsaved) == ("ask", reason)
+    assert bool(decision.always) == (not reason)
+
+
+def test_the_check_that_still_stands_is_named(place: Workspace) -> None:
+    call = ToolCall("c", "bash", {"command": "echo x > .envrc"})
+    assert with_rule("bash(echo *)", call, place).rule == "protected path"
+
+
+def test_nonsense_in_a_rule_is_refused_with_the_exit_code_of_its_source() -> None:
+    for text in ("", "bash()", "(x)", "bash(x", "a b"):
+        with pytest.raises(ConfigError):
+            parse_rule(text)
+        with pytest.raises(UsageError):
+            parse_rule(text, "flag")
+
+
+def test_auto_mode_runs_builds_only_where_a_sandbox_holds(place: Workspace) -> None:
+    boxed = Workspace(place.cwd, place.roots, place.home, sandboxed=True)
+    for command in (
+        "pytest -q 2>&1 | tail -3",
+        "cd src && make test",
+        "cargo test",
+        "python -m pytest",
+        "npm run build",
+    ):
+        assert ask("bash", command, boxed, "auto").decision == "allow"
+        assert ask("bash", command, place, "auto").decision == "ask"
+        assert ask("bash", command, boxed, "auto-edit").decision == "ask"
+    for command in ("rm -rf src", "git push", "curl x", "make > .envrc", "npm publish"):
+        assert ask("bash", command, boxed, "auto").decision == "ask"
+
+
+def test_a_line_beyond_the_limits_is_refused_in_every_mode(place: Workspace) -> None:
+    for mode in MODES:
+        assert ask("bash", "ls " + "a" * 10_000, place, mode).decision == "deny"
+        assert ask("bash", "ls;" * 201, place, mode).decision == "deny"
+    assert ask("bash", "ls;" * 60, place).decision == "ask"
+    assert ask("bash", "ls;" * 49, place).decision == "allow"
+
+
+def test_web_rules_cannot_be_fooled_by_a_host_in_the_path(place: Workspace) -> None:
+    rules = parse_rules(allow=["web_fetch(https://*.example.org/*)", "web_fetch(domain:python.org)"])
+    for url in ("https://a.example.org/x", "https://docs.python.org/3/", "http://python.org"):
+        assert ask("web_fetch", url, place, rules=rules).decision == "allow"
+    for url in (
+        "https://evil.net/a.example.org/x",
+        "https://a.example.org@evil.net/x",
+        "https://python.org.evil.net/",
+        "http://[bad",
+    ):
+        assert ask("web_fetch", url, place, rules=rules).decision == "ask"
+
+
+def test_tools_without_effect_need_no_permission(place: Workspace) -> None:
+    for tool in ("todo", "recall", "ask_user", "exit_plan", "bash_output"):
+        assert explain(ToolCall("c", tool, {}), Rules(), "plan", place).decision == "allow"
+    assert explain(ToolCall("c", "mcp__x__y", {}), Rules(), "ask", place).decision == "ask"
+    assert explain(ToolCall("c", "mcp__x__y", {}), parse_rules(deny=["mcp__*"]), "yolo", place).decision == "deny"
+
+
+def test_the_rule_saved_for_a_file_fits_no_other(place: Workspace) -> None:
+    for path in ("a.py", "src/a.py", "src/[a]*.py", "/somewhere/else.py"):
+        rules = parse_rules(allow=[ask("edit", path, place).always])
+        assert ask("edit", path, place, rules=rules).decision == "allow"
+        for other in (
+            "src/deep/a.py",
+            "b.py",
+            "src/b.py",
+            "src/ab.py",
+            "deep/src/a.py",
+            f"{path}x",
+            f"x/{path.lstrip('/')}",
+        ):
+            assert ask("edit", other, place, rules=rules).decision == "ask", (path, other)
+
+
+def test_path_rules_read_like_gitignore(place: Workspace) -> None:
+    fits = {
+        "*.lock": ("a.lock", "src/deep/a.lock"),
+        "src/*.py": ("src/a.py",),
+        "src/**/*.py": ("src/a.py", "src/deep/er/a.py"),
+        "build/": ("build/a", "src/build/a"),
+        "./top": ("top",),
+        "Secrets/**": ("secrets/a", "SECRETS/b"),
+        "[ab].py": ("a.py", "src/b.py"),
+        "a?.py": ("ab.py",),
+    }
+    fits_not = {
+        "*.lock": ("a.lock2", "lock"),
+        "src/*.py": ("src/deep/a.py", "other/src/a.py"),
+        "build/": ("builder", "build.py"),
+        "./top": ("src/top",),
+        "[ab].py": ("c.py",),
+        "a?.py": ("a.py", "a/.py"),
+    }
+    for pattern, paths in fits.items():
+        for path in paths:
+            assert ask("edit", path, place, "yolo", parse_rules(deny=[f"edit({pattern})"])).decision == "deny", (
+                pattern,
+                path,
+            )
+    for pattern, paths in fits_not.items():
+        for path in paths:
+            assert ask("edit", path, place, "yolo", parse_rules(deny=[f"edit({pattern})"])).decision == "allow", (
+                pattern,
+                path,
+            )

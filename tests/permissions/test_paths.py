@@ -1,0 +1,277 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.message import ToolCall
+from agentcli.core.record import MODES
+from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.rules import Rules
+from tests.permissions.corpus import workspace
+from tests.permissions.deciding import explain
+
+PROTECTED = [
+    ".git/config",
+    ".git/hooks/pre-commit",
+    ".GIT/config",
+    ".Git/HEAD",
+    "sub/.git",
+    ".git",
+    ".gitmodules",
+    ".gitconfig",
+    ".agentcli/config.toml",
+    ".claude/settings.json",
+    ".codex/x",
+    ".gemini/x",
+    ".cursor/rules",
+    ".vscode/settings.json",
+    ".VSCode/tasks.json",
+    ".idea/x",
+    ".devcontainer/devcontainer.json",
+    ".mcp.json",
+    "sub/.mcp.json",
+    ".envrc",
+    ".env",
+    ".env.local",
+    ".ENV",
+    ".env.production",
+    "sub/.env",
+    ".bashrc",
+    ".zshrc",
+    ".profile",
+    ".bash_profile",
+    ".ripgreprc",
+    "AGENTS.md",
+    "agents.md",
+    "sub/AGENTS.md",
+    "CLAUDE.md",
+    "Claude.md",
+    "GEMINI.md",
+    ".git./config",
+    "git~1/config",
+    ".git::$INDEX_ALLOCATION/config",
+    "./src/../.git/config",
+    "inward/config",
+    "new/.git/x",
+]
+FREE = [
+    ".env.example",
+    ".gitignore",
+    ".gitattributes",
+    ".github/workflows/ci.yml",
+    "src/a.py",
+    "README.md",
+    "environment.py",
+    "envrc",
+    "git/x",
+    ".gitkeep",
+    "agents/x.md",
+    "claude.py",
+]
+PRIVATE_AT_HOME = [
+    "~/.ssh/id_rsa",
+    "~/.ssh",
+    "~/.SSH/config",
+    "~/.aws/credentials",
+    "~/.netrc",
+    "~/.gnupg/x",
+    "~/.config/git/config",
+    "~/.config/agentcli/config.toml",
+    "~/.local/share/agentcli/sessions/x",
+    "$HOME/.ssh/id_rsa",
+    "${HOME}/.aws/x",
+]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workspace:
+    return workspace(tmp_path)
+
+
+def decided(tool: str, path: str, place: Workspace, mode: str = "yolo") -> str:
+    return explain(ToolCall("c", tool, {"file_path": path}), Rules(), mode, place).decision  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", PROTECTED)
+def test_a_protected_path_is_never_written_unasked(place: Workspace, path: str) -> None:
+    for tool in ("write", "edit", "multi_edit"):
+        for mode in ("ask", "auto-edit", "yolo", "auto"):
+            assert decided(tool, path, place, mode) == "ask"
+            assert decided(tool, str(place.cwd / path), place, mode) == "ask"
+    assert explain(ToolCall("c", "bash", {"command": f"echo x > '{path}'"}), Rules(), "yolo", place).decision == "ask"
+
+
+@pytest.mark.parametrize("path", FREE)
+def test_an_ordinary_path_is_free_to_edit(place: Workspace, path: str) -> None:
+    assert decided("write", path, place, "auto-edit") == "allow"
+    assert decided("read", path, place, "ask") == "allow"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env", ".env.local", ".ENV", "sub/.env", ".envrc", ".env/x", "src/../.env", "  .env", ".env ", ".e\u200bnv"],
+)
+def test_secrets_are_never_read_unasked(place: Workspace, path: str) -> None:
+    for mode in MODES:
+        assert decided("read", path, place, mode) == "ask"
+    for command in (
+        f"cat '{path}'",
+        f"wc -l '{path}'",
+        f"python x.py '{path}'",
+        f"X=1 cat '{path}'",
+        f"cat < '{path}'",
+    ):
+        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", place).decision == "ask", command
+
+
+@pytest.mark.parametrize("path", PRIVATE_AT_HOME)
+def test_private_folders_at_home_are_never_touched_unasked(place: Workspace, path: str) -> None:
+    for tool in ("read", "write", "edit"):
+        assert decided(tool, path, place) == "ask"
+    assert explain(ToolCall("c", "bash", {"command": f"cat {path}"}), Rules(), "yolo", place).decision == "ask"
+    at_home = Workspace(place.home, (place.home,), place.home, place.own)
+    assert decided("read", path, at_home) == "ask"
+
+
+def test_a_quoted_pattern_names_no_file(place: Workspace) -> None:
+    for command in ("sed -i 's/.*/x/' README.md", "perl -pe 's/[^a]*//' x", 'foo ".*" "{a,b}"'):
+        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", place).decision == "allow", command
+
+
+def test_the_shell_cannot_name_a_secret_by_a_wildcard(place: Workspace) -> None:
+    for command in (
+        "cat .e*",
+        "cat .en?",
+        "cat .[e]nv",
+        "cat {.env,x}",
+        "cat .env*",
+        "cat $X/.env",
+        'cat "$X"/.env.local',
+    ):
+        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", place).decision == "ask", command
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "../x",
+        "src/../../x",
+        "outward/passwd",
+        "outward",
+        "new/../../x",
+        "~/x",
+        "$HOME/x",
+        "/",
+        "~root/x",
+    ],
+)
+def test_what_lies_outside_asks(place: Workspace, path: str) -> None:
+    assert decided("read", path, place, "ask") == "ask"
+    assert decided("write", path, place, "auto-edit") == "ask"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/dev/zero", "/proc/self/environ", "/proc/1/mem", "/sys/kernel/x", "/dev/tty", "a\0b", "a\ud800b", "\udfff", ""],
+)
+def test_what_is_no_file_is_refused_in_every_mode(place: Workspace, path: str) -> None:
+    for mode in MODES:
+        assert decided("read", path, place, mode) == "deny"
+        assert decided("write", path, place, mode) == "deny"
+
+
+def test_a_pipe_or_socket_in_the_workspace_is_refused(place: Workspace) -> None:
+    os.mkfifo(place.cwd / "pipe")
+    assert decided("read", "pipe", place) == "deny"
+    assert explain(ToolCall("c", "bash", {"command": "cat pipe"}), Rules(), "ask", place).decision == "ask"
+
+
+def test_a_link_counts_as_what_it_leads_to(place: Workspace) -> None:
+    (place.cwd / "link.txt").symlink_to(".env")
+    (place.cwd / "two").symlink_to("link.txt")
+    (place.cwd / "loop").symlink_to("loop")
+    assert decided("read", "two", place) == "ask"
+    assert decided("write", "two", place) == "ask"
+    assert explain(ToolCall("c", "bash", {"command": "cat two"}), Rules(), "yolo", place).decision == "ask"
+    assert judge_path("loop", place, write=False).verdict == "free"
+
+
+def test_a_further_folder_of_the_workspace_is_inside(place: Workspace, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    wider = Workspace(place.cwd, (place.cwd, other), place.home)
+    assert decided("read", str(other / "x"), wider, "ask") == "allow"
+    assert decided("write", str(other / "x"), wider, "auto-edit") == "allow"
+    assert decided("write", str(other / ".git/x"), wider, "auto-edit") == "ask"
+
+
+def test_a_workspace_below_a_protected_name_is_still_a_workspace(tmp_path: Path) -> None:
+    inside = tmp_path / ".claude/worktrees/x"
+    inside.mkdir(parents=True)
+    place = Workspace(inside, (inside,), tmp_path / "home")
+    assert decided("write", "a.py", place, "auto-edit") == "allow"
+    assert decided("write", ".claude/x", place, "auto-edit") == "ask"
+
+
+def test_a_workspace_reached_through_a_link_is_the_same_workspace(place: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "alias").symlink_to(place.cwd)
+    aliased = Workspace(tmp_path / "alias", (tmp_path / "alias",), place.home)
+    assert decided("read", "README.md", aliased, "ask") == "allow"
+    assert decided("read", str(place.cwd / "README.md"), aliased, "ask") == "allow"
+    assert decided("write", ".git/x", aliased, "auto-edit") == "ask"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("glob", {"pattern": "../*"}),
+        ("glob", {"pattern": "/etc/*"}),
+        ("glob", {"pattern": "*", "path": "/etc"}),
+        ("grep", {"pattern": "x", "path": ".env"}),
+        ("grep", {"pattern": "x", "glob": ".env*"}),
+        ("grep", {"pattern": "x", "path": "outward"}),
+        ("list", {"path": ".."}),
+        ("list", {"path": "~/.ssh"}),
+    ],
+)
+def test_searches_obey_the_same_policy(place: Workspace, tool: str, given: dict[str, str]) -> None:
+    assert explain(ToolCall("c", tool, given), Rules(), "ask", place).decision == "ask"
+
+
+def test_searches_inside_are_free(place: Workspace) -> None:
+    for tool, given in (
+        ("glob", {"pattern": "**/*.py"}),
+        ("grep", {"pattern": "x"}),
+        ("grep", {"pattern": "x", "glob": "*.py"}),
+        ("list", {}),
+    ):
+        assert explain(ToolCall("c", tool, given), Rules(), "plan", place).decision == "allow"
+
+
+def test_a_search_through_the_tree_asks_where_it_would_read_a_secret(place: Workspace) -> None:
+    def asks(command: str) -> bool:
+        return explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", place).decision == "ask"
+
+    assert not asks("grep -rn x .")
+    (place.cwd / "src/pkg/.env").write_text("KEY=1\n")
+    for command in (
+        "grep -rn x .",
+        "grep -r x src",
+        "grep -r x",
+        "rg --hidden x",
+        "rg -uu x",
+        "rg -g '.env' x",
+        "rg -g '*' x",
+        "diff -r src tests",
+    ):
+        assert asks(command), command
+    for command in (
+        "rg x",
+        "grep -rn x --include='*.py' .",
+        "grep -r x node_modules",
+        "rg -g '*.py' x",
+        "ls -R",
+        "find . -type f",
+    ):
+        assert not asks(command), command

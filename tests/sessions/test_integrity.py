@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import SessionBusy
+from agentcli.core.message import Text
+from agentcli.sessions.integrity import check, repair, report_to_json
+from agentcli.sessions.session import Session
+from agentcli.sessions.store import Store
+from tests.sessions.disks import Hasty
+from tests.sessions.said import reply, result, user
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "sessions", disk=Hasty())
+
+
+@pytest.fixture
+def session(store: Store, tmp_path: Path):
+    opened = store.create(tmp_path)
+    opened.append(user("one"))
+    opened.append(reply("looking", "a"))
+    opened.append(result("a"))
+    yield opened
+    opened.close()
+
+
+def kinds(session: Session) -> list[tuple[str, bool]]:
+    return [(problem.kind, problem.notice) for problem in check(session.folder).problems]
+
+
+def test_a_session_in_order_has_no_problems(session: Session) -> None:
+    session.close()
+    report = check(session.folder)
+    assert (report.ok, report.problems, report.records, report.busy) == (True, (), 3, False)
+
+
+def test_an_open_session_is_checked_and_not_repaired(session: Session) -> None:
+    session.append(reply("running", "b"))
+    session.stream(lambda: [Text("so far")])
+    report = check(session.folder)
+    assert (report.ok, report.busy, report.problems) == (True, True, ())
+    with pytest.raises(SessionBusy):
+        repair(session.folder)
+
+
+def test_what_a_crash_left_open_is_a_notice_and_closed_by_a_repair(store: Store, session: Session) -> None:
+    session.append(user("two", 2))
+    session.stream(lambda: [Text("so far")])
+    session.close()
+    assert kinds(session) == [("leftover", True)]
+    report = repair(session.folder)
+    assert report.repaired
+    assert kinds(session) == []
+    again = store.open(session.info.project_id, session.id, read_only=True)
+    assert again.history.entries[-1].body.text == "so far"
+
+
+def test_calls_and_results_that_do_not_match_are_told(session: Session) -> None:
+    session.append(result("a", "a second time"))
+    session.append(result("nobody asked"))
+    session.append(reply("asks", "b", "c"))
+    session.append(result("c"))
+    session.append(reply("goes on"))
+    session.close()
+    told = [problem.message for problem in check(session.folder).problems]
+    assert sum("call b" in message and "no result" in message for message in told) == 1
+    assert sum("nobody asked" in message for message in told) == 1
+    assert sum("second result" in message for message in told) == 1
+    assert len(told) == 3
+
+
+def test_outputs_that_belong_to_nothing_or_are_gone_are_told(session: Session) -> None:
+    from dataclasses import replace
+
+    path = session.keep_output("b", "whole")
+    session.append(reply("more", "b"))
+    session.append(replace(result("b"), output_file=path))
+    session.keep_output("c", "never named")
+    session.close()
+    assert kinds(session) == [("orphan", True)]
+    Path(path).unlink()
+    assert kinds(session) == [("orphan", True), ("orphan", True)]
+
+
+def test_a_report_is_json(session: Session) -> None:
+    session.close()
+    (session.folder / "records" / "000002-message.json").write_bytes(b"")
+    raw = json.loads(json.dumps(report_to_json(check(session.folder))))
+    assert raw["ok"] is False
+    assert raw["session"] == session.id
+    first = raw["problems"][0]
+    assert (first["kind"], first["seq"], first["file"]) == ("damaged", 2, "records/000002-message.json")
+    assert first["severity"] == "error"
+
+
+def test_a_check_changes_nothing(session: Session) -> None:
+    session.stream(lambda: [Text("x")])
+    session.close()
+    (session.folder / "records" / "000002-message.json").write_bytes(b"")
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in session.folder.rglob("*.json")}
+    check(session.folder)
+    assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in session.folder.rglob("*.json")} == before
+
+
+def test_large_input_and_what_a_background_command_printed_stay_where_they_are(session: Session) -> None:
+    large = session.keep_output("input-9", "all of it")
+    session.append(user(f"[Large input saved to {large}: 1 lines, 9 bytes.]"))
+    session.append(reply("I start it", "job"))
+    session.append(result("job", "started in the background"))
+    printed = session.keep_output("job", "what it printed until it ended")
+    session.close()
+    assert check(session.folder).problems == ()
+    repair(session.folder)
+    assert Path(large).read_text() == "all of it"
+    assert Path(printed).exists()

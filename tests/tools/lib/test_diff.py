@@ -1,0 +1,60 @@
+"""Diffs say exactly what changed: `patch` would agree."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentcli.tools.lib.diff import unified
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", "", "-", "+ x"]), max_size=25)
+
+
+@pytest.mark.skipif(not shutil.which("patch"), reason="patch is not installed")
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=LINES, after=LINES, ends=st.tuples(st.booleans(), st.booleans()))
+def test_a_diff_applied_gives_the_new_text(
+    tmp_path_factory: pytest.TempPathFactory, before: list[str], after: list[str], ends: tuple[bool, bool]
+) -> None:
+    old, new = (
+        "\n".join(lines) + "\n" * (end and bool(lines)) for lines, end in zip((before, after), ends, strict=True)
+    )
+    diff = unified(old, new, "file")
+    if old == new:
+        assert diff.text == ""
+        return
+    file = tmp_path_factory.mktemp("patch") / "file"
+    file.write_text(old)
+    done = subprocess.run(
+        ["patch", "-p1", "--no-backup-if-mismatch", "-f"],
+        cwd=file.parent,
+        input=diff.text,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + diff.text
+    assert (file.read_text() if file.exists() else "") == new
+
+
+def test_lines_are_counted_and_a_new_file_comes_from_nothing() -> None:
+    diff = unified("", "a\nb", "x/new.py", created=True)
+    assert diff.text == "--- /dev/null\n+++ b/x/new.py\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"
+    assert (diff.additions, diff.deletions) == (2, 0)
+
+
+def test_a_huge_change_gives_a_bounded_diff_with_true_counts(tmp_path: Path) -> None:
+    old = "".join(f"old {n}\n" for n in range(100_000))
+    new = "".join(f"new {n}\n" for n in range(120_000))
+    diff = unified(old, new, "big")
+    assert (diff.additions, diff.deletions) == (120_000, 100_000)
+    assert len(diff.text) < 201_000
+    assert diff.text.endswith("more lines of this diff are left out\n")
+    one = unified(old, old.replace("old 50000\n", "changed\n"), "big")
+    assert one.text.count("\n") == 11
+    assert (one.additions, one.deletions) == (1, 1)

@@ -1,0 +1,84 @@
+"""What models see of the tools, and how a call is run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from agentcli.core.model import ToolSchema
+from agentcli.core.tool import Tool, ToolOutput, Traits
+from agentcli.tools.registry import run, tools
+from tests.tools.conftest import Call
+from tests.tools.workplace import Bench
+
+CONTRACT = {
+    "read": (["file_path"], ["offset", "limit"]),
+    "write": (["file_path", "content"], []),
+    "edit": (["file_path", "old_string", "new_string"], ["replace_all"]),
+    "multi_edit": (["file_path", "edits"], []),
+    "glob": (["pattern"], ["path"]),
+    "grep": (["pattern"], ["path", "glob", "output_mode", "-i", "-n", "-A", "-B", "-C", "head_limit"]),
+    "list": ([], ["path"]),
+    "bash": (["command"], ["timeout", "description", "run_in_background"]),
+    "bash_output": (["id"], []),
+    "bash_stop": (["id"], []),
+    "todo": ([], ["todos"]),
+    "ask_user": (["questions"], []),
+    "web_fetch": (["url"], ["prompt"]),
+    "exit_plan": (["plan"], []),
+    "task": (["description", "prompt"], ["agent"]),
+    "recall": ([], ["id", "pattern", "offset", "limit"]),
+}
+
+
+def test_every_tool_has_the_parameters_that_the_contract_names() -> None:
+    schemas = {tool.name: tool.schema.parameters for tool in tools(CONTRACT)}
+    assert set(schemas) == set(CONTRACT)
+    for name, (required, optional) in CONTRACT.items():
+        assert schemas[name]["required"] == required, name
+        assert sorted(schemas[name]["properties"]) == sorted([*required, *optional]), name
+
+
+def test_descriptions_and_schemas_together_stay_small() -> None:
+    wire = [
+        json.dumps({"name": tool.name, "description": tool.schema.description, "input_schema": tool.schema.parameters})
+        for tool in tools(CONTRACT)
+    ]
+    assert sum(map(len, wire)) < 9_500
+
+
+def test_tools_can_be_chosen_by_name() -> None:
+    assert [tool.name for tool in tools({"bash", "read"})] == ["read", "bash"]
+
+
+def test_only_what_changes_nothing_runs_together() -> None:
+    assert {tool.name for tool in tools() if tool.traits.effect in ("write", "run")} == {
+        "write",
+        "edit",
+        "multi_edit",
+        "bash",
+    }
+    assert all(tool.traits.parallel for tool in tools({"read", "glob", "grep", "list", "recall", "todo"}))
+
+
+def test_wrong_input_is_answered_with_what_is_wrong(call: Call) -> None:
+    outcome = call("read", path="a.py")
+    assert outcome.status == "error"
+    assert outcome.output == "Missing file_path. This tool takes file_path, offset, limit."
+
+
+def test_harmless_mistakes_in_input_are_mended(call: Call, work: Bench) -> None:
+    (work.cwd / "a").write_text("one\ntwo\nthree\n")
+    outcome = call("read", file_path="a", offset="2", limit=None)
+    assert outcome.status == "success"
+    assert outcome.output.split("\n")[0].strip() == "2\ttwo"
+    assert outcome.title == "Read a (from line 2)"
+
+
+def test_a_tool_that_takes_any_input_gets_it_as_it_is(work: Bench) -> None:
+    async def foreign(work: Any, call_id: str, **given: Any) -> ToolOutput:
+        return ToolOutput(json.dumps(given))
+
+    tool = Tool(ToolSchema("foreign", "", {"type": "object", "properties": {"-x": {}}}), foreign, Traits())
+    assert asyncio.run(run(tool, work, "c1", {"-x": 1})).output == '{"-x": 1}'

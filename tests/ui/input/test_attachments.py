@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import InputError
+from agentcli.core.images import IMAGE_BYTES
+from agentcli.core.message import File, Image, Part, Text
+from agentcli.ui.input.attachments import with_attachments
+
+PNG = b"\x89PNG\r\n\x1a\n and the rest"
+
+
+def attached(text: str, folder: Path) -> tuple[Part, ...]:
+    return with_attachments(text, folder).parts[:-1]
+
+
+def test_a_file_a_folder_and_a_picture_are_attached_ahead_of_the_words(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "b.py").touch()
+    (tmp_path / "shot.png").write_bytes(PNG)
+    said = with_attachments("look at @a.py, (@lib/) and @shot.png.", tmp_path)
+    assert said.parts == (
+        File("text/plain", str(tmp_path / "a.py"), "x = 1\n"),
+        File("inode/directory", str(tmp_path / "lib"), "b.py"),
+        Image("image/png", base64.b64encode(PNG).decode(), str(tmp_path / "shot.png")),
+        Text("look at @a.py, (@lib/) and @shot.png."),
+    )
+
+
+def test_a_name_with_spaces_is_quoted(tmp_path: Path) -> None:
+    (tmp_path / "two words.txt").write_text("x")
+    assert attached('see @"two words.txt" now', tmp_path) == (File("text/plain", str(tmp_path / "two words.txt"), "x"),)
+
+
+def test_a_picture_is_what_its_bytes_say_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(PNG)
+    (tmp_path / "b.png").write_text("no picture at all")
+    image, file = attached("@a.jpg @b.png", tmp_path)
+    assert isinstance(image, Image)
+    assert image.mime == "image/png"
+    assert isinstance(file, File)
+
+
+def test_a_picture_that_is_too_large_is_told_and_not_sent(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(PNG + bytes(IMAGE_BYTES))
+    with pytest.raises(InputError, match="Make it smaller"):
+        with_attachments("@a.png", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["mail me@home.org", "@nothing", "@" + "x" * 5_000, "@~nobody-of-this-name/x", "@a\0b"]
+)
+def test_what_names_no_file_is_just_words(tmp_path: Path, text: str) -> None:
+    assert with_attachments(text, tmp_path).parts in ((), (Text(text),))

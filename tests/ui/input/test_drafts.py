@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+from agentcli.ui.input.history import Drafts, Typed
+
+DIES = """
+import os, sys
+from pathlib import Path
+from agentcli.ui.input.history import Drafts
+drafts = Drafts(Path(sys.argv[1]))
+drafts.keep("half a sent", "s1")
+drafts.keep("half a sentence 日本", "s1")
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_the_draft_of_a_process_that_was_killed_is_handed_out_once(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", DIES, str(tmp_path)], check=False)
+    [draft] = Drafts(tmp_path).lost()
+    assert (draft.typed, draft.session) == (Typed("half a sentence 日本", os.getcwd()), "s1")
+    assert Drafts(tmp_path).lost() == []
+
+
+def test_the_draft_of_a_process_that_lives_stays_its_own(tmp_path: Path) -> None:
+    code = DIES.replace("os.kill(os.getpid(), 9)", "print('kept', flush=True); sys.stdin.read()")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], **pipes) as other:  # type: ignore[call-overload]
+        assert other.stdout.readline() == b"kept\n"
+        assert Drafts(tmp_path).lost() == []
+        other.kill()
+    assert len(Drafts(tmp_path).lost()) == 1
+
+
+def test_a_draft_that_was_sent_or_closed_leaves_nothing(tmp_path: Path) -> None:
+    drafts = Drafts(tmp_path)
+    drafts.keep("text", "s1")
+    [file] = tmp_path.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert json.loads(file.read_bytes())["text"] == "text"
+    drafts.keep("", "s1")
+    assert file.read_bytes() == b""
+    drafts.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_was_being_written_when_the_process_died_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "1.json").write_text('{"text": "ha')
+    (tmp_path / "2.json").write_text("[]")
+    assert Drafts(tmp_path).lost() == []
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_fails_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    drafts = Drafts(tmp_path / "file" / "below")
+    drafts.keep("text", "s1")
+    assert drafts.lost() == []
+    drafts.close()

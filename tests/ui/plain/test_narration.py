@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentcli.core.event import CallDelta, CompactionStarted, ThinkingDelta, ToolStarted
+from agentcli.core.message import ToolCall, ToolResult
+from agentcli.ui.plain.narration import TITLE, began, ended, told
+from agentcli.ui.render.markdown_blocks import TABLE_ROWS, Blocks
+from agentcli.ui.render.scrollback import Called, Reply
+from agentcli.ui.render.state import State, Work, update
+from agentcli.ui.style import Look
+
+LOOK = Look(folder="/home/me")
+CALL = ToolCall("c1", "read", {"file_path": "/home/me/a.py"})
+
+
+def test_what_begins_is_told_once() -> None:
+    state = State().begin("Working", 0.0)
+    lines: list[str] = []
+    for event in (
+        ThinkingDelta("a"), ThinkingDelta("b"), CallDelta("c1", "read", "{"), CallDelta("c1", "read", "}"), ToolStarted(CALL, "Read /home/me/a.py"),
+        CompactionStarted("auto", 10),
+    ):  # fmt: skip
+        before, state = state, update(state, event, 0.0)
+        lines += began(before, state, LOOK)
+    assert lines == ["Thinking.", "Writing a call: read.", "Running: Read a.py", "Compressing."]
+
+
+def test_the_end_of_a_turn_tells_what_it_took() -> None:
+    assert ended(Work("Working", 0.0, 1200, 30), 5.0) == "Finished after 5s, 1,200 tokens in, 30 out."
+    assert ended(Work("Working", 0.0), 5.0) == "Finished after 5s."
+
+
+def test_what_was_printed_in_pieces_reads_as_it_was_written() -> None:
+    text = "\n".join(["| n |", "|---|", *(f"| {n} |" for n in range(TABLE_ROWS + 5))])
+    state, done = Blocks().feed(text)
+    assert [line for block in (*done, *state.end()) for line in told(Reply(block), LOOK)] == ["", *text.split("\n")]
+
+
+def test_a_long_title_is_cut_and_nothing_else_is() -> None:
+    result = ToolResult("c", "bash", "error", "\n".join(map(str, range(30))), metadata={"exit_code": 1})
+    lines = told(Called("$ " + "x" * 200, result), LOOK)
+    assert len(lines[0]) < TITLE + 30
+    assert lines[1] == "(10 earlier lines left out)"
+    assert lines[-1] == "29"
+    assert (
+        told(replace(Called("$ x", result), result=replace(result, status="success")), LOOK)[0]
+        == "Done: $ x, exit 1, 30 lines"
+    )

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentcli.core.message import ToolResult
+from agentcli.core.record import TodoItem
+from agentcli.ui.dialogs.dialogs import Choice, Dialog
+from agentcli.ui.render.cells import clip, fit, width, wrap
+from agentcli.ui.render.diff import lines as diff_lines
+from agentcli.ui.render.draw import draw, recent, tail
+from agentcli.ui.render.frame import Edit, Item, Size
+from agentcli.ui.render.input_box import input_lines, rows_of
+from agentcli.ui.render.markdown import lines as markdown
+from agentcli.ui.render.markdown_blocks import Block, Blocks
+from agentcli.ui.render.scrollback import Called, Note, Printed, Reply, Said, Thought, render
+from agentcli.ui.render.state import Running, State, Status, Work
+from agentcli.ui.render.status_line import status_line
+from agentcli.ui.style import DARK, MUTE, PLAIN, Look
+
+ODD = st.text(alphabet="ab 日本語😀한\u05d0\u0627é\t-*`|#>\n", max_size=120)
+SIZES = st.builds(Size, st.integers(20, 100), st.integers(6, 40))
+
+
+@given(ODD, st.integers(10, 80))
+def test_wrapping_keeps_every_letter_and_fits(text: str, columns: int) -> None:
+    text = text.replace("\t", " ")
+    rows = wrap(text, columns)
+    assert all(width(row) <= columns for row in rows)
+    assert "".join("".join(rows).split()) == "".join(text.split())
+
+
+@given(ODD, st.integers(2, 40))
+def test_clipping_and_fitting_give_the_width_that_was_asked_for(text: str, columns: int) -> None:
+    line = text.replace("\n", "").replace("\t", "")
+    assert width(clip(line, columns)) <= columns
+    assert width(fit(line, columns)) == columns
+
+
+@given(ODD, st.integers(20, 100))
+def test_no_printed_line_is_wider_than_the_terminal(text: str, columns: int) -> None:
+    result = ToolResult("c", "bash", "error", text, metadata={"exit_code": 1}, ended=100)
+    edit = ToolResult("c", "edit", "success", "", metadata={"diff": f"--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n+{text}\n"})
+    pieces = (
+        Said(text), Reply(Block(text)), Thought(text, 3.0), Called(text.replace("\n", " "), result), Called("edit x", edit),
+        Note("warn", text), Printed((text.replace("\n", " "),)),
+    )  # fmt: skip
+    look = Look(DARK, thinking=True)
+    for line in render(pieces, columns, look, markdown):
+        assert width(line.expandtabs(8)) <= columns
+
+
+@given(
+    SIZES,
+    st.text(alphabet="ab 日\n", max_size=300),
+    st.integers(0, 300),
+    st.integers(0, 20),
+    st.sampled_from(["", "dialog", "entry", "busy"]),
+)
+def test_the_live_part_is_lower_and_narrower_than_the_terminal(
+    size: Size, text: str, cursor: int, menu: int, kind: str
+) -> None:
+    state = State(
+        status=Status("demo/demo", "ask", 5, 10, cost=1.0, session="日本" * 20),
+        queue=("one\ntwo",) * 9,
+        notice="日本語 " * 30,
+    )
+    if kind == "busy":
+        running = tuple(Running(f"c{n}", "read " + "日本" * 30, 0.0, "x" * 200 + "\ny") for n in range(8))
+        todo = tuple(TodoItem("step " * 30) for _ in range(20))
+        state = replace(state, running=running, todo=todo, work=Work("Working", 0.0, 1000, 2000))
+    elif kind:
+        choices = tuple(Choice("日本" * 40, "detail " * 10) for _ in range(15))
+        state = replace(
+            state,
+            dialog=Dialog(
+                "title " * 30, ("body " * 40,) * 20, choices, 3, "> " if kind == "entry" else None, "hint " * 40
+            ),
+        )
+    edit = Edit(text, min(cursor, len(text)), tuple(Item("/word" * n, "help " * 20) for n in range(menu)), menu - 1)
+    live = draw(state, edit, size, Look(), ["tail"] * 14, 10.0)
+    assert 0 < len(live.lines) < max(size.rows, 3)
+    assert all(width(line) <= size.columns for line in live.lines)
+    assert 0 <= live.cursor[0] < len(live.lines)
+    assert 0 <= live.cursor[1] < size.columns
+
+
+@given(st.text(alphabet="ab日\n\t", max_size=60), st.integers(4, 30), st.data())
+def test_the_cursor_stands_before_the_letter_it_belongs_to(text: str, columns: int, data: st.DataObject) -> None:
+    cursor = data.draw(st.integers(0, len(text)))
+    rows, (row, column) = rows_of(text, columns, cursor)
+    before, _ = rows_of(text[:cursor], columns, cursor)
+    if cursor < len(text) and text[cursor] != "\n" and not rows[row].startswith(before[-1]):
+        assert column == 0  # the letter had to go to the next row
+    else:
+        assert rows[:row] == before[:row]
+        assert column == width(before[-1]) or column == 0
+
+
+def test_the_status_line_leaves_out_what_does_not_fit() -> None:
+    status = Status("demo/demo", "ask", 42, 100, cost=0.5, branch="main", session="a session")
+    assert status_line(status, 80, PLAIN).endswith("demo/demo · ask · ctx 42% · $0.50 · main · a session\x1b[0m")
+    assert "session" not in status_line(status, 40, PLAIN)
+
+
+def test_long_output_of_a_command_is_folded_to_its_end_with_a_count() -> None:
+    result = ToolResult("c", "bash", "error", "\n".join(f"line {n}" for n in range(30)), metadata={"exit_code": 1})
+    shown = render([Called("$ make", result)], 80, Look(PLAIN, output_lines=3), markdown)
+    text = "\n".join(shown)
+    assert "27 earlier lines" in text
+    assert "line 29" in text
+    assert "line 5" not in text
+
+
+def test_a_diff_has_the_numbers_of_the_file() -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -10,3 +10,3 @@\n same\n-old\n+new\n same\n"
+    shown = render(
+        [Called("edit x.py", ToolResult("c", "edit", "success", "", metadata={"diff": diff}))], 80, Look(DARK), markdown
+    )
+    assert any("   11 -old" in line for line in shown)
+    assert any("   11 +new" in line for line in shown)
+
+
+def test_a_long_line_of_a_diff_is_shown_to_its_end() -> None:
+    diff = f"--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n same\n+{'a' * 100}END\n"
+    rows = diff_lines(diff, 40, PLAIN)
+    assert all(width(row) <= 40 for row in rows)
+    assert "".join(row.strip() for row in rows).endswith("END")
+
+
+def test_the_status_line_tells_all_facts_in_the_order_that_was_chosen() -> None:
+    status = Status(
+        "m", "ask", 42, 100, soft=70, early=40, prunes=30, hit_rate=0.876, cost=0.5, budget=0.25, jobs=2, sandbox="bubblewrap",
+        session="s", branch="main",
+    )  # fmt: skip
+    shown = "m · ask · 2 jobs · ctx 42% (prunes 30%, compacts 40-70%) · $0.50 · budget 25% · cache 88% · main · bubblewrap · s"
+    assert shown in status_line(status, 140, PLAIN)
+    assert "ctx 42% (p30 c40-70) · $0.50 · budget 25% · cache 88% · main" in status_line(status, 80, PLAIN)
+    assert "(p30 c70)" in status_line(replace(status, early=0), 80, PLAIN)
+    assert "(c70)" in status_line(replace(status, early=0, prunes=0), 80, PLAIN)
+    assert "cache 88% · ask" in status_line(replace(status, shown=("cache", "mode")), 80, PLAIN)
+
+
+def test_a_narrow_status_line_has_room_for_the_state_of_the_window() -> None:
+    status = Status("anthropic/claude-sonnet-5", "auto-edit", 42, 100)
+    assert "claude-sonnet-5 · auto-edit · ctx 42%" in status_line(status, 40, PLAIN)
+    assert "anthropic" not in status_line(status, 40, PLAIN)
+
+
+def test_a_tail_that_is_cut_says_so() -> None:
+    reply, _ = Blocks().feed("\n".join(f"line {n}" for n in range(30)))
+    rows = tail(State(reply=reply), Size(80, 24), Look(MUTE, tail_rows=5), markdown)
+    assert rows == ["⋮", "line 26", "line 27", "line 28", "line 29"]
+
+
+def test_the_rows_of_a_long_thought_stand_still_while_it_grows() -> None:
+    words = " ".join(f"word{n}" for n in range(2000))
+    starts = {len(words[:n]) - len(recent(words[:n], 2000)) for n in range(4000, 6000, 7)}
+    assert len(starts) == 1
+    assert all(2000 <= len(recent(words[:n], 2000)) < 4000 for n in range(2000, len(words), 97))
+
+
+def test_a_narrow_progress_line_keeps_how_to_interrupt() -> None:
+    state = State(work=Work("Working", 0.0, 1000, 2000))
+    line = draw(state, Edit(), Size(40, 15), Look(MUTE), [], 10.0).lines[0]
+    assert line == "✻ Working… (10s · esc to interrupt)"
+
+
+def test_a_long_menu_says_how_much_more_there_is() -> None:
+    items = tuple(Item(f"/command{n}") for n in range(30))
+    lines, _ = input_lines(Edit("/", 1, items), Size(80, 24), PLAIN)
+    assert "… 22 more" in lines[-1]
+    lines, _ = input_lines(Edit("/", 1, items, 29), Size(80, 24), PLAIN)
+    assert "/command29" in lines[-1]
+
+
+def test_the_rule_that_always_would_save_is_shown_to_its_last_letter() -> None:
+    rule = "Always: bash(git -C some/folder log --oneline --graph *)"
+    dialog = Dialog("Run this command?", choices=(Choice("Yes, once"), Choice(rule)))
+    live = draw(State(dialog=dialog), Edit(), Size(40, 15), Look(MUTE), [], 0.0)
+    assert "".join(live.lines).replace(" ", "").endswith(rule.replace(" ", ""))
+
+
+def test_the_end_of_a_long_list_stays_where_it_stands() -> None:
+    nested = "\n".join(f"  - item {n}" for n in range(100))
+    reply, _ = Blocks().feed(f"- top\n{nested}")
+    rows = tail(State(reply=reply), Size(80, 24), Look(MUTE, tail_rows=4), markdown)
+    assert rows == ["⋮", "  ◦ item 97", "  ◦ item 98", "  ◦ item 99"]
+
+
+def test_a_completion_is_inserted_as_it_is_and_shown_safely() -> None:
+    item = Item("na\x1b[2Jme", "\u202egnihton\x07")
+    assert item.label == "na\x1b[2Jme"
+    shown = "\n".join(input_lines(Edit("x", 1, (item,)), Size(120, 24), MUTE)[0])
+    assert "na\\x1b[2Jme" in shown
+    assert "\\u202egnihton\\x07" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)

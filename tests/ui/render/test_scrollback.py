@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agentcli.core.event import Recorded, TextDelta, TurnEnded
+from agentcli.core.message import ToolResult
+from agentcli.core.record import Record
+from agentcli.ui.render.markdown import lines as markdown
+from agentcli.ui.render.scrollback import Called, Said, as_it_is, render
+from agentcli.ui.render.state import State, update
+from agentcli.ui.style import MUTE, PLAIN, Look
+
+
+def recorded(result: ToolResult) -> Record:
+    return Record(1, "1", "2026-01-01T00:00:00Z", "", result)
+
+
+def test_what_came_of_a_call_is_told_without_colours_too() -> None:
+    marks = [
+        render([Called("x", ToolResult("c", "bash", status, ""))], 80, Look(PLAIN), markdown)[0][0]
+        for status in ("success", "error", "denied", "interrupted")
+    ]
+    assert marks == ["●", "✗", "⊘", "⊘"]
+
+
+def test_a_title_takes_the_room_that_there_is() -> None:
+    result = ToolResult("c", "bash", "success", "", metadata={"exit_code": 0})
+    (head,) = render([Called("$ " + "x" * 60, result)], 80, Look(MUTE), markdown)
+    assert head == "● $ " + "x" * 60 + " · exit 0"
+
+
+def test_the_exit_code_is_told_once() -> None:
+    result = ToolResult("c", "bash", "error", "oh\n[exit code 3]", metadata={"exit_code": 3})
+    assert render([Called("$ x", result)], 80, Look(MUTE), markdown) == ["✗ $ x · exit 3", "  oh"]
+
+
+def test_a_change_that_was_shown_to_be_approved_is_not_printed_again() -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
+    result = ToolResult("c", "edit", "success", "", metadata={"diff": diff, "additions": 1, "deletions": 1})
+    assert render([Called("Edit x.py", result, shown=True)], 80, Look(MUTE), markdown) == [
+        "● Edit x.py · +1 −1, as shown above"
+    ]
+    assert len(render([Called("Edit x.py", result)], 80, Look(MUTE), markdown)) == 3
+
+
+def test_a_call_stands_apart_from_words_but_not_from_the_call_before() -> None:
+    result = ToolResult("c1", "read", "success", "")
+    state = State()
+    for event in (
+        TextDelta("Look.\n\n"),
+        Recorded(recorded(result)),
+        Recorded(recorded(replace(result, call_id="c2"))),
+    ):
+        state = update(state, event, 0.0)
+    assert render(state.finished, 80, Look(MUTE), markdown) == ["", "Look.", "", "● read", "● read"]
+
+
+def test_a_long_paste_that_was_said_is_folded_with_its_size() -> None:
+    lines = render([Said("\n".join(f"line {n}" for n in range(340)))], 80, Look(PLAIN), as_it_is)
+    assert [line for line in lines if "line 9" in line]
+    assert not [line for line in lines if "line 10" in line]
+    assert "… 330 more lines, " in lines[-1]
+    wide = render([Said("x" * 10_000_000)], 80, Look(PLAIN), as_it_is)
+    assert len(wide) < 40
+    assert "9,998,000 more characters" in wide[-1]
+    assert len(render([Said("\n".join("abc"))], 80, Look(PLAIN), as_it_is)) == 4
+
+
+def test_the_todo_list_the_answers_and_the_plan_stay_to_be_read_above() -> None:
+    def shown(name: str, output: str, **metadata: object) -> list[str]:
+        result = ToolResult("c", name, "success", output, metadata=metadata)
+        look = Look(MUTE, for_people=frozenset({"todo", "ask_user", "exit_plan"}))
+        return render([Called("Title", result)], 80, look, as_it_is)
+
+    assert shown("todo", "[x] Read\n[>] Write", done=1, of=2) == ["● Title · 1 of 2 done", "  [x] Read", "  [>] Write"]
+    assert shown("ask_user", "Which?\n→ red") == ["● Title", "  Which?", "  → red"]
+    assert shown("exit_plan", "The user approves.", plan="# Plan\n1. Read") == [
+        "● Title · approved",
+        "  # Plan",
+        "  1. Read",
+    ]
+
+
+def test_a_command_that_went_to_the_background_says_under_which_name() -> None:
+    result = ToolResult("c", "bash", "success", "one\ntwo", metadata={"job": "job-1"})
+    assert render([Called("$ x", result)], 80, Look(MUTE), markdown) == ["● $ x · in the background as job-1"]
+
+
+def test_a_note_stands_apart_from_the_words_that_it_breaks_off() -> None:
+    state = State()
+    for event in (TextDelta("Half a sen"), TurnEnded("interrupted")):
+        state = update(state, event, 0.0)
+    assert render(state.finished, 80, Look(MUTE), markdown)[:3] == ["", "Half a sen", ""]
