@@ -23,7 +23,7 @@ class Host(Protocol):
         """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
         ...
 
-    def fork(self, desk: AgentSession) -> AgentSession:
+    def fork(self, session: AgentSession) -> AgentSession:
         """A copy of a session that goes its own way from here."""
         ...
 
@@ -35,18 +35,18 @@ class Host(Protocol):
         """The models that are known."""
         ...
 
-    def report(self, topic: Topic, desk: AgentSession) -> Sequence[str]:
+    def report(self, topic: Topic, session: AgentSession) -> Sequence[str]:
         """Lines for people."""
         ...
 
-    def export(self, desk: AgentSession, form: Literal["md", "json", "html"]) -> str:
+    def export(self, session: AgentSession, form: Literal["md", "json", "html"]) -> str:
         """The whole session as a text, secrets redacted."""
         ...
 
-    def unloaded(self, desk: AgentSession) -> Sequence[str]:
+    def unloaded(self, session: AgentSession) -> Sequence[str]:
         """What the session's folder would load, a line each; nothing when it is trusted already or holds nothing of that kind."""
         ...
 
-    def trust(self, desk: AgentSession) -> AgentSession:
+    def trust(self, session: AgentSession) -> AgentSession:
         """Remember that the person trusts the folder; the same session with all of it loaded."""
         ...

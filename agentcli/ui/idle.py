@@ -18,7 +18,7 @@ PATIENCE = 1.0
 
 
 class Idle:
-    """`working` says whether something goes on, `desk` which session is open; `tell` shows what happened.
+    """`working` says whether something goes on, `session` which session is open; `tell` shows what happened.
 
     `quiet` are the seconds without work before it begins.
     """
@@ -26,12 +26,12 @@ class Idle:
     def __init__(
         self,
         working: Callable[[], bool],
-        desk: Callable[[], AgentSession],
+        session: Callable[[], AgentSession],
         tell: Callable[[Sequence[Event]], None],
         quiet: float = QUIET,
     ) -> None:
         self.quiet = quiet
-        self._working, self._desk, self._tell = working, desk, tell
+        self._working, self._session, self._tell = working, session, tell
         self._timer: asyncio.TimerHandle | None = None
         self._work: asyncio.Task[None] | None = None
 
@@ -52,7 +52,7 @@ class Idle:
     def _start(self) -> None:
         busy = self._work is not None and not self._work.done()
         if not busy and not self._working():
-            self._work = asyncio.get_running_loop().create_task(self._improve_title(self._desk()))
+            self._work = asyncio.get_running_loop().create_task(self._improve_title(self._session()))
 
-    async def _improve_title(self, desk: AgentSession) -> None:
-        self._tell(await desk.improve_title())
+    async def _improve_title(self, session: AgentSession) -> None:
+        self._tell(await session.improve_title())

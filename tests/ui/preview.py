@@ -1,4 +1,4 @@
-"""A scripted desk behind the real terminal: `python -m tests.ui.preview` to look at it, and for the pty tests.
+"""A scripted session behind the real terminal: `python -m tests.ui.preview` to look at it, and for the pty tests.
 
 What it does follows from the prompt: `long N RATE` streams N tagged blocks at RATE tokens a second, `edit`, `run` and `plan` ask for
 approval, `ask` asks a question, `think` thinks, `fail` fails, `tools` runs a few tools, anything else is echoed.
@@ -90,7 +90,7 @@ class MemoryJournal:
     def close(self) -> None: ...
 
 
-class ScriptedDesk:
+class ScriptedSession:
     """Plays what the prompt asks for, at the pace it asks for."""
 
     def __init__(self, name: str, approve: Approve, ask_user: AskUser) -> None:
@@ -315,7 +315,7 @@ class ScriptedDesk:
         return [self._keep(Title(name=name))]
 
     @property
-    def report(self) -> ScriptedDesk:
+    def report(self) -> ScriptedSession:
         return self
 
     def window(self) -> WindowUsage:
@@ -371,14 +371,14 @@ class ScriptedHost:
         self._ports = (approve, ask_user)
         self._made = 0
 
-    def new(self) -> ScriptedDesk:
+    def new(self) -> ScriptedSession:
         self._made += 1
-        return ScriptedDesk(f"20260101-{self._made:04}", *self._ports)
+        return ScriptedSession(f"20260101-{self._made:04}", *self._ports)
 
-    def open(self, selector: str) -> ScriptedDesk:
-        return ScriptedDesk(selector, *self._ports)
+    def open(self, selector: str) -> ScriptedSession:
+        return ScriptedSession(selector, *self._ports)
 
-    def fork(self, desk: Any) -> ScriptedDesk:
+    def fork(self, session: Any) -> ScriptedSession:
         return self.new()
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
@@ -395,23 +395,23 @@ class ScriptedHost:
     def models(self) -> Sequence[ModelSpec]:
         return MODELS
 
-    def report(self, topic: str, desk: Any) -> Sequence[str]:
+    def report(self, topic: str, session: Any) -> Sequence[str]:
         return [f"All is well with {topic}."]
 
-    def export(self, desk: Any, form: str) -> str:
+    def export(self, session: Any, form: str) -> str:
         return f"A session as {form}."
 
-    def unloaded(self, desk: Any) -> Sequence[str]:
+    def unloaded(self, session: Any) -> Sequence[str]:
         return []
 
-    def trust(self, desk: Any) -> ScriptedDesk:
+    def trust(self, session: Any) -> ScriptedSession:
         return self.new()
 
 
 class CarefulHost(ScriptedHost):
     """One whose folder is not trusted yet."""
 
-    def unloaded(self, desk: Any) -> Sequence[str]:
+    def unloaded(self, session: Any) -> Sequence[str]:
         return ["AGENTS.md: instructions for the model", "a hook that runs `make \x1b[2J`"]
 
 
@@ -449,7 +449,7 @@ def main() -> int:
     return int(lobby.run(_open, load_terminal, early=began))
 
 
-def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedDesk, UiSettings, Path | None]:
+def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedSession, UiSettings, Path | None]:
     from agentcli.ui.settings import UiSettings
 
     arguments = dict(one.split("=", 1) for one in sys.argv[1:])

@@ -14,35 +14,35 @@ from agentcli.providers.scripted.model import say
 from agentcli.ui import commands
 from agentcli.ui.render import past_messages
 from tests.agent.desks import open_desk, say_to
-from tests.ui.stages import ScriptedStage
+from tests.ui.contexts import ScriptedContext
 
 
-def type_(stage: ScriptedStage, *lines: str) -> list[str]:
+def type_(context: ScriptedContext, *lines: str) -> list[str]:
     """What is said after each of these lines was typed; an error is said, too, as the terminal does."""
-    stage.said.clear()
+    context.said.clear()
     for line in lines:
         try:
-            asyncio.run(commands.run(stage, line))
+            asyncio.run(commands.run(context, line))
         except AgentError as error:
-            stage.said.append(str(error))
-    return stage.said
+            context.said.append(str(error))
+    return context.said
 
 
-def completions(name: str, stage: ScriptedStage) -> list[str]:
+def completions(name: str, context: ScriptedContext) -> list[str]:
     """What a command's argument may be completed to."""
     arguments = commands.find(name).arguments
-    return [item.label for item in arguments(stage)] if arguments else []
+    return [item.label for item in arguments(context)] if arguments else []
 
 
-def talked(folder: Path, *prompts: str) -> ScriptedStage:
+def talked(folder: Path, *prompts: str) -> ScriptedContext:
     """A session in which these were said, each answered with its number."""
-    desk = open_desk(folder, [say(f"answer {n}") for n, _ in enumerate(prompts, 1)])
-    say_to(desk, *prompts)
-    return ScriptedStage(desk=desk)
+    session = open_desk(folder, [say(f"answer {n}") for n, _ in enumerate(prompts, 1)])
+    say_to(session, *prompts)
+    return ScriptedContext(session=session)
 
 
-def seqs(stage: ScriptedStage) -> list[int]:
-    return [seq for seq, _ in past_messages.prompts(stage.desk.journal)]
+def seqs(context: ScriptedContext) -> list[int]:
+    return [seq for seq, _ in past_messages.prompts(context.session.journal)]
 
 
 @pytest.mark.parametrize(
@@ -63,85 +63,85 @@ def seqs(stage: ScriptedStage) -> list[int]:
     ],
 )
 def test_in_an_empty_session_each_says_that_there_is_nothing_yet(tmp_path: Path, line: str, told: str) -> None:
-    assert told in "\n".join(type_(ScriptedStage(desk=open_desk(tmp_path, [])), line))
+    assert told in "\n".join(type_(ScriptedContext(session=open_desk(tmp_path, [])), line))
 
 
 def test_what_is_pinned_is_told_with_its_words_and_unpinned_without_a_number(tmp_path: Path) -> None:
-    stage = talked(tmp_path, "the first", "the second")
-    first, second = seqs(stage)
-    assert type_(stage, "/pin") == [f"#{second} is pinned: the second"]
-    assert type_(stage, f"/pin #{first}") == [f"#{first} is pinned: the first"]
-    assert completions("unpin", stage) == [str(second), str(first)]
-    assert type_(stage, "/unpin") == [f"#{second} is a message like any other again: the second"]
-    assert type_(stage, f"/unpin {second}") == [f"#{second} is not pinned. Pinned are #{first}."]
+    context = talked(tmp_path, "the first", "the second")
+    first, second = seqs(context)
+    assert type_(context, "/pin") == [f"#{second} is pinned: the second"]
+    assert type_(context, f"/pin #{first}") == [f"#{first} is pinned: the first"]
+    assert completions("unpin", context) == [str(second), str(first)]
+    assert type_(context, "/unpin") == [f"#{second} is a message like any other again: the second"]
+    assert type_(context, f"/unpin {second}") == [f"#{second} is not pinned. Pinned are #{first}."]
     for odd in ("two", "-1", "²", "1.5", "#", "9" * 5_000):
-        assert "not the number of a message" in type_(stage, f"/pin {odd}")[0]
+        assert "not the number of a message" in type_(context, f"/pin {odd}")[0]
 
 
 def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_path: Path) -> None:
-    stage = talked(tmp_path, "the first", "the second")
-    desk, last = stage.desk, stage.desk.history.last_seq
-    desk.journal.append(Compaction("manual", "compressed", "auto", (1, last), last + 1, "a summary"))
-    assert not desk.history.entries
-    assert type_(stage, "/copy") == ["Copied 8 characters."]
-    assert stage.copied == "answer 2"
-    assert [record.body.text[:10] for record in past_messages.newest(desk.journal, 3)] == [
+    context = talked(tmp_path, "the first", "the second")
+    session, last = context.session, context.session.history.last_seq
+    session.journal.append(Compaction("manual", "compressed", "auto", (1, last), last + 1, "a summary"))
+    assert not session.history.entries
+    assert type_(context, "/copy") == ["Copied 8 characters."]
+    assert context.copied == "answer 2"
+    assert [record.body.text[:10] for record in past_messages.newest(session.journal, 3)] == [
         "answer 1",
         "the second",
         "answer 2",
     ]
-    first, second = seqs(stage)
-    assert completions("rewind", stage) == [str(second), str(first)]
-    stage.answers.append(0)
-    type_(stage, f"/rewind {first}")
-    assert stage.drafted.startswith("the first")
-    assert f"before #{first}; /redo brings it back" in stage.said[-1]
-    assert past_messages.prompts(desk.journal) == []
-    assert past_messages.newest_answer(desk.journal) == ""
+    first, second = seqs(context)
+    assert completions("rewind", context) == [str(second), str(first)]
+    context.answers.append(0)
+    type_(context, f"/rewind {first}")
+    assert context.drafted.startswith("the first")
+    assert f"before #{first}; /redo brings it back" in context.said[-1]
+    assert past_messages.prompts(session.journal) == []
+    assert past_messages.newest_answer(session.journal) == ""
 
 
 def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:
-    stage = talked(tmp_path, "hello")
-    assert type_(stage, "/mode plan") == ["Mode plan: reads only, and presents a plan."]
-    assert "answers from now on" in type_(stage, "/model demo/demo")[0]
-    assert type_(stage, "/rename my own") == ["This session is called my own from now on: agentcli resume 'my own'"]
-    assert "until you leave" in type_(stage, "/theme dark")[0]
-    assert "There is no theme pink" in type_(stage, "/theme pink")[0]
+    context = talked(tmp_path, "hello")
+    assert type_(context, "/mode plan") == ["Mode plan: reads only, and presents a plan."]
+    assert "answers from now on" in type_(context, "/model demo/demo")[0]
+    assert type_(context, "/rename my own") == ["This session is called my own from now on: agentcli resume 'my own'"]
+    assert "until you leave" in type_(context, "/theme dark")[0]
+    assert "There is no theme pink" in type_(context, "/theme pink")[0]
 
 
 def test_a_name_that_another_session_has_is_refused() -> None:
-    stage = ScriptedStage()
-    taken = dict(stage.host.sessions()[0], name="mine")
-    stage.host.sessions = lambda: [taken]
+    context = ScriptedContext()
+    taken = dict(context.host.sessions()[0], name="mine")
+    context.host.sessions = lambda: [taken]
     with pytest.raises(UsageError, match="Another session is called mine"):
-        asyncio.run(commands.run(stage, "/rename mine"))
+        asyncio.run(commands.run(context, "/rename mine"))
 
 
 def test_a_name_that_would_steer_a_terminal_is_refused(tmp_path: Path) -> None:
-    stage = talked(tmp_path, "hello")
+    context = talked(tmp_path, "hello")
     for line in ("/rename a\x1b[2Jb", "/rename a\u202eb"):
         with pytest.raises(InputError, match="cannot hold control or invisible characters"):
-            asyncio.run(commands.run(stage, line))
+            asyncio.run(commands.run(context, line))
 
 
 def test_an_export_into_a_folder_is_named_after_the_session(tmp_path: Path) -> None:
-    desk: AgentSession = open_desk(tmp_path, [])
+    session: AgentSession = open_desk(tmp_path, [])
     (tmp_path / "out").mkdir()
-    type_(ScriptedStage(desk=desk), "/export out")
-    assert [file.name for file in (tmp_path / "out").iterdir()] == [f"{desk.journal.id}.md"]
+    type_(ScriptedContext(session=session), "/export out")
+    assert [file.name for file in (tmp_path / "out").iterdir()] == [f"{session.journal.id}.md"]
 
 
 def test_the_end_of_a_session_is_read_without_its_beginning(tmp_path: Path) -> None:
-    stage = talked(tmp_path, *(f"prompt {n}" for n in range(5)))
-    assert [record.body.text for record in past_messages.newest(stage.desk.journal, 2)] == ["prompt 4", "answer 5"]
-    assert past_messages.newest(stage.desk.journal, 0) == []
+    context = talked(tmp_path, *(f"prompt {n}" for n in range(5)))
+    assert [record.body.text for record in past_messages.newest(context.session.journal, 2)] == ["prompt 4", "answer 5"]
+    assert past_messages.newest(context.session.journal, 0) == []
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_the_window_is_drawn_as_wide_as_the_terminal_with_the_marks_of_the_policy(tmp_path: Path, columns: int) -> None:
-    stage = talked(tmp_path, "hello")
-    stage.columns = columns
-    head, bar, ruler, marks, *_ = type_(stage, "/context")
+    context = talked(tmp_path, "hello")
+    context.columns = columns
+    head, bar, ruler, marks, *_ = type_(context, "/context")
     assert "usable tokens" in head
     assert len(bar) == min(columns - 1, 120)
     assert ruler.count("^") == 3
@@ -155,12 +155,12 @@ def test_an_option_that_compress_does_not_have_is_no_focus(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["~no-such-user/x.md", "a\0b.md", "no/such/folder.md", "x" * 5_000])
 def test_an_export_to_nowhere_is_told(tmp_path: Path, name: str) -> None:
-    assert "Say another: /export FILE" in type_(ScriptedStage(desk=open_desk(tmp_path, [])), f"/export {name}")[0]
+    assert "Say another: /export FILE" in type_(ScriptedContext(session=open_desk(tmp_path, [])), f"/export {name}")[0]
 
 
 @pytest.mark.parametrize("name", list(commands.COMMANDS))
 def test_whatever_is_typed_after_a_command_is_done_or_told(tmp_path: Path, name: str) -> None:
     for odd in ("²", "\0", "-1", "x" * 5_000, "~no-such-user", "--help", "日本", "[red]{0}%s"):
-        stage = talked(tmp_path, "hello")
-        type_(stage, f"/{name} {odd}")
-        assert stage.said or stage.asked or stage.drafted or stage.copied or stage.state.finished
+        context = talked(tmp_path, "hello")
+        type_(context, f"/{name} {odd}")
+        assert context.said or context.asked or context.drafted or context.copied or context.state.finished

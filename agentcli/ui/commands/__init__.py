@@ -13,20 +13,20 @@ from agentcli.ui.commands.definition import Command, command
 from agentcli.ui.render.frame import Item
 
 
-def _names(stage: CommandContext) -> Sequence[Item]:
+def _names(ctx: CommandContext) -> Sequence[Item]:
     return [Item(name, one.summary) for name, one in COMMANDS.items()]
 
 
 @command(at_once=True, arguments=_names)
-async def help_(stage: CommandContext, name: str) -> None:
+async def help_(ctx: CommandContext, name: str) -> None:
     """List the commands, or tell more about one: /help [COMMAND]"""
     if name:
         one = find(name.lstrip("/"))
         when = "It acts at once, also while a turn runs." if one.at_once else "While a turn runs it waits for its end."
-        stage.say(*one.help.splitlines(), when)
+        ctx.say(*one.help.splitlines(), when)
         return
     wide = max(map(len, COMMANDS)) + 3
-    stage.say(
+    ctx.say(
         *(f"/{name}".ljust(wide) + one.summary for name, one in COMMANDS.items()),
         "",
         "/help COMMAND tells more about one, ? on an empty line lists the keys.",
@@ -79,13 +79,13 @@ COMMANDS: Mapping[str, Command] = MappingProxyType({one.name: one for one in _IN
 _ALIASES = {alias: one.name for one in _IN_ORDER for alias in one.aliases}
 
 
-async def run(stage: CommandContext, line: str) -> None:
+async def run(ctx: CommandContext, line: str) -> None:
     """Run a line that begins with a slash. Raises UsageError where there is no such command, or where it takes no argument."""
     name, rest = _parted(line)
     found = find(name)
     if rest and not found.takes_argument:
         raise UsageError(f"/{name} takes nothing after it. /help {found.name} tells what it does.")
-    await found.run(stage, rest)
+    await found.run(ctx, rest)
 
 
 def is_command(text: str) -> bool:

@@ -21,18 +21,18 @@ LONGEST = 10
 """Characters of the number of a message."""
 
 
-def prompt_numbers(stage: CommandContext) -> Sequence[Item]:
+def prompt_numbers(ctx: CommandContext) -> Sequence[Item]:
     """The numbers of the prompts as completions, newest first."""
-    return [Item(str(seq), _line(words)) for seq, words in reversed(past_messages.prompts(stage.desk.journal))]
+    return [Item(str(seq), _line(words)) for seq, words in reversed(past_messages.prompts(ctx.session.journal))]
 
 
-def pinned_numbers(stage: CommandContext) -> Sequence[Item]:
+def pinned_numbers(ctx: CommandContext) -> Sequence[Item]:
     """The numbers of what is pinned as completions."""
-    return [Item(str(seq), _beginning(stage, seq)) for seq in sorted(stage.desk.history.pins, reverse=True)]
+    return [Item(str(seq), _beginning(ctx, seq)) for seq in sorted(ctx.session.history.pins, reverse=True)]
 
 
-@command(arguments=lambda stage: [Item("--preview", "only say what would be done")], aliases=("compact",))
-async def compress(stage: CommandContext, focus: str) -> None:
+@command(arguments=lambda ctx: [Item("--preview", "only say what would be done")], aliases=("compact",))
+async def compress(ctx: CommandContext, focus: str) -> None:
     """Replace the older part of the conversation by a summary: /compress [--preview] [FOCUS]
 
     FOCUS says what the summary must keep in detail. With --preview nothing is done, and no model is called.
@@ -40,105 +40,105 @@ async def compress(stage: CommandContext, focus: str) -> None:
     if focus.startswith("--") and focus.split()[0] != "--preview":
         raise UsageError(f"There is no option {focus.split()[0]}. Use /compress [--preview] [FOCUS].")
     if focus.split()[:1] in (["--preview"], ["preview"]):
-        stage.say(*stage.desk.preview(focus.partition(" ")[2].strip()))
+        ctx.say(*ctx.session.preview(focus.partition(" ")[2].strip()))
         return
-    await stage.play("Compressing", lambda interrupt: stage.desk.compress(focus, interrupt))
+    await ctx.play("Compressing", lambda interrupt: ctx.session.compress(focus, interrupt))
 
 
 @command()
-async def uncompress(stage: CommandContext, _: str) -> None:
+async def uncompress(ctx: CommandContext, _: str) -> None:
     """Take back the newest compaction: /uncompress"""
-    stage.tell(stage.desk.uncompress())
-    stage.say(f"The conversation is in the window again as it was, {stage.desk.report.window().used:,} tokens in all.")
+    ctx.tell(ctx.session.uncompress())
+    ctx.say(f"The conversation is in the window again as it was, {ctx.session.report.window().used:,} tokens in all.")
 
 
-@command(arguments=lambda stage: [Item("undo", "take back the newest prune")])
-async def prune(stage: CommandContext, argument: str) -> None:
+@command(arguments=lambda ctx: [Item("undo", "take back the newest prune")])
+async def prune(ctx: CommandContext, argument: str) -> None:
     """Clear old tool outputs from what the model sees: /prune [undo]
 
     They stay on disk, and the model can `recall` them. `undo` takes the newest prune back.
     """
     if argument not in ("", "undo"):
         raise UsageError("Use /prune, or /prune undo.")
-    stage.tell(stage.desk.prune(undo=argument == "undo"))
+    ctx.tell(ctx.session.prune(undo=argument == "undo"))
     if argument:
-        stage.say(f"The outputs are in the window again, {stage.desk.report.window().used:,} tokens in all.")
+        ctx.say(f"The outputs are in the window again, {ctx.session.report.window().used:,} tokens in all.")
 
 
 @command(at_once=True)
-async def context(stage: CommandContext, _: str) -> None:
+async def context(ctx: CommandContext, _: str) -> None:
     """Show what fills the context window: /context"""
-    stage.say(*stage.desk.report.context(min(stage.columns - 1, WIDEST)))
+    ctx.say(*ctx.session.report.context(min(ctx.columns - 1, WIDEST)))
 
 
 @command(arguments=prompt_numbers)
-async def pin(stage: CommandContext, number: str) -> None:
+async def pin(ctx: CommandContext, number: str) -> None:
     """Keep a message out of every summary: /pin [NUMBER]
 
     Without a number it is your newest prompt; /context lists the numbers.
     """
     seq = _seq(number)
-    if seq is None and not stage.desk.history.turn:
+    if seq is None and not ctx.session.history.turn:
         raise UsageError("Nothing was said yet that could be pinned.")
-    stage.tell(events := stage.desk.pin(seq))
-    stage.say(*(f"#{one} is pinned: {_beginning(stage, one)}" for one in _pinned(events)))
+    ctx.tell(events := ctx.session.pin(seq))
+    ctx.say(*(f"#{one} is pinned: {_beginning(ctx, one)}" for one in _pinned(events)))
 
 
 @command(arguments=pinned_numbers)
-async def unpin(stage: CommandContext, number: str) -> None:
+async def unpin(ctx: CommandContext, number: str) -> None:
     """Treat a pinned message as any other again: /unpin [NUMBER]
 
     Without a number it is the one that was pinned of those said last.
     """
-    pins = stage.desk.history.pins
+    pins = ctx.session.history.pins
     if not pins:
         raise UsageError("Nothing is pinned. /pin keeps a message out of every summary.")
     seq = _seq(number) or max(pins)
     if seq not in pins:
         raise UsageError(f"#{seq} is not pinned. Pinned are {', '.join(f'#{one}' for one in sorted(pins))}.")
-    stage.tell(stage.desk.pin(seq, unpin=True))
-    stage.say(f"#{seq} is a message like any other again: {_beginning(stage, seq)}")
+    ctx.tell(ctx.session.pin(seq, unpin=True))
+    ctx.say(f"#{seq} is a message like any other again: {_beginning(ctx, seq)}")
 
 
 @command(arguments=prompt_numbers)
-async def rewind(stage: CommandContext, number: str) -> None:
+async def rewind(ctx: CommandContext, number: str) -> None:
     """Go back to just before one of your prompts: /rewind [NUMBER]
 
     Without a number you choose from a list, then what goes back: the conversation, the files, or both. The prompt comes back
     into the input with the conversation.
     """
-    prompts = await asyncio.to_thread(past_messages.prompts, stage.desk.journal)
+    prompts = await asyncio.to_thread(past_messages.prompts, ctx.session.journal)
     if not prompts:
         raise UsageError("There is no prompt to go back to.")
     seq = _seq(number)
     if seq is None:
         newest_first = prompts[::-1]
         choices = [Choice(_line(words), f"#{place}") for place, words in newest_first]
-        chosen = await stage.pick("Go back to before which prompt?", choices)
+        chosen = await ctx.pick("Go back to before which prompt?", choices)
         if chosen is None:
             return
         seq = newest_first[chosen][0]
     words = dict(prompts).get(seq)
     if words is None:
         raise UsageError(f"#{seq} is none of your prompts. /rewind without a number lists them.")
-    what = await _what_goes_back(stage)
+    what = await _what_goes_back(ctx)
     if what in ("files", "both"):
         try:
-            stage.tell(stage.desk.rewind_files(seq))
+            ctx.tell(ctx.session.rewind_files(seq))
         except InputError as nothing:
             if what == "files":
                 raise
-            stage.say(str(nothing))
+            ctx.say(str(nothing))
     if what in ("conversation", "both"):
-        stage.tell(stage.desk.rewind(seq))
-        stage.say(f"The conversation is as it was before #{seq}; /redo brings it back.")
-        stage.draft(words)
+        ctx.tell(ctx.session.rewind(seq))
+        ctx.say(f"The conversation is as it was before #{seq}; /redo brings it back.")
+        ctx.draft(words)
 
 
-async def _what_goes_back(stage: CommandContext) -> str:
+async def _what_goes_back(ctx: CommandContext) -> str:
     """`conversation`, `files`, `both`, or an empty text for nothing."""
     what = ("conversation", "files", "both")
-    chosen = await stage.pick(
+    chosen = await ctx.pick(
         "What should go back?", [Choice(f"The {each}" if each != "both" else "Both") for each in what]
     )
     return "" if chosen is None else what[chosen]
@@ -149,9 +149,9 @@ def _pinned(events: Sequence[Event]) -> list[int]:
     return [body.seq for body in bodies if isinstance(body, Pin)]
 
 
-def _beginning(stage: CommandContext, seq: int) -> str:
+def _beginning(ctx: CommandContext, seq: int) -> str:
     """What a message says, in a line."""
-    record = stage.desk.journal.record(seq)
+    record = ctx.session.journal.record(seq)
     match record.body if record else None:
         case Message() as message:
             return _line(message.text)

@@ -19,48 +19,48 @@ _FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html
 
 
 @command()
-async def undo(stage: CommandContext, _: str) -> None:
+async def undo(context: CommandContext, _: str) -> None:
     """Put files back as they were before the newest edits of one reply, or before the newest command: /undo
 
     Links and folders as well, and small files that git ignores. Not put back, and told: files over `checkpoints.file_bytes`
     (ignored ones over `ignored_bytes`), ignored folders over `ignored_files` entries, installed packages (node_modules,
     .venv), what a background command changes later. Never: caches, the repository's own .git, anything outside the workspace.
     """
-    stage.tell(stage.desk.undo())
+    context.tell(context.session.undo())
 
 
 @command()
-async def redo(stage: CommandContext, _: str) -> None:
+async def redo(context: CommandContext, _: str) -> None:
     """Take the newest /undo or /rewind back: /redo"""
-    stage.tell(stage.desk.redo())
+    context.tell(context.session.redo())
 
 
 @command(at_once=True)
-async def export(stage: CommandContext, name: str) -> None:
+async def export(context: CommandContext, name: str) -> None:
     """Write this session down: /export [FILE]
 
     A name that ends in .json gives JSON, one in .html a page, any other Markdown; without one it is named after the session.
     """
     try:
-        file = stage.desk.cwd / Path(name or ".").expanduser()
+        file = context.session.cwd / Path(name or ".").expanduser()
         if file.is_dir():
-            file /= f"{stage.desk.journal.id}.md"
+            file /= f"{context.session.journal.id}.md"
     except (OSError, RuntimeError) as error:  # too long a name, no such user
         raise InputError(f"{name:.60} cannot be found. Say another: /export FILE") from error
     form: Literal["md", "json", "html"] = _FORMS.get(file.suffix, "md")
-    if file.exists() and not await stage.confirm(f"{file} exists. Replace it?"):
+    if file.exists() and not await context.confirm(f"{file} exists. Replace it?"):
         return
-    text = await asyncio.to_thread(stage.host.export, stage.desk, form)
+    text = await asyncio.to_thread(context.host.export, context.session, form)
     try:
         file.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{file} cannot be written: {why}. Say another: /export FILE") from error
-    stage.say(f"Wrote {file}, {len(text):,} characters, secrets redacted.")
+    context.say(f"Wrote {file}, {len(text):,} characters, secrets redacted.")
 
 
 @command()
-async def init(stage: CommandContext, wishes: str) -> None:
+async def init(context: CommandContext, wishes: str) -> None:
     """Have the model write an AGENTS.md for this project: /init [WISHES]"""
     how = Text(prompt("init.md"), synthetic=True, source="reminder")
-    stage.send(f"{INIT}\n\n{wishes}".strip(), how)
+    context.send(f"{INIT}\n\n{wishes}".strip(), how)

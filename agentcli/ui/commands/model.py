@@ -24,89 +24,89 @@ _MODES = {
 }
 
 
-def models(stage: CommandContext) -> Sequence[Item]:
+def models(context: CommandContext) -> Sequence[Item]:
     """Models as completions."""
-    return [Item(one.name, _about(one)) for one in stage.host.models()]
+    return [Item(one.name, _about(one)) for one in context.host.models()]
 
 
-def modes(stage: CommandContext) -> Sequence[Item]:
+def modes(context: CommandContext) -> Sequence[Item]:
     """Modes as completions."""
     return [Item(one, _MODES[one]) for one in MODES]
 
 
-def themes(stage: CommandContext) -> Sequence[Item]:
+def themes(context: CommandContext) -> Sequence[Item]:
     """Themes as completions."""
     return [Item(one) for one in THEMES]
 
 
 @command(arguments=models)
-async def model(stage: CommandContext, name: str) -> None:
+async def model(context: CommandContext, name: str) -> None:
     """Switch the model: /model [NAME]
 
     Without a name you choose from the models that are known.
     """
     if not name:
-        found = stage.host.models()
-        now = stage.desk.model.name
+        found = context.host.models()
+        now = context.session.model.name
         choices = [Choice(one.name, _about(one) + (" · in use" if one.name == now else "")) for one in found]
-        chosen = await stage.pick("Which model?", choices)
+        chosen = await context.pick("Which model?", choices)
         if chosen is None:
             return
         name = found[chosen].name
-    stage.tell(stage.desk.switch(model=name))
-    spec = stage.desk.model
-    stage.say(f"{spec.name} answers from now on; its window holds {spec.window:,} tokens.")
+    context.tell(context.session.switch(model=name))
+    spec = context.session.model
+    context.say(f"{spec.name} answers from now on; its window holds {spec.window:,} tokens.")
 
 
 @command(at_once=True, arguments=modes)
-async def mode(stage: CommandContext, name: str) -> None:
+async def mode(context: CommandContext, name: str) -> None:
     """Switch how much is asked: /mode [ask|auto-edit|plan|yolo|auto]"""
     if not name:
-        chosen = await stage.pick("Which mode?", [Choice(one, _MODES[one]) for one in MODES])
+        chosen = await context.pick("Which mode?", [Choice(one, _MODES[one]) for one in MODES])
         if chosen is None:
             return
         name = MODES[chosen]
-    stage.tell(stage.desk.switch(mode=name))
-    stage.say(f"Mode {name}: {_MODES[stage.desk.mode]}.")
+    context.tell(context.session.switch(mode=name))
+    context.say(f"Mode {name}: {_MODES[context.session.mode]}.")
 
 
 @command(at_once=True, arguments=themes)
-async def theme(stage: CommandContext, name: str) -> None:
+async def theme(context: CommandContext, name: str) -> None:
     """Switch the colours: /theme [auto|dark|light|none]
 
     `auto` follows the background that the terminal tells. It holds until you leave; ui.theme in config keeps it.
     """
     if not name:
-        chosen = await stage.pick("Which colours?", [Choice(one) for one in THEMES])
+        chosen = await context.pick("Which colours?", [Choice(one) for one in THEMES])
         if chosen is None:
             return
         name = THEMES[chosen]
     if name not in THEMES:
         raise UsageError(f"There is no theme {name}; there are {', '.join(THEMES)}.")
-    stage.look = replace(stage.look, theme=choose_theme(name, os.environ, stage.look.light))
-    stage.say(f"The colours are {name} until you leave; `agentcli config set ui.theme {name}` keeps them.")
+    context.look = replace(context.look, theme=choose_theme(name, os.environ, context.look.light))
+    context.say(f"The colours are {name} until you leave; `agentcli config set ui.theme {name}` keeps them.")
 
 
 @command(at_once=True)
-async def raw(stage: CommandContext, _: str) -> None:
+async def raw(context: CommandContext, _: str) -> None:
     """Show answers as Markdown source, for copying, or drawn again: /raw"""
-    stage.look = replace(stage.look, raw=not stage.look.raw)
-    stage.say(f"Answers are {'left as they are' if stage.look.raw else 'drawn'} from now on.")
+    context.look = replace(context.look, raw=not context.look.raw)
+    context.say(f"Answers are {'left as they are' if context.look.raw else 'drawn'} from now on.")
 
 
 @command(at_once=True)
-async def vim(stage: CommandContext, _: str) -> None:
+async def vim(context: CommandContext, _: str) -> None:
     """Switch between vi's keys and the usual ones: /vim
 
     The prompt is `:` while letters are commands. It holds until you leave; ui.vi in config keeps it.
     """
-    stage.say(f"{'vi' if stage.toggle_vi() else 'Emacs'} keys edit until you leave; ui.vi in config keeps them.")
+    context.say(f"{'vi' if context.toggle_vi() else 'Emacs'} keys edit until you leave; ui.vi in config keeps them.")
 
 
 @command(at_once=True)
-async def editor(stage: CommandContext, _: str) -> None:
+async def editor(context: CommandContext, _: str) -> None:
     """Write the next prompt in your own editor: /editor"""
-    stage.draft(await stage.compose(""))
+    context.draft(await context.compose(""))
 
 
 def _about(model: ModelSpec) -> str:

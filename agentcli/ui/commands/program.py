@@ -10,29 +10,29 @@ from agentcli.ui.host import Topic
 
 
 @command(at_once=True)
-async def permissions(stage: CommandContext, _: str) -> None:
+async def permissions(context: CommandContext, _: str) -> None:
     """Show the permission rules in force: /permissions"""
-    await _report(stage, "permissions")
+    await _report(context, "permissions")
 
 
 @command(at_once=True)
-async def doctor(stage: CommandContext, _: str) -> None:
+async def doctor(context: CommandContext, _: str) -> None:
     """Check keys, folders, helpers and sessions: /doctor"""
-    await _report(stage, "doctor")
+    await _report(context, "doctor")
 
 
 @command(at_once=True)
-async def stats(stage: CommandContext, _: str) -> None:
+async def stats(context: CommandContext, _: str) -> None:
     """Show what all sessions used, per model and per day: /stats"""
-    await _report(stage, "stats")
+    await _report(context, "stats")
 
 
 @command(at_once=True)
-async def budget(stage: CommandContext, _: str) -> None:
+async def budget(context: CommandContext, _: str) -> None:
     """Show what this session may still spend: /budget"""
-    await _report(stage, "budget")
+    await _report(context, "budget")
 
 
-async def _report(stage: CommandContext, topic: Topic) -> None:
+async def _report(context: CommandContext, topic: Topic) -> None:
     # Among thousands of sessions that takes a while: keys go on meanwhile.
-    stage.say(*await asyncio.to_thread(stage.host.report, topic, stage.desk))
+    context.say(*await asyncio.to_thread(context.host.report, topic, context.session))

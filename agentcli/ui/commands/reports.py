@@ -13,76 +13,79 @@ from agentcli.ui.render.past_messages import newest_answer
 
 
 @command(at_once=True)
-async def todo(stage: CommandContext, _: str) -> None:
+async def todo(context: CommandContext, _: str) -> None:
     """Show the model's todo list: /todo"""
-    items = stage.desk.history.todo
+    items = context.session.history.todo
     if not items:
-        stage.say("The todo list is empty.")
+        context.say("The todo list is empty.")
         return
-    stage.show(*todo_lines(items, stage.columns - 1, stage.look.theme))
+    context.show(*todo_lines(items, context.columns - 1, context.look.theme))
 
 
 @command(at_once=True)
-async def cost(stage: CommandContext, _: str) -> None:
+async def cost(context: CommandContext, _: str) -> None:
     """Show what this session has cost: /cost"""
-    stage.say(*stage.desk.report.costs())
+    context.say(*context.session.report.costs())
 
 
 @command(at_once=True)
-async def diff_(stage: CommandContext, _: str) -> None:
+async def diff_(context: CommandContext, _: str) -> None:
     """Show this session's changes to files: /diff"""
-    changes = stage.desk.report.diff()
+    changes = context.session.report.diff()
     if not changes.strip():
-        stage.say("No file has been changed in this session.")
+        context.say("No file has been changed in this session.")
         return
-    stage.show(*diff.lines(changes, stage.columns, stage.look.theme))
+    context.show(*diff.lines(changes, context.columns, context.look.theme))
 
 
 @command(at_once=True)
-async def memory(stage: CommandContext, _: str) -> None:
+async def memory(context: CommandContext, _: str) -> None:
     """Show which instruction files are in force: /memory"""
-    files = stage.desk.instructions
+    files = context.session.instructions
     if not files:
-        stage.say("No instruction file is in force. /init writes an AGENTS.md for this project.")
+        context.say("No instruction file is in force. /init writes an AGENTS.md for this project.")
         return
-    stage.say(*(f"{path}  ({tokens:,} tokens)" for path, tokens in files))
+    context.say(*(f"{path}  ({tokens:,} tokens)" for path, tokens in files))
 
 
 @command(at_once=True)
-async def tools(stage: CommandContext, _: str) -> None:
+async def tools(context: CommandContext, _: str) -> None:
     """List the tools that the model has: /tools"""
-    wide = max((len(tool.name) for tool in stage.desk.tools), default=0) + 2
-    stage.say(*(tool.name.ljust(wide) + _first_sentence(tool.schema.description) for tool in stage.desk.tools))
+    wide = max((len(tool.name) for tool in context.session.tools), default=0) + 2
+    context.say(*(tool.name.ljust(wide) + _first_sentence(tool.schema.description) for tool in context.session.tools))
 
 
 @command(at_once=True)
-async def why(stage: CommandContext, _: str) -> None:
+async def why(context: CommandContext, _: str) -> None:
     """List what was done automatically in this session, and why: /why"""
-    stage.say(
-        *((*stage.desk.report.automatic_actions(), *stage.state.acts) or ("Nothing was done automatically so far.",))
+    context.say(
+        *(
+            (*context.session.report.automatic_actions(), *context.state.acts)
+            or ("Nothing was done automatically so far.",)
+        )
     )
 
 
 @command(at_once=True)
-async def cache(stage: CommandContext, _: str) -> None:
+async def cache(context: CommandContext, _: str) -> None:
     """Show how much the provider's cache saves, and what rewrote it: /cache"""
-    stage.say(*stage.desk.report.cache())
+    context.say(*context.session.report.cache())
 
 
 @command(at_once=True)
-async def tasks(stage: CommandContext, _: str) -> None:
+async def tasks(context: CommandContext, _: str) -> None:
     """List the background jobs and what they printed last: /tasks"""
-    stage.say(*stage.desk.report.tasks())
+    context.say(*context.session.report.tasks())
 
 
 @command(at_once=True)
-async def copy(stage: CommandContext, _: str) -> None:
+async def copy(context: CommandContext, _: str) -> None:
     """Put the newest answer on the clipboard: /copy"""
-    answer = await asyncio.to_thread(newest_answer, stage.desk.journal)
+    answer = await asyncio.to_thread(newest_answer, context.session.journal)
     if not answer:
         raise UsageError("There is no answer to copy yet.")
-    stage.copy(answer)
-    stage.say(f"Copied {len(answer):,} characters.")
+    context.copy(answer)
+    context.say(f"Copied {len(answer):,} characters.")
 
 
 def _first_sentence(text: str) -> str:

@@ -81,9 +81,9 @@ class Acts:
         self._console.editor.application.create_background_task(work)
 
     def _next_mode(self) -> None:
-        now = self._console.desk.mode
+        now = self._console.session.mode
         after = CYCLE[(CYCLE.index(now) + 1) % len(CYCLE)] if now in CYCLE else CYCLE[0]
-        self._console.tell(self._console.desk.switch(mode=after))
+        self._console.tell(self._console.session.switch(mode=after))
 
     def _whole_output(self) -> None:
         """Print the newest call's whole output; with each further Ctrl-O that of the call before."""
@@ -95,7 +95,7 @@ class Acts:
         one = outputs[-self._opened]
         result = one.result
         if result.output_file:
-            result = replace(result, output=console.desk.journal.output(result.output_file) or result.output)
+            result = replace(result, output=console.session.journal.output(result.output_file) or result.output)
         console.show("", *called(replace(one, result=result), console.columns, console.look, whole=True))
 
     def _fold_thinking(self) -> None:
@@ -106,7 +106,7 @@ class Acts:
         console.notice(f"Thinking is {'folded' if look.thinking else 'shown'} from now on.")
 
     def _send_to_background(self) -> None:
-        if not self._console.desk.background():
+        if not self._console.session.background():
             self._console.notice("No command runs that could go to the background.")
 
 
@@ -134,7 +134,7 @@ class Breaking:
         if self._repl.working:
             self._repl.interrupt()
             self._escaped_at = 0.0
-        elif self._console.editor.draft.text or not self._console.desk.history.turn:
+        elif self._console.editor.draft.text or not self._console.session.history.turn:
             return
         elif twice:
             self._repl.submit("/rewind")
@@ -174,7 +174,7 @@ class Drafting:
 
     def bring_back(self) -> None:
         """What was typed in a program that broke off comes back into its session, else behind the Up key."""
-        own, others = self.memory.lost(self._console.desk.journal.id)
+        own, others = self.memory.lost(self._console.session.journal.id)
         if own and not self._editor.draft.text:
             self._console.draft(own)
             self._console.notice("This is what you were typing when the session broke off.")
@@ -186,7 +186,7 @@ class Drafting:
 
     def keep(self) -> None:
         """Have the draft on disk as it is now."""
-        self.memory.keep(self._editor.pastes.unfold(self._editor.draft.text), self._console.desk.journal.id)
+        self.memory.keep(self._editor.pastes.unfold(self._editor.draft.text), self._console.session.journal.id)
 
     def leave(self) -> None:
         """A draft that is not sent is a prompt of the past from now on."""

@@ -67,8 +67,8 @@ def run(open_: Open, *, prompts: Sequence[str] = ()) -> int:
     """Run the REPL; returns the exit code."""
     _guard()
     terminal = PlainTerminal()
-    host, desk, settings, _ = open_(terminal.approve, terminal.ask_user)
-    return asyncio.run(terminal.run(host, desk, settings, prompts))
+    host, session, settings, _ = open_(terminal.approve, terminal.ask_user)
+    return asyncio.run(terminal.run(host, session, settings, prompts))
 
 
 def _guard() -> None:
@@ -90,7 +90,7 @@ class PlainTerminal:
     """A person who reads and answers whole lines; also the stage for slash commands."""
 
     host: Host
-    desk: AgentSession
+    session: AgentSession
 
     def __init__(self) -> None:
         self.look = Look(MUTE)
@@ -106,12 +106,14 @@ class PlainTerminal:
         self._ahead: list[Part] = []
         self._asking = PlainAsking(self.say, self._ask, self._lines.drop, lambda: self.look)
         self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
-        self._idle = Idle(lambda: self._working, lambda: self.desk, self.tell)
+        self._idle = Idle(lambda: self._working, lambda: self.session, self.tell)
 
-    async def run(self, host: Host, desk: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()) -> int:
+    async def run(self, host: Host, session: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()) -> int:
         """Read, work and print until the person leaves; returns the exit code."""
-        self.host, self.desk, self._next = host, desk, list(filter(None, prompts))
-        self.look = replace(self.look, thinking=settings.thinking, folder=str(desk.cwd), for_people=desk.for_people)
+        self.host, self.session, self._next = host, session, list(filter(None, prompts))
+        self.look = replace(
+            self.look, thinking=settings.thinking, folder=str(session.cwd), for_people=session.for_people
+        )
         self._idle.quiet = settings.idle_after
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._break)
@@ -123,15 +125,18 @@ class PlainTerminal:
             # We are leaving already, and soon: nothing is to break into the saving.
             loop.add_signal_handler(number, lambda: None)
         await self._idle.stop()
-        if self.desk.journal.folder is not None:
-            self.say(f"agentcli resume {self.desk.journal.id}")
-        self.desk.close()
+        if self.session.journal.folder is not None:
+            self.say(f"agentcli resume {self.session.journal.id}")
+        self.session.close()
         _take_back(loop)
         return self._code
 
     async def _talk(self) -> None:
-        desk = self.desk
-        self.say(f"agentcli, {desk.model.name}, mode {desk.mode}. /help lists the commands, /quit leaves.", *desk.notes)
+        session = self.session
+        self.say(
+            f"agentcli, {session.model.name}, mode {session.mode}. /help lists the commands, /quit leaves.",
+            *session.notes,
+        )
         await self._ask_for_trust()
         while not self._left:
             text = self._next.pop(0) if self._next else await self._ask("> ")
@@ -155,9 +160,9 @@ class PlainTerminal:
 
     async def _ask_for_trust(self) -> None:
         """Whether what this folder would load is wanted."""
-        found = self.host.unloaded(self.desk)
+        found = self.host.unloaded(self.session)
         if found and await self.confirm("Do you trust this folder? Until you do, these are not loaded:", found):
-            self.move_to(self.host.trust(self.desk))
+            self.move_to(self.host.trust(self.session))
 
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse | None:
         """Ask whether a call may run."""
@@ -211,14 +216,14 @@ class PlainTerminal:
         """There is no editor that reads a line at a time: a new text is typed."""
         return await self._ask("Text: ") or text
 
-    def move_to(self, desk: AgentSession) -> None:
+    def move_to(self, session: AgentSession) -> None:
         """Go on with another session."""
-        if desk.journal is self.desk.journal:
-            self.desk = desk
+        if session.journal is self.session.journal:
+            self.session = session
             return
-        self.desk.close()
-        self.desk = desk
-        self.say(f"This is session {desk.journal.id}.", *desk.notes)
+        self.session.close()
+        self.session = session
+        self.say(f"This is session {session.journal.id}.", *session.notes)
 
     def draft(self, text: str) -> None:
         """Show a text that the person may want to type again."""
@@ -247,15 +252,15 @@ class PlainTerminal:
                 await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
             elif text.strip():
                 ahead, self._ahead = tuple(self._ahead), []
-                prompt = await asyncio.to_thread(with_attachments, text, self.desk.cwd, ahead)
-                await self.play("Working", lambda interrupt: self.desk.turn(prompt, interrupt))
+                prompt = await asyncio.to_thread(with_attachments, text, self.session.cwd, ahead)
+                await self.play("Working", lambda interrupt: self.session.turn(prompt, interrupt))
         except AgentError as error:
             self.warn(str(error))
 
     async def _shell(self, command: str, shared: bool) -> None:
         self._interrupt.clear()
         self._working = True
-        ran = await user_shell.run(command, self.desk.cwd, lambda _: None, self._interrupt)
+        ran = await user_shell.run(command, self.session.cwd, lambda _: None, self._interrupt)
         self._working = False
         self.say(ran.output.rstrip("\n"), *([f"exit code {ran.code}"] if ran.code else []))
         if shared:

@@ -36,18 +36,18 @@ SCRIPT_EVERY = 5.0
 
 @dataclass(slots=True)
 class StatusLine:
-    """Asks a desk for what the status line needs. `shown` names the facts in their order, separated by blanks; empty for all."""
+    """Asks a session for what the status line needs. `shown` names the facts in their order, separated by blanks; empty for all."""
 
-    desk: AgentSession
+    session: AgentSession
     shown: str = ""
     extra: str = field(default="", init=False)
 
     def __call__(self) -> Status:
         """The status now."""
-        window, now, glance = self.desk.report.window(), self.desk.history, self.desk.report.status()
+        window, now, glance = self.session.report.window(), self.session.history, self.session.report.status()
         status = Status(
-            model=self.desk.model.name,
-            mode=self.desk.mode,
+            model=self.session.model.name,
+            mode=self.session.mode,
             used=window.used,
             usable=window.usable,
             soft=glance.compacts,
@@ -58,8 +58,8 @@ class StatusLine:
             budget=glance.budget,
             jobs=glance.jobs,
             sandbox=safe_line(glance.sandbox),
-            session=safe_line(now.name or now.title or self.desk.journal.id)[:40],
-            branch=safe_line(branch(self.desk.cwd)),
+            session=safe_line(now.name or now.title or self.session.journal.id)[:40],
+            branch=safe_line(branch(self.session.cwd)),
             extra=self.extra,
         )
         if not self.shown.split():

@@ -64,7 +64,7 @@ class Terminal:
         self._tasks: list[asyncio.Task[None]] = []
 
     def open(
-        self, host: Host, desk: AgentSession, settings: UiSettings, state: Path | None, prompts: Sequence[str] = ()
+        self, host: Host, session: AgentSession, settings: UiSettings, state: Path | None, prompts: Sequence[str] = ()
     ) -> None:
         """Take the place of the lobby: show a session, and do what the keys say from now on."""
         self.settings = settings
@@ -77,7 +77,7 @@ class Terminal:
         self.editor.bind(keys)
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.console.host = host
-        self.console.sit_down(desk, settings.replay, settings.status)
+        self.console.show_session(session, settings.replay, settings.status)
         self.editor.handler = self
         self._drafting.bring_back()
         self._work_beside()
@@ -98,7 +98,7 @@ class Terminal:
             task.cancel()
         self._say_goodbye()
         await asyncio.wait(self._tasks)
-        self.console.desk.close()
+        self.console.session.close()
         self._early.guard()
 
     @property
@@ -186,11 +186,11 @@ class Terminal:
     async def _begin(self, prompts: Sequence[str]) -> None:
         """Ask whether what this folder would load is wanted; then say what was given on the way in."""
         console = self.console
-        if found := console.host.unloaded(console.desk):
+        if found := console.host.unloaded(console.session):
             theme = console.look.theme
             body = [theme.paint("warn", row) for line in found for row in wrap("  " + safe(line), console.columns - 2)]
             if await console.confirm("Do you trust this folder? Until you do, these are not loaded:", body):
-                console.move_to(console.host.trust(console.desk))
+                console.move_to(console.host.trust(console.session))
             else:
                 console.say(
                     "None of it is loaded. `agentcli --trust` loads it for one run; you are asked again next time."
@@ -201,7 +201,7 @@ class Terminal:
     async def _run_script(self) -> None:
         """Have the person's own script fill the status line's extra place, as long as there is one."""
         while self.settings.status_command:
-            status, folder = self.screen.state.status, self.console.desk.cwd
+            status, folder = self.screen.state.status, self.console.session.cwd
             self.console.telling.extra = await run_script(self.settings.status_command, status, folder)
             self.screen.refresh()
             await asyncio.sleep(SCRIPT_EVERY)
@@ -226,7 +226,7 @@ class Terminal:
 
     def _say_goodbye(self) -> None:
         self._drafting.leave()
-        journal = self.console.desk.journal
+        journal = self.console.session.journal
         # A terminal that is gone takes no farewell.
         with contextlib.suppress(OSError):
             if journal.folder is not None:

@@ -42,10 +42,10 @@ COMPLETED = 5_000
 
 
 class Console:
-    """What `commands.Stage` promises. `interrupt` is set when the person wants what goes on to end."""
+    """The command context of a terminal: `commands.base.CommandContext`. `interrupt` is set when the person wants what goes on to end."""
 
     host: Host
-    desk: AgentSession
+    session: AgentSession
 
     asking: Asking
     telling: StatusLine
@@ -137,30 +137,30 @@ class Console:
         self.warn(f"{command} {why}, so nothing is changed. Set VISUAL or EDITOR to an editor that works.")
         return text
 
-    def move_to(self, desk: AgentSession) -> None:
+    def move_to(self, session: AgentSession) -> None:
         """Go on with another session, and close the one that was open; or with the same one, opened in another way."""
-        if desk.journal is self.desk.journal:
-            self.sit_down(desk, self._replay, self.telling.shown)
+        if session.journal is self.session.journal:
+            self.show_session(session, self._replay, self.telling.shown)
             return
-        self.desk.close()
-        self.show("", self.look.theme.paint("dim", f"── session {safe_line(desk.journal.id)} ──"))
-        self.sit_down(desk, self._replay, self.telling.shown)
+        self.session.close()
+        self.show("", self.look.theme.paint("dim", f"── session {safe_line(session.journal.id)} ──"))
+        self.show_session(session, self._replay, self.telling.shown)
 
-    def sit_down(self, desk: AgentSession, replay: int, shown: str = "") -> None:
+    def show_session(self, session: AgentSession, replay: int, shown: str = "") -> None:
         """Show a session from now on, and the last `replay` things that were said in it."""
-        self.desk, self._replay = desk, replay
+        self.session, self._replay = session, replay
         known = [Words(name, one.summary, self._arguments(one)) for name, one in commands.COMMANDS.items()]
-        files = Files(desk.cwd)
+        files = Files(session.cwd)
         self._completion = Completion(known, files)
         # The first @ finds the list made; the first keys must not wait for it.
         asyncio.get_running_loop().call_later(LIST_AFTER, files.refresh)
-        self.telling = StatusLine(desk, shown)
-        self.screen.look = replace(self.screen.look, folder=str(desk.cwd), for_people=desk.for_people)
+        self.telling = StatusLine(session, shown)
+        self.screen.look = replace(self.screen.look, folder=str(session.cwd), for_people=session.for_people)
         self.screen.status = self.telling
-        for record in newest(desk.journal, replay):
+        for record in newest(session.journal, replay):
             self.screen.hear(Recorded(record))
-        self.screen.change(replace(self.state, todo=desk.history.todo, acts=(), steering=()))
-        self.tell([Warned(note) for note in desk.notes])
+        self.screen.change(replace(self.state, todo=session.history.todo, acts=(), steering=()))
+        self.tell([Warned(note) for note in session.notes])
         self.screen.refresh()
 
     def draft(self, text: str) -> None:

@@ -32,7 +32,7 @@ class Repl:
         self._console, self._finished, self._failed = console, finished, failed
         self._work: asyncio.Task[None] | None = None
         self._asides: set[asyncio.Task[None]] = set()
-        self.idle = Idle(lambda: self.working, lambda: console.desk, console.tell)
+        self.idle = Idle(lambda: self.working, lambda: console.session, console.tell)
 
     @property
     def working(self) -> bool:
@@ -59,7 +59,7 @@ class Repl:
         if commands.is_command(text) or text.startswith("!"):
             self.submit(text)
             return
-        self._console.desk.steer(with_attachments(text, self._console.desk.cwd))
+        self._console.session.steer(with_attachments(text, self._console.session.cwd))
         state = self._console.state
         self._console.screen.change(replace(state, steering=(*state.steering, text)))
 
@@ -133,13 +133,13 @@ class Repl:
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
         else:
             prompt = await self._with_files(text)
-            await console.play("Working", lambda interrupt: console.desk.turn(prompt, interrupt))
+            await console.play("Working", lambda interrupt: console.session.turn(prompt, interrupt))
 
     async def _with_files(self, text: str) -> Prompt:
         """What was typed with what it names. Raises InputError where that cannot be read; the words come back then."""
         console = self._console
         try:
-            prompt = await asyncio.to_thread(with_attachments, text, console.desk.cwd, tuple(console.ahead))
+            prompt = await asyncio.to_thread(with_attachments, text, console.session.cwd, tuple(console.ahead))
         except InputError:
             if not console.editor.draft.text:
                 console.draft(text)
@@ -155,7 +155,7 @@ class Repl:
             console.screen.hear(ToolStarted(ToolCall("!", "bash", {"command": command}), f"$ {command}"))
             ran = await user_shell.run(
                 command,
-                console.desk.cwd,
+                console.session.cwd,
                 lambda text: console.screen.hear(ToolProgress("!", text)),
                 console.interrupt,
             )

@@ -93,11 +93,11 @@ class Startup:
         try:
             make_terminal = await asyncio.to_thread(load_terminal)
             terminal = make_terminal(self.device)
-            host, desk, settings, state = await asyncio.to_thread(open_, terminal.approve, terminal.ask_user)
+            host, session, settings, state = await asyncio.to_thread(open_, terminal.approve, terminal.ask_user)
         finally:
             gc.freeze()
             gc.enable()
-        terminal.open(host, desk, settings, state, [*prompts, *self.waiting])
+        terminal.open(host, session, settings, state, [*prompts, *self.waiting])
         return terminal
 
     @property

@@ -1,4 +1,4 @@
-"""A stage for slash commands without a terminal: what they said, asked and did can be read afterwards."""
+"""A context for slash commands without a terminal: what they said, asked and did can be read afterwards."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from agentcli.core.event import Event
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.render.state import State, update
 from agentcli.ui.style import PLAIN, Look
-from tests.ui.preview import ScriptedDesk, ScriptedHost
+from tests.ui.preview import ScriptedHost, ScriptedSession
 
 
 async def nobody(_: object) -> Any:
     """The approver and answerer of a session in which nothing is asked."""
 
 
-class ScriptedStage:
-    """`answers` are the numbers that are picked, one after another; what is not answered is left. `desk` is a scripted one by default."""
+class ScriptedContext:
+    """`answers` are the numbers that are picked, one after another; what is not answered is left. `session` is a scripted one by default."""
 
-    def __init__(self, *answers: int, desk: Any = None) -> None:
+    def __init__(self, *answers: int, session: Any = None) -> None:
         self.host: Any = ScriptedHost(nobody, nobody)
-        self.desk: Any = desk or ScriptedDesk("one", nobody, nobody)
+        self.session: Any = session or ScriptedSession("one", nobody, nobody)
         self.state, self.columns, self.look = State(), 80, Look(PLAIN)
         self.said: list[str] = []
         self.asked: list[str] = []
@@ -56,9 +56,9 @@ class ScriptedStage:
     async def compose(self, text: str, ending: str = ".md") -> str:
         return text + " as edited"
 
-    def move_to(self, desk: Any) -> None:
-        self.desk = desk
-        self.said.append(f"moved to {desk.journal.id}")
+    def move_to(self, session: Any) -> None:
+        self.session = session
+        self.said.append(f"moved to {session.journal.id}")
 
     def draft(self, text: str) -> None:
         self.drafted = text
