@@ -26,16 +26,16 @@ from agentcli.sessions.storage.records import RecordFolder, digest, file_name
 if TYPE_CHECKING:
     from agentcli.sessions.importing.imported import Imported
 
-
 INCOMING = ".incoming-"
-
-
-"""How the folder of a session begins that is still being built; who builds it holds its lock."""
+"""Prefix of the folder of a session that is still being built; its builder holds the lock."""
+ABANDONED = 86_400.0
+"""Seconds after which an abandoned build is removed by the next fork or import, and by default when sessions are swept."""
+_NO_SOURCE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A session that is written but not in its place yet. Its lock tells other processes that somebody works on it."""
+    """A session that is written but not in its place yet. Its lock shows other processes that it is being built."""
 
     info: SessionInfo
     folder: Path
@@ -96,37 +96,18 @@ def settle_drafts(
     return [each.info for each in drafts]
 
 
-ABANDONED = 86_400.0
-
-
-"""Seconds after which what nobody builds any more goes with the next fork or import, and by default when sessions are swept."""
-
-
 def abandoned(project: Path, older_than: float = 0.0) -> Sequence[Path]:
-    """What is left of forks and imports whose process died while it built them, begun more than so many seconds ago."""
+    """Leftovers of forks and imports whose process died while it built them, begun more than so many seconds ago."""
     found = [folder for folder in sorted(project.glob(f"{INCOMING}*")) if not is_locked(folder / "lock")]
     return [folder for folder in found if _age(folder) > older_than]
 
 
 def remove_abandoned(project: Path, older_than: float) -> Sequence[Path]:
-    """Remove it; which folders."""
+    """Remove such leftovers; return their folders."""
     gone = abandoned(project, older_than)
     for folder in gone:
         _remove(folder)
     return [folder for folder in gone if not folder.exists()]
-
-
-def _remove(folder: Path) -> None:
-    import shutil  # some milliseconds that only forks and imports need
-
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _age(folder: Path) -> float:
-    try:
-        return time.time() - folder.stat().st_mtime
-    except OSError:
-        return -1.0
 
 
 def fork(source: Path, target: Path, info: SessionInfo, seq: int, disk: Disk) -> SessionInfo:
@@ -150,8 +131,49 @@ def fork(source: Path, target: Path, info: SessionInfo, seq: int, disk: Disk) ->
     return made
 
 
+def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> SessionInfo:
+    """Store an imported session under `root`: it appears there whole or not at all. Return its summary.
+
+    It belongs to the folder that it was started in, or to `here` if that does not exist.
+
+    Raises StoreError when the disk refuses; nothing is left behind then.
+    """
+    home = Path(imported.cwd) if imported.cwd and Path(imported.cwd).is_dir() else here
+    [info] = settle_drafts([draft(root, imported, home, disk=disk)], disk=disk)
+    return info
+
+
+def draft(
+    root: Path, imported: Imported, home: Path, source: Mapping[str, str] = _NO_SOURCE, *, disk: Disk = DISK
+) -> Draft:
+    """Write a session of the folder `home` without waiting for the disk; `settle_drafts` moves many into place at once.
+
+    `source` becomes `SessionInfo.imported`. Raises StoreError when the disk refuses; nothing is left behind then.
+    """
+    directory = str(Path(os.path.realpath(home)))
+    born = Times(created=imported.time or stamp())
+    info = SessionInfo(
+        new_id(), project_id(Path(directory)), directory, imported.parent, version=__version__, time=born
+    )
+    info = replace(info, imported=dict(source))
+    return build(root / info.project_id / info.id, lambda folder: _write(folder, info, imported, disk), disk)
+
+
+def _remove(folder: Path) -> None:
+    import shutil  # some milliseconds that only forks and imports need
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _age(folder: Path) -> float:
+    try:
+        return time.time() - folder.stat().st_mtime
+    except OSError:
+        return -1.0
+
+
 def _counted(folder: Path, info: SessionInfo, seq: int) -> SessionInfo:
-    """With the sums of the records up to `seq`; those of the whole source are known already."""
+    """With the totals of the records up to `seq`; those of the whole source are known already."""
     if info.records == seq and info.head:
         return info
     counted = retrace(folder)
@@ -197,39 +219,6 @@ def _share(path: Path, there: Path, disk: Disk) -> None:
     except OSError:  # another file system, or one without links, or too many of them
         with contextlib.suppress(FileExistsError):
             write_file(disk, there, path.read_bytes())
-
-
-# MERGED agentcli.sessions.importing.planting: Puts an imported session into the store: it appears there whole or not at all, and many cost little more than one.
-
-
-NOWHERE: Mapping[str, str] = MappingProxyType({})
-
-
-def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> SessionInfo:
-    """Store a session under `root` and say what it is. It belongs to the folder it was led in, or `here` where that
-    does not exist.
-
-    Raises StoreError when the disk refuses; nothing is left behind then.
-    """
-    home = Path(imported.cwd) if imported.cwd and Path(imported.cwd).is_dir() else here
-    [info] = settle_drafts([draft(root, imported, home, disk=disk)], disk=disk)
-    return info
-
-
-def draft(
-    root: Path, imported: Imported, home: Path, source: Mapping[str, str] = NOWHERE, *, disk: Disk = DISK
-) -> Draft:
-    """Write a session that belongs to the folder `home`, without waiting for the disk; `settle_drafts` puts it in its place.
-
-    `source` is what `SessionInfo.imported` says of it. Raises StoreError when the disk refuses; nothing is left behind then.
-    """
-    directory = str(Path(os.path.realpath(home)))
-    born = Times(created=imported.time or stamp())
-    info = SessionInfo(
-        new_id(), project_id(Path(directory)), directory, imported.parent, version=__version__, time=born
-    )
-    info = replace(info, imported=dict(source))
-    return build(root / info.project_id / info.id, lambda folder: _write(folder, info, imported, disk), disk)
 
 
 def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk) -> SessionInfo:

@@ -1,4 +1,4 @@
-"""`session.json`: what a session is at a glance, folded from its records and rebuilt from them when lost."""
+"""`session.json`: the summary of a session, folded from its records and rebuilt from them when lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def name_of(given: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """Where a fork or a subagent's session comes from: the session and its `seq` at that moment."""
+    """The session that a fork or a subagent's session comes from, and its `seq` at that moment."""
 
     session: str
     seq: int
@@ -95,7 +95,7 @@ class SessionInfo:
 
 
 def note(info: SessionInfo, record: Record, head: str) -> SessionInfo:
-    """What is known after one more record, whose file has the SHA-256 `head`."""
+    """The summary after one more record, whose file has the SHA-256 `head`."""
     noted = _noted(info, record, head)
     if info.parent is None or info.parent.kind != "fork" or record.seq > info.parent.seq:
         return noted
@@ -185,7 +185,7 @@ def encode_info(info: SessionInfo) -> bytes:
 
 
 def decode_info(data: bytes) -> SessionInfo:
-    """What `session.json` says. Raises ValueError when the bytes are not one."""
+    """Decode `session.json`. Raises ValueError when the bytes are not one."""
     try:
         return _info(json.loads(data.decode("utf-8")))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -221,7 +221,7 @@ def _info(raw: Mapping[str, Any]) -> SessionInfo:
 
 
 def source_of(raw: Mapping[str, Any]) -> Mapping[str, str]:
-    """Where a session was imported from, in `session.json` or `origin.json`."""
+    """The source that a session was imported from, in `session.json` or `origin.json`."""
     return {str(key): str(value) for key, value in table(raw, "imported").items()}
 
 

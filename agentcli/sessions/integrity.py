@@ -1,4 +1,4 @@
-"""What is wrong with a session's files, and mending it without throwing anything away."""
+"""Finds what is wrong with a session's files and repairs it; nothing is deleted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a check found. `repaired` says what was done, in words; `busy` that another process writes to the session."""
+    """Findings of a check. `repaired`: the repairs in words; `busy`: another process writes to the session."""
 
     session: str
     project: str
@@ -60,7 +60,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was lost or out of order; notices do not count."""
+        """True if nothing was lost or out of order; notices do not count."""
         return all(problem.notice for problem in self.problems)
 
 
@@ -87,7 +87,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
 
 
 def check(folder: Path) -> Report:
-    """Read every record of a session and say what is wrong, changing nothing."""
+    """Read every record of a session and report what is wrong, changing nothing."""
     findings = _look(folder)
     busy = is_locked(folder / "lock")
     problems = [problem for problem in findings.problems if not (busy and problem.kind in ("leftover", "glance"))]
@@ -118,7 +118,7 @@ def repair(folder: Path, disk: Disk = DISK) -> Report:
 
 
 def unfinished(project: Path, older_than: float, *, mend: bool = False) -> Sequence[Report]:
-    """What killed forks and imports left in the folder of a project; with `mend`, what was begun more than so many seconds ago goes."""
+    """Leftovers of killed forks and imports in the folder of a project; with `mend`, those begun more than so many seconds ago are removed."""
     left = abandoned(project)
     gone = remove_abandoned(project, older_than) if mend else ()
     why = "a fork or an import was being built when its process died"
@@ -198,7 +198,7 @@ def _look_at(record: Record, found: _Findings) -> None:
 
 
 def _names_in(part: Part) -> Sequence[str]:
-    """The kept files that a text speaks of."""
+    """The output files that a text names."""
     return _KEPT.findall(part.text) if isinstance(part, Text | File) else ()
 
 

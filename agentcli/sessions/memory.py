@@ -39,7 +39,7 @@ class MemorySession:
 
     @property
     def history(self) -> History:
-        """What is in force now."""
+        """The state in force now."""
         return self._history
 
     @property

@@ -1,7 +1,7 @@
-"""Which project a folder belongs to: one repository is one project, wherever in it the user stands and wherever it lies.
+"""The project that a folder belongs to: one repository is one project, for every folder in it and wherever it lies.
 
 In the store each place of a repository (a clone, a worktree, the folder that it was moved away from) has a folder of its own,
-named by the hash of its path. `project.json` in it remembers which repository that was, so that its places find each other.
+named by the hash of its path. `project.json` in it names that repository, so that its places find each other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agentcli.sessions.storage.locked_file import update
 from agentcli.sessions.storage.records import read_file
 
 PROJECT = "project.json"
-"""The file beside the sessions of one place that says which repository it holds."""
+"""The file beside the sessions of one place that names its repository."""
 _NAME_LENGTH = 40
 _GONE_SHOWN = 3  # folders that a hint names
 _FORMER = 8  # repositories that a place is remembered to have held
@@ -124,7 +124,7 @@ def remember(folder: Path, top: Path, disk: Disk = DISK) -> Repository:
 
 
 def _with(folder: Path, top: Path, repository: Repository) -> str:
-    """What is written once this repository, too, is known to have lain there."""
+    """The content of `project.json` with this repository added."""
     former = [one for one in _held(folder) if not one.is_same(repository)][-_FORMER:]
     return json.dumps({"directory": str(top), "repositories": [asdict(one) for one in (*former, repository)]}) + "\n"
 
@@ -139,7 +139,7 @@ def remember_later(folder: Path, directory: Path) -> None:
 
 
 def about_gone_folders(root: Path) -> str:
-    """What to do where sessions seem lost: the store has some of folders that are gone, and this may have been one of them."""
+    """Advice for sessions that seem lost: the store has some of folders that are gone, and this may have been one of them."""
     gone = [place for place, _ in _places(root) if not os.path.isdir(place.directory) and _sessions(root / place.id)]
     if not gone:
         return ""
@@ -212,7 +212,7 @@ def _only_commit_tells(mine: Repository, other: Repository) -> bool:
 
 
 def _now(place: Place, mine: Repository) -> Place:
-    """Whether the repository lies there still."""
+    """True if the repository still lies there."""
     there = read_repository(Path(place.directory))
     return replace(place, gone=there is None or not (there.is_same(mine) or not there.remote))
 

@@ -74,7 +74,7 @@ def repair_on_open(session: Session) -> None:
 
 
 def read_info(folder: str | Path) -> SessionInfo | None:
-    """What `session.json` says, or None when it is lost or damaged."""
+    """The content of `session.json`, or None when it is lost or damaged."""
     try:
         return decode_info(read_file(os.path.join(folder, "session.json")))
     except (OSError, ValueError):
@@ -82,7 +82,7 @@ def read_info(folder: str | Path) -> SessionInfo | None:
 
 
 def retrace(folder: Path) -> SessionInfo:
-    """`session.json` again from all records; costs what the session is long."""
+    """Rebuild `session.json` from all records, in time proportional to the session's length."""
     shelf = RecordFolder(folder / "records")
     info = _origin(folder)
     for seq in shelf.numbers():
@@ -97,7 +97,7 @@ def save_info(folder: Path, info: SessionInfo, disk: Disk) -> None:
 
 
 def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
-    """Move damaged files to `damaged/` and leave a mark there for missing ones, so that each is told once."""
+    """Move damaged files to `damaged/` and leave a mark there for missing ones, so that each is reported once."""
     for loss in losses:
         if loss.cause == "unreadable" or is_settled(folder, loss):
             continue
@@ -111,7 +111,7 @@ def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
 
 
 def remove_leftovers(folder: Path, disk: Disk) -> Sequence[Path]:
-    """Remove the temporary files of killed writers; which ones. Only for the holder of the lock."""
+    """Remove the temporary files of killed writers and return them. Only for the holder of the lock."""
     removed = []
     for place in (folder, folder / "records", folder / "outputs"):
         for path in leftovers(place):
@@ -130,7 +130,7 @@ def leftovers(place: Path) -> Sequence[Path]:
 
 
 def encode_origin(info: SessionInfo) -> bytes:
-    """The bytes of `origin.json`: what no record says, written once, for when `session.json` is lost."""
+    """The bytes of `origin.json`: the facts that no record holds, written once, for when `session.json` is lost."""
     parent = info.parent
     raw = {
         "id": info.id,
@@ -145,7 +145,7 @@ def encode_origin(info: SessionInfo) -> bytes:
 
 
 def is_settled(folder: Path, loss: Loss) -> bool:
-    """Whether a record that is not there, or a doubt about one, was told before and marked in `damaged/`."""
+    """True if a missing or doubtful record was reported before and marked in `damaged/`."""
     return loss.file is None and any((folder / "damaged").glob(f"{loss.seq:06d}-*"))
 
 
@@ -157,7 +157,7 @@ def free_name(path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What lies in a session's folder. `stale` when `session.json` was not written after the newest record was."""
+    """The content of a session's folder. `stale` if `session.json` was not written after the newest record."""
 
     info: SessionInfo
     history: History

@@ -1,4 +1,4 @@
-"""A git repository as its own files describe it: what tells that two folders hold the same one."""
+"""A git repository as its own files describe it: enough to see that two folders hold the same one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 GIT_SECONDS = 3.0
-"""How long git may take to find the first commit. What takes longer is not asked again."""
+"""Seconds that git may take to find the first commit. What takes longer is not asked again."""
 _SCP = re.compile(r"^(?:[^@/]*@)?([^/:]+):(?!//)(.*)$")
 _URL = re.compile(r"^([a-z][a-z0-9+.-]*)://(?:[^@/]*@)?([^/:]*)(?::\d+)?(/.*)?$", re.IGNORECASE)
 _SECTION = re.compile(r'^\[\s*remote\s+"(.*)"\s*\]')
@@ -17,7 +17,7 @@ _SECTION = re.compile(r'^\[\s*remote\s+"(.*)"\s*\]')
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Which repository a folder holds.
+    """The repository that a folder holds.
 
     `common` is the git folder that all its worktrees share, `remote` the normalised URL of its remote, empty without one.
     `root_commit` is the id of the first commit; empty where there is none or git could not say it in time, None where git was
@@ -29,7 +29,7 @@ class Repository:
     root_commit: str | None = None
 
     def is_same(self, other: Repository) -> bool:
-        """Whether both are one repository: worktrees of it, clones of it, or the same one before and after a move.
+        """True if both are one repository: worktrees of it, clones of it, or the same one before and after a move.
 
         First commit and remote must not contradict each other, and one of the two must be known to agree: forks share the
         first commit but not the remote, a template's copies neither.
@@ -42,12 +42,12 @@ class Repository:
 
 
 def _agree(one: str | None, other: str | None) -> bool | None:
-    """Whether two facts are the same; None where one of them is not known."""
+    """True if two facts are the same; None where one of them is not known."""
     return one == other if one and other else None
 
 
 def read_repository(root: Path) -> Repository | None:
-    """What the files under `root/.git` say, without asking git; None where there is no repository."""
+    """Read the files under `root/.git`, without asking git; None where there is no repository."""
     git = root / ".git"
     if git.is_file():
         link = _text(git).strip()

@@ -20,10 +20,10 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How many sessions to keep; 0 means no limit, and by default there is none.
+    """The limits on sessions; 0 means no limit, and by default there is none.
 
     `days` since a session was last written to, `count` of sessions in all, `total_bytes` that they take on disk together.
-    What is in the trash for more than `trash_days` is removed for good. What a killed fork or import left half built, and no
+    What is in the trash for more than `trash_days` is removed for good. What a killed fork or import left incomplete, and no
     process holds any more, is removed after `leftover_days`: it was never a session.
     """
 
@@ -35,13 +35,13 @@ class Retention:
 
     @property
     def wanted(self) -> bool:
-        """Whether there is anything to look for."""
+        """True if any limit is set."""
         return bool(self.days or self.count or self.total_bytes or self.trash_days or self.leftover_days)
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What retention did: sessions moved to the trash, ids removed from it for good, bytes of shared contents freed, and folders
+    """The result of retention: sessions moved to the trash, ids removed from it for good, bytes of shared contents freed, and folders
     of forks and imports that were never finished and are removed."""
 
     trashed: tuple[SessionInfo, ...] = ()
@@ -68,7 +68,7 @@ def _remove_leftovers(project: Path, retention: Retention) -> Sequence[Path]:
 
 
 def superfluous(store: Store, retention: Retention, now: datetime | None = None) -> Sequence[SessionInfo]:
-    """What `sweep` would move to the trash, oldest first."""
+    """The sessions that `sweep` would move to the trash, oldest first."""
     if not (retention.days or retention.count or retention.total_bytes):
         return ()
     now = now or datetime.now(UTC)

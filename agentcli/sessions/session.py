@@ -51,12 +51,12 @@ class Session:
 
     @property
     def folder(self) -> Path | None:
-        """Where it lies, or will lie once something is said."""
+        """Its folder, which exists once the first record is written."""
         return self._folder
 
     @property
     def history(self) -> History:
-        """What is in force now."""
+        """The state in force now."""
         return self._history
 
     @property
@@ -66,12 +66,12 @@ class Session:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was found and mended when it was opened, in words for people."""
+        """Repairs made when it was opened, in lines for people."""
         return tuple(self._notes)
 
     @property
     def unsaved(self) -> int:
-        """How many records are only in memory."""
+        """The number of records that are only in memory."""
         return len(self._waiting())
 
     def append(self, body: Body) -> Record:
@@ -138,7 +138,7 @@ class Session:
         return waiting or Reader(self._shelf).read(seq)
 
     def trouble(self) -> str:
-        """Why the session is not being saved right now; or, once, that a write had to be made again; or an empty text."""
+        """The reason why the session is not being saved right now; or, once, that a write had to be repeated; or an empty text."""
         return self._writer.trouble() if self._writer else ""
 
     def save_glance(self, durable: bool = False) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """How sessions are kept and shown.
+    """Settings of `[sessions]`: how sessions are stored and displayed.
 
     `save_every` is how often a streaming reply is saved, in seconds. Code in an exported page that is longer than
     `highlight` characters is not coloured: that would take longer than it is worth. `doctor` is how many of the newest sessions

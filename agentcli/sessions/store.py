@@ -1,4 +1,4 @@
-"""All sessions of a user: made, found, listed, renamed, thrown away and fetched back."""
+"""All sessions of a user: create, find, list, rename, delete and restore them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from agentcli.sessions.storage.writer import Writer
 from agentcli.sessions.trash import Trash
 
 Projects = Project | str | None
-"""The sessions that are meant: of a repository with all its places, of one place by its id, or all there are."""
+"""A selection of sessions: of a repository with all its places, of one place by its id, or all there are."""
 if TYPE_CHECKING:  # for what few commands need, imported where they do
     from agentcli.sessions.checkpoints.checkpoints import Checkpoints
     from agentcli.sessions.checkpoints.file_states import CheckpointLimits, Listing
@@ -61,7 +61,7 @@ class Store:
         return find_project(self.root, directory)
 
     def folder(self, info: SessionInfo) -> Path:
-        """Where a session lies."""
+        """The folder of a session."""
         return self.root / info.project_id / info.id
 
     def create(
@@ -73,7 +73,7 @@ class Store:
         parent: Parent | None = None,
         version: str = __version__,
     ) -> Session:
-        """A new session, open for writing. Nothing is on disk until something is said in it."""
+        """A new session, open for writing. Nothing is on disk until its first record."""
         here = str(Path(os.path.realpath(directory)))
         info = SessionInfo(new_id(), project_id(directory), here, parent, version=version, time=Times(created=stamp()))
         folder = self.folder(info)
@@ -85,7 +85,7 @@ class Store:
         return session
 
     def open(self, project_id: str, session_id: str, read_only: bool = False) -> Session:
-        """A session as it was left, mended where its last process died.
+        """A session as it was left, repaired where its last process died.
 
         Raises SessionBusy when another process has it open for writing, StoreError when it does not exist.
         """
@@ -129,7 +129,7 @@ class Store:
         listing: Listing | None = None,
         limits: CheckpointLimits | None = None,
     ) -> Checkpoints:
-        """Where a session keeps the states of the files under `roots`; contents are shared within its project.
+        """A session's states of the files under `roots`; contents are shared within its project.
 
         `listing` names the files worth covering, by default all but those in folders that a command makes again.
         """
@@ -158,11 +158,11 @@ class Store:
             raise StoreError(f"Session {info.id} cannot be pinned: {reason(error)}.") from error
 
     def is_pinned(self, info: SessionInfo) -> bool:
-        """Whether the user wants a session kept."""
+        """True if the user pinned a session."""
         return (self.folder(info) / PINNED).exists()
 
     def is_open(self, info: SessionInfo) -> bool:
-        """Whether a living process writes to a session."""
+        """True if a living process writes to a session."""
         return is_locked(self.folder(info) / "lock")
 
     def find(self, selector: str, project: Projects = None) -> SessionInfo:
@@ -321,7 +321,7 @@ def _chosen(selector: str, fitting: Sequence[SessionInfo], none: str) -> Session
 
 
 def is_subagent(info: SessionInfo) -> bool:
-    """Whether a session was a subagent's: it is shown under its parent and never resumed as the newest."""
+    """True if a session was a subagent's: it is listed under its parent and never resumed as the newest."""
     return info.parent is not None and info.parent.kind == "subagent"
 
 

@@ -35,7 +35,7 @@ class Trash:
             lock.release()
 
     def take_back(self, session_id: str) -> Path:
-        """Move a session back to its project; where it lies then. Raises InputError when it is not here."""
+        """Move a session back to its project and return its folder. Raises InputError when it is not here."""
         found = next((folder for folder in self.sessions() if folder.name == session_id), None)
         if found is None:
             raise InputError(f"Session {session_id!r} is not in the trash.")
@@ -51,7 +51,7 @@ class Trash:
         return sorted(found, key=_deleted, reverse=True)
 
     def empty(self, older_than: float = 0.0) -> Sequence[str]:
-        """Remove for good what was deleted more than `older_than` seconds ago; the ids."""
+        """Remove for good what was deleted more than `older_than` seconds ago; return the ids."""
         import shutil
 
         until = time.time() - older_than

@@ -18,7 +18,7 @@ def branches(infos: Sequence[SessionInfo]) -> Iterator[tuple[int, SessionInfo]]:
 
 
 def nested(parents: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Ids with their depth, each right below its parent; `parents` says of every id where it comes from."""
+    """Ids with their depth, each right below its parent; `parents`: id → the session it comes from."""
     children: dict[str, list[str]] = {}
     for each, parent in parents.items():
         children.setdefault(parent if parent in parents and parent != each else "", []).append(each)
@@ -30,5 +30,5 @@ def nested(parents: Mapping[str, str]) -> Iterator[tuple[int, str]]:
 
 
 def stem(depth: int) -> str:
-    """What stands before a title at this depth, for people."""
+    """The prefix of a title at this depth, for people."""
     return "  " * (depth - 1) + "└ " if depth else ""

@@ -40,7 +40,7 @@ class End:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the program ended."""
+    """The outcome of a run."""
 
     end: End
     ran: Ran
@@ -48,7 +48,7 @@ class Outcome:
     wrote: bool
 
     def wrong(self) -> str:
-        """Why this is no good end, or an empty text."""
+        """The reason why this is no good end, or an empty text."""
         result = self.ran.result
         found = (self.ran.code, result["subtype"], self.requests)
         wanted = (self.end.code, self.end.subtype, self.end.requests)

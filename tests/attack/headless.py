@@ -30,7 +30,7 @@ class Victim:
 
     @property
     def marks(self) -> Path:
-        """Where each hostile program that runs leaves a file of its name."""
+        """The folder in which each hostile program that runs leaves a file of its name."""
         return self.base / "marks"
 
     def prepare(self) -> None:

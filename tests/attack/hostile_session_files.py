@@ -63,7 +63,7 @@ OWN = {
         {"text": "Done."},
     ]
 }
-"""What the model says in the session of our own that is exported to be spoiled."""
+"""The model's text in the session of our own that is exported and then damaged."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def attacks(count: int, seed: int = 0) -> Iterator[Attack]:
 
 
 def found(program: Program, attack: Attack, run: Callable[..., Ran]) -> list[str]:
-    """What is wrong with how the program took the file; empty where it held."""
+    """The fault in how the program treated the file; empty where it held."""
     file = program.work / "session"
     file.write_bytes(attack.data.replace(b"BASE", str(program.base).encode()))
     before = _outside(program)

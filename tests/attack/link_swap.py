@@ -41,7 +41,7 @@ while True:
 
 @dataclass(frozen=True)
 class Found:
-    """How an attack went: how often each tool ended how, what was read of the outside, and what was written there."""
+    """The result of an attack: the count of each tool's endings, what was read outside, and what was written there."""
 
     ended: Counter[str]
     read: int
@@ -49,7 +49,7 @@ class Found:
 
     @property
     def calls(self) -> int:
-        """How many calls were made."""
+        """The number of calls."""
         return sum(self.ended.values())
 
 

@@ -86,7 +86,7 @@ def _facts(file: Path) -> object:
 
 
 def knocked(server: socket.socket) -> bool:
-    """Whether somebody has connected since this was last asked."""
+    """True if somebody has connected since the last check."""
     try:
         if server.type == socket.SOCK_DGRAM:
             server.recv(10)
@@ -221,7 +221,7 @@ def _scene(top: Path, run: Path, user: str) -> Iterator[Scene]:
 
 
 def users() -> Sequence[str]:
-    """Who can try: whoever runs this, and as root an ordinary user as well."""
+    """The users who can try: the one who runs this, and as root an ordinary user as well."""
     return ("self", "nobody") if ROOT and shutil.which("setpriv") else ("self",)
 
 

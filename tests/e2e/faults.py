@@ -51,7 +51,7 @@ def final(name: str, answer: Any, code: int = 1, **more: Any) -> Iterator[Fault]
 
 
 def everywhere() -> Iterator[Fault]:
-    """What can happen on the way to any provider."""
+    """Faults on the way to any provider."""
     yield from transient("closed without an answer", Gone())
     yield from transient("reset without an answer", Gone(reset=True))
     yield from transient("reset in the headers", Gone(b"HTTP/1.1 200 OK\r\ncontent-ty", reset=True))
@@ -192,7 +192,7 @@ def everywhere() -> Iterator[Fault]:
 
 
 def head(usage: Any = None, **more: Any) -> Json:
-    """How a stream begins."""
+    """The beginning of a stream."""
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "x", "content": [], "stop_reason": None}
     return {
         "type": "message_start",
@@ -223,7 +223,7 @@ def asks(text: Any = None, *, index: int = 1, ended: bool = True, **block: Any) 
 
 
 def tail(stop: Any = "tool_use", usage: Any = None, **more: Any) -> list[Json]:
-    """How a stream ends."""
+    """The end of a stream."""
     usage = {"output_tokens": 9} if usage is None else usage
     return [{"type": "message_delta", "delta": {"stop_reason": stop, **more}, "usage": usage}, {"type": "message_stop"}]
 
@@ -276,7 +276,7 @@ UNKNOWN_MODEL = [
 
 
 def claude() -> Iterator[Fault]:
-    """What the Messages API, or a server that speaks like it, may send."""
+    """Faults of the Messages API, or of a server that speaks its format."""
     yield from words_of_refusal(400)
     for kind, code in (
         ("overloaded_error", 75),
@@ -452,7 +452,7 @@ def anthropic_error(kind: str) -> bytes:
 
 
 def words_of_refusal(status: int) -> Iterator[Fault]:
-    """What only the wording tells."""
+    """Refusals that only the wording distinguishes."""
     for text in TOO_LONG:
         yield Fault(text[:60], [Refuse(status, message=text)], 54, always=True)
     for text in SPENT:
@@ -483,7 +483,7 @@ def stream(name: str, chunks: Sequence[Any], code: int, asked: int | None = None
 
 
 def gemini() -> Iterator[Fault]:
-    """What Gemini may send."""
+    """Faults of the Gemini API."""
     yield from words_of_refusal(400)
     for kind, status in (
         ("UNAVAILABLE", 503),

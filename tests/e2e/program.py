@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run printed and how it ended."""
+    """The output and exit code of a run."""
 
     code: int
     out: str
@@ -57,7 +57,7 @@ class Program:
 
     @property
     def sessions(self) -> Path:
-        """Where its sessions lie."""
+        """The folder of its sessions."""
         return self.base / "data" / "agentcli" / "sessions"
 
     @property

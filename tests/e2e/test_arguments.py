@@ -1,4 +1,4 @@
-"""What the command line takes, and what it says of what it does not take."""
+"""The command line accepts what is documented, and explains what it refuses."""
 
 from __future__ import annotations
 

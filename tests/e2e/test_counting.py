@@ -1,4 +1,4 @@
-"""What counts tokens is chosen by policy and shown, and nothing is ever fetched for it."""
+"""The token estimator is chosen by policy and displayed, and nothing is ever downloaded for it."""
 
 from __future__ import annotations
 

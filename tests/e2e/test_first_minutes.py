@@ -1,4 +1,4 @@
-"""What a person meets first, and what stands at a glance, in the real program with a model behind a real wire."""
+"""A user's first minutes and the status facts, in the real program with a model behind a real wire."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def mark() -> str:
 
 
 def gone(mark: str, seconds: float = PATIENCE) -> bool:
-    """Whether no process with the mark is left, or soon will be."""
+    """True if no process with the mark is left, or soon will be."""
     ends = time.monotonic() + seconds
     while living(mark) and time.monotonic() < ends:
         time.sleep(0.02)
@@ -121,7 +121,7 @@ SAMPLE = {
     *(("plain", what, "SIGTERM") for what in ("stubborn", "stream", "approval", "nothing")),
     *(("plain", "command", "SIGINT"), ("plain", "nothing", "SIGHUP"), ("full", "stubborn", "SIGTERM")),
 }
-"""What is tried on every run of the tests; the rest takes minutes."""
+"""The cases tried on every run of the tests; the rest takes minutes."""
 
 
 @linux

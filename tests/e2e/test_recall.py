@@ -1,4 +1,4 @@
-"""What a call once gave is given back byte for byte, wherever the session went since."""
+"""The output of a call is recalled byte for byte, whatever happened in the session since."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Stingy(Hasty):
 
 @dataclass
 class File:
-    """What was written to a file, and how much of it was synced."""
+    """The content written to a file, and how much of it was synced."""
 
     data: bytes = b""
     synced: int = 0

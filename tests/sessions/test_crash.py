@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def killed(root: Path, seed: int, effects: Path) -> list[tuple[str, str, str]]:
-    """What a scripted session acknowledged before it was killed at a random moment."""
+    """The records that a scripted session acknowledged before it was killed at a random moment."""
     dice = random.Random(seed)
     command = [sys.executable, "-m", "tests.sessions.scripted_child", str(root), str(seed), str(effects)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=REPOSITORY) as child:

@@ -303,7 +303,7 @@ def test_what_was_rewound_is_not_told():
 
 
 class Page(HTMLParser):
-    """What a browser would make of a page: its tags, and the words outside its style."""
+    """A page as a browser would parse it: its tags, and the text outside its style."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -371,7 +371,7 @@ def test_no_text_at_all_breaks_out(text: str):
 
 
 HOSTILE = "\"'><meta http-equiv=refresh content=0><zq onzq=1><!--"
-"""What would begin a tag, an attribute or a comment wherever it stood unescaped."""
+"""Text that would begin a tag, an attribute or a comment if it were not escaped."""
 
 
 def hostile_copies(value: Any) -> Iterator[Any]:

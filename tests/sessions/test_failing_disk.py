@@ -53,7 +53,7 @@ def texts(session: Session) -> list[str]:
 
 
 def survives_a_moment(tmp_path: Path, call: str, code: int, nth: int) -> bool:
-    """Whether there was an nth call at all."""
+    """True if there was an nth call at all."""
     home = tmp_path / f"{call}-{code}-{nth}"
     disk = Failing(call, code, nth)
     session = Store(home, disk=disk, interval=0.0).create(tmp_path)
@@ -248,7 +248,7 @@ def test_every_real_system_call_may_fail(tmp_path: Path, call: str, code: str) -
 
 
 def calls_that_touch(root: Path, call: str) -> list[int]:
-    """Which calls of one kind (counted from the start of the child) have to do with the store."""
+    """The calls of one kind (counted from the start of the child) that touch the store."""
     log = root.with_name("log")
     done = traced(root, "-y", "-o", str(log), "-e", f"trace={call}")
     if "ptrace" in done.stderr.lower():

@@ -61,7 +61,7 @@ def damaged(text: str, dice: random.Random) -> str:
 
 
 def bodies(file: Path) -> Sequence[Timed]:
-    """What was taken over; nothing where the file was refused."""
+    """The bodies imported; none where the file was refused."""
     try:
         return read(file).bodies
     except InputError:

@@ -60,7 +60,7 @@ def parts(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def written(path: Path) -> dict[str, set[Any]]:
-    """What stands in a file, counted without regard to how it is read: prompts and usages from lines of their own, which
+    """The content of a file, counted without regard to how it is read: prompts and usages from lines of their own, which
     every one has once, calls and results from everywhere."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     own: list[dict[str, Any]] = []

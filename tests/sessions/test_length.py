@@ -1,4 +1,4 @@
-"""What a session costs depends on what is in view, not on how long it has lived."""
+"""The cost of a session depends on its view, not on its length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.sessions.said import user
 
 
 def ratio(store: Store, short, long, action) -> float:
-    """How many times longer the action takes on the long session, by the medians of turns taken in turn."""
+    """The ratio of the action's time on the long session to that on the short one, by the medians of alternating runs."""
     taken = {info.id: [] for info in (short, long)}
     for _ in range(15):
         for info in (short, long):

@@ -31,7 +31,7 @@ def start(folder: Path, name: str) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
 
 
 def at_work(folder: Path, seconds: float) -> list[list[str]]:
-    """What all agents acknowledged while one after the other was killed and replaced, for so long and until several were heard."""
+    """All that the agents acknowledged while one after the other was killed and replaced, for so long and until several had reported."""
     dice, names = random.Random(7), (f"agent{n}" for n in itertools.count())
     running = [start(folder, next(names)) for _ in range(PROCESSES)]
     ended = []

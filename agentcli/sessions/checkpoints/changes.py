@@ -20,7 +20,7 @@ UNCOVERED_TOLD = 3
 
 
 class Noted(Protocol):
-    """The part of a session that changes are noted in: `Session` and `MemorySession` both have it."""
+    """The part of a session that checkpoint records are appended to: `Session` and `MemorySession` both have it."""
 
     @property
     def history(self) -> History: ...
@@ -29,7 +29,7 @@ class Noted(Protocol):
 
 
 class Changes:
-    """What the agent and its commands changed in one session, and the way back.
+    """The changes that the agent and its commands made in one session; undoes and redoes them.
 
     `append` writes a checkpoint record, by default straight into the session; an agent that announces its records passes its own.
     """

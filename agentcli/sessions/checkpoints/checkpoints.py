@@ -44,7 +44,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a file, link or folder should be again, and what it should still be for that to be safe.
+    """The state that a file, link or folder is restored to, and the state it must still have for that to be safe.
 
     `wanted` None removes the file, which is done only where `created` says that the agent made it. `left` is how the agent
     left it.
@@ -58,9 +58,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What putting files back did. Append `record`: it is what `/redo` goes by. `skipped` says of a path why it was left alone.
+    """Result of a restore. Append `record`: `/redo` goes by it. `skipped`: path → the reason why it was left alone.
 
-    `uncovered` says which files may have been changed as well without a way back, and why there is none.
+    `uncovered`: files that may have changed as well but cannot be restored → the reason.
     """
 
     changed: tuple[Path, ...]
@@ -102,7 +102,7 @@ class Checkpoints:
         return self._pending("command", calls, self._surveyor.look_around(self._roots, self._listing))
 
     def after(self, pending: Pending) -> Checkpoint | None:
-        """What the change did, to be appended to the session; None when it changed nothing."""
+        """The change's record, to be appended to the session; None if it changed nothing."""
         edits = pending.cause == "edits"
         now = self._surveyor.look(pending.before.states) if edits else self._looked_again(pending)
         before, after = _differences(pending.before, now)
@@ -125,7 +125,7 @@ class Checkpoints:
         return Checkpoint(data | ({"skipped": installed} if installed else {}))
 
     def recover(self, recorded: Collection[str]) -> Checkpoint | None:
-        """What a change did whose process died before it could say so, to be appended; `recorded` are the ids of all batches."""
+        """The record of a change whose process died before it was written, to be appended; `recorded` are the ids of all batches."""
         pending = _read_pending(self._folder / "pending.json")
         return None if pending is None or pending.id in recorded else self.after(pending)
 
@@ -194,7 +194,7 @@ class Checkpoints:
         return Survey(states, uncovered, marks, now.skipped)
 
     def _objection(self, target: Target, now: Survey) -> str:
-        """Why a file is left alone, or an empty text."""
+        """The reason why a file is left alone, or an empty text."""
         if target.path in now.uncovered:
             return now.uncovered[target.path]
         current = now.states[target.path]
@@ -286,7 +286,7 @@ def _turn(target: Target) -> tuple[bool, int]:
 
 
 def _changed_unseen(before: Survey, after: Survey) -> dict[Path, str]:
-    """Which files may have changed without their states being kept, and why they were not."""
+    """Files that may have changed without their states being kept → the reason."""
     unseen = {**before.uncovered, **after.uncovered}
     return {path: why for path, why in unseen.items() if before.marks.get(path) != after.marks.get(path)}
 

@@ -15,13 +15,13 @@ from agentcli.sessions.storage.disk import reason
 
 INSTALLED = frozenset({"node_modules", ".venv", "venv", ".tox"})
 SKIPPED = INSTALLED | {".git", ".hg", ".svn", "__pycache__", ".mypy_cache", ".ruff_cache", ".cache"}
-"""Folders that are not entered: what is in them is made again by a command. That the `INSTALLED` are left as they are is told."""
+"""Folders that are not entered: a command rebuilds their content. For the `INSTALLED` this is reported."""
 _FRESH = 50_000_000  # nanoseconds: a file written this recently may be written again without its time changing
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointLimits:
-    """How much is covered. Sizes in bytes: of one file, of all that one session keeps; `seconds` for one look at a workspace.
+    """Limits of what is covered. Sizes in bytes: of one file, of all that one session keeps; `seconds` for one scan of a workspace.
 
     Of what git ignores, files of at most `ignored_bytes` are covered, and folders as long as all of them together hold no
     more than `ignored_files` entries. `export_bytes` is how much of it, newest first, an export without redaction takes along.
@@ -49,19 +49,19 @@ class State:
 
     @property
     def is_folder(self) -> bool:
-        """Whether this is a folder."""
+        """True for a folder."""
         return not self.sha256 and not self.link
 
 
 Mark = tuple[int, ...]
-"""What tells whether a file changed without looking into it."""
+"""A fingerprint of a file's metadata: it changes when the file does."""
 States = Mapping[Path, State | None]
-"""What stood at each path; None where there was nothing."""
+"""The state at each path; None where there was nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A workspace at one moment; `uncovered` says of a path why it could not be kept, `marks` tell whether it changed.
+    """A workspace at one moment; `uncovered`: path → the reason why it could not be kept; `marks` show whether it changed.
 
     `skipped` are the folders in it that were left out without a look.
     """
@@ -157,11 +157,11 @@ class Surveyor:
 
 Kind = Literal["file", "ignored", "folder", "skipped", "large"]
 Listing = Callable[[Path, int], Iterable[tuple[str, Kind]]]
-"""What lies in a folder, as relative paths. `large` ones are ignored folders beyond so many entries; nothing in them is listed."""
+"""The content of a folder, as relative paths. `large` ones are ignored folders beyond so many entries; nothing in them is listed."""
 
 
 def plain_listing(root: Path, most: int = 0) -> Iterator[tuple[str, Kind]]:
-    """All but what lies in folders that a command makes again. For want of a listing that reads .gitignore."""
+    """All files except those in folders that a command installs again. The default where no listing reads .gitignore."""
     base = os.path.join(root, "")
     for folder, folders, names in os.walk(base):
         inside = os.path.join(folder, "")[len(base) :]

@@ -1,4 +1,4 @@
-"""Which file changes `/undo`, `/redo` and `/rewind` take back: decided from the checkpoint records alone."""
+"""Selects what `/undo`, `/redo` and `/rewind` take back, from the records alone: file changes, and rewinds of the conversation."""
 
 from __future__ import annotations
 
@@ -75,6 +75,43 @@ def to_redo(all_batches: Sequence[Batch]) -> Taking:
     return _taking([newest] if newest and newest.cause == "restore" else [])
 
 
+def lasting(before: History, after: History) -> Iterator[Body]:
+    """Records that set the model, mode, policy and names again to their values before an undo.
+
+    A rewind does not take these back: they belong to the session or the program, not to the conversation.
+    """
+    if before.title != after.title or before.name != after.name:
+        yield Title(before.title, before.name)
+    # Who switched from a loose mode to a strict one must not find the loose one back.
+    kept = (before.model, before.mode, before.policy, before.system, before.tools)
+    if kept != (after.model, after.mode, after.policy, after.system, after.tools):
+        yield Settings(*kept)
+
+
+def paid(undo: Undo, before: History, after: History) -> Undo:
+    """The undo with the usage and cost of all that it takes back, so that no budget is refilled by it."""
+    missing = (max(0, was - now) for was, now in zip(astuple(before.usage), astuple(after.usage), strict=True))
+    known = before.cost is not None and before.cost != after.cost
+    cost = max(0.0, (before.cost or 0.0) - (after.cost or 0.0)) if known else None
+    return replace(undo, usage=Usage(*missing), cost=cost)
+
+
+def rewind_to_redo(newest_first: Iterable[Record]) -> int:
+    """The number of the rewind that `/redo` takes back: the newest in force; 0 if a message came after it."""
+    taken_back: set[int] = set()
+    for record in newest_first:
+        match record.body:
+            case Undo(seq, "undo"):
+                taken_back.add(seq)
+            case Undo(_, "rewind") if record.seq not in taken_back:
+                return record.seq
+            case Message() | ToolResult() | Compaction() | Prune():
+                return 0
+            case _:
+                pass
+    return 0
+
+
 def _together(batch: Batch, following: Batch) -> bool:
     return batch.cause == following.cause == "edits" and batch.reply == following.reply != 0
 
@@ -94,7 +131,7 @@ def _standing(all_batches: Sequence[Batch]) -> list[Batch]:
 
 
 def _redoes(batch: Batch, among: Sequence[Batch]) -> bool:
-    """Whether a restoring took back a restoring: it is itself nothing to redo."""
+    """True if a restore took back a restore: there is nothing to redo in it."""
     restorings = {other.id for other in among if other.cause == "restore"}
     return batch.cause == "restore" and bool(restorings & set(batch.undoes))
 
@@ -102,7 +139,7 @@ def _redoes(batch: Batch, among: Sequence[Batch]) -> bool:
 def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
     """Each file as it was before the first of the batches, provided it is as the last of them left it.
 
-    `since` are those whose uncovered files are told: batches that changed no others lie between them.
+    `since` are those whose uncovered files are reported: batches that changed no others lie between them.
     """
     targets: dict[Path, Target] = {}
     for batch in chosen:
@@ -135,43 +172,3 @@ def _batch(seq: int, data: Mapping[str, Any]) -> Batch:
         },
         int(data.get("reply") or 0),
     )
-
-
-# MERGED agentcli.sessions.lasting: What a rewind must not take back: it is about the session or the program, not about what was said.
-
-
-def lasting(before: History, after: History) -> Iterator[Body]:
-    """The records that make the model, mode, policy and names again what they were before an undo."""
-    if before.title != after.title or before.name != after.name:
-        yield Title(before.title, before.name)
-    # Who switched from a loose mode to a strict one must not find the loose one back.
-    kept = (before.model, before.mode, before.policy, before.system, before.tools)
-    if kept != (after.model, after.mode, after.policy, after.system, after.tools):
-        yield Settings(*kept)
-
-
-def paid(undo: Undo, before: History, after: History) -> Undo:
-    """The undo with what was spent on that which it takes back, so that no budget is filled again by it."""
-    missing = (max(0, was - now) for was, now in zip(astuple(before.usage), astuple(after.usage), strict=True))
-    known = before.cost is not None and before.cost != after.cost
-    cost = max(0.0, (before.cost or 0.0) - (after.cost or 0.0)) if known else None
-    return replace(undo, usage=Usage(*missing), cost=cost)
-
-
-# MERGED agentcli.agent.rewound: Which rewind of the conversation `/redo` takes back: decided from the records alone.
-
-
-def rewind_to_redo(newest_first: Iterable[Record]) -> int:
-    """The number of the newest rewind that still stands, or 0 where something was said since."""
-    taken_back: set[int] = set()
-    for record in newest_first:
-        match record.body:
-            case Undo(seq, "undo"):
-                taken_back.add(seq)
-            case Undo(_, "rewind") if record.seq not in taken_back:
-                return record.seq
-            case Message() | ToolResult() | Compaction() | Prune():
-                return 0
-            case _:
-                pass
-    return 0

@@ -27,7 +27,7 @@ def export(
 ) -> str:
     """The text of the file. Secrets are taken out unless `redacted` is false; only then is JSON free of any loss.
 
-    `say` hears, in words for people, what the file lacks.
+    `say` is called with a line for people about everything that the file lacks.
     """
     changed = 0
 

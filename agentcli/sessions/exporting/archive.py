@@ -15,7 +15,7 @@ from agentcli.sessions.info import info_to_json
 VERSION = 2
 """Version 1 had no states of files, and refused sessions with a missing record."""
 _OPAQUE = frozenset({"schema", "seq", "id", "time", "kind", "prev", "call_id", "data", "signature", "meta", "mime"})
-"""Fields that hold no words: pictures, signatures and names that something else refers to."""
+"""Fields without prose: images, signatures and names that something else refers to."""
 
 
 def to_json(source: Source, clean: Clean | None = None) -> str:
@@ -40,7 +40,7 @@ def to_json(source: Source, clean: Clean | None = None) -> str:
 
 
 def _raw(data: bytes, clean: Clean | None) -> Any:
-    """A record as JSON; as text where its file is not written as this program writes it."""
+    """A record as JSON; as text if its file is not written in this program's form."""
     raw = json.loads(data)
     if clean:
         return _cleaned(raw, clean)

@@ -1,4 +1,4 @@
-"""Colours for code and shape for Markdown, as HTML that is safe whatever stands in it."""
+"""Highlighted code and rendered Markdown, as HTML that is safe for any input."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def coloured(code: str, language: str, limit: int = HIGHLIGHT_LIMIT) -> str:
 
 
 def language_of(field: str, given: Mapping[str, Any]) -> str:
-    """The language of a call's input, told by the field's name or by the file that it goes to."""
+    """The language of a call's input, by the field's name or by the file that it is written to."""
     if field in _LANGUAGES:
         return _LANGUAGES[field]
     path = given.get("file_path")
@@ -45,7 +45,7 @@ def language_of(field: str, given: Mapping[str, Any]) -> str:
 
 
 def rendered(markdown: str, limit: int = HIGHLIGHT_LIMIT) -> str:
-    """Markdown as HTML. Tags in it are shown, not obeyed; pictures from elsewhere stay links."""
+    """Markdown as HTML. Tags in it are escaped; remote images stay links."""
     return str(_parser(limit).render(markdown))
 
 

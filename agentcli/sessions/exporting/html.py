@@ -1,4 +1,4 @@
-"""The HTML export: one file that needs no network and no script, on a phone as on a desk."""
+"""The HTML export: one file that needs no network and no script, for small and large screens."""
 
 from __future__ import annotations
 
@@ -107,6 +107,6 @@ def _text(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without what a page cannot show: control characters, escape sequences of terminals, halves of characters."""
+    """Remove what a page cannot display: control characters, escape sequences of terminals, lone surrogates."""
     shown = "".join(letter for letter in _ESCAPES.sub("", text) if letter in "\n\t" or letter.isprintable())
     return shown.encode("utf-8", "replace").decode("utf-8")

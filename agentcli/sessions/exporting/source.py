@@ -19,7 +19,7 @@ from agentcli.sessions.storage.records import RecordFolder, digest
 class Source:
     """A session at a glance, its records with the bytes of their files, and the whole outputs that were kept, by file name.
 
-    `contents` are states of files by their SHA-256, which `/undo` and `/rewind` need; `left_out` says why one is not among them.
+    `contents` are states of files by their SHA-256, which `/undo` and `/rewind` need; `left_out`: hash → the reason why one is missing.
     """
 
     info: SessionInfo

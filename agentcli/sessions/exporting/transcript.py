@@ -1,4 +1,4 @@
-"""A session as a reader wants it told: what was said and done, in order, each call with its result."""
+"""A session as a transcript for readers: messages and calls in order, each call with its result."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from agentcli.core.message import File, Image, Message, Part, Text, Thinking, To
 from agentcli.core.record import Compaction, Failure, Prune, Record, Settings
 
 Clean = Callable[[str], str]
-"""What every text passes on its way out, for one to take secrets out of it."""
+"""A filter that every exported text passes, such as one that removes secrets."""
 
 _SUBJECTS = ("command", "file_path", "pattern", "path", "url", "query", "description", "id", "prompt")
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the user or the model said."""
+    """A text of the user or of the model."""
 
     seq: int
     time: str
@@ -29,7 +29,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """What was put beside the words: a thought, an injection, an attached file, a summary. `label` says which."""
+    """Text beside the messages: a thought, an injection, an attached file, a summary; `label` names it."""
 
     seq: int
     label: str
@@ -47,7 +47,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A tool call and what came of it; without a result it was never answered."""
+    """A tool call and its result; without a result it was never answered."""
 
     seq: int
     call: ToolCall
@@ -55,14 +55,14 @@ class Done:
 
     @property
     def subject(self) -> str:
-        """What the call was about, in a line."""
+        """The call's subject in a line."""
         found = next((str(self.call.input[name]) for name in _SUBJECTS if self.call.input.get(name)), "")
         line = found.strip().split("\n", 1)[0]
         return line if len(line) <= 100 else line[:99] + "…"
 
     @property
     def status(self) -> str:
-        """How it ended."""
+        """The status of its result."""
         return self.result.status if self.result else "unanswered"
 
 
@@ -78,7 +78,7 @@ Scene = Words | Aside | Picture | Done | Note
 
 
 def tell(records: Sequence[Record], clean: Clean = str) -> Iterator[Scene]:
-    """The scenes of a session, without what was rewound."""
+    """The entries of a session's transcript, without what was rewound."""
     kept = in_force(list(records))
     results = {record.body.call_id: record.body for record in kept if isinstance(record.body, ToolResult)}
     for record in kept:

@@ -69,7 +69,7 @@ def read(lines: Iterable[str]) -> Imported:
 
 
 def _current(talk: Sequence[tuple[int, Json]]) -> list[tuple[int, Json]]:
-    """What belongs to a prompt that the newest entry descends from; answers to parallel calls hang beside that line."""
+    """Entries of the prompts that the newest entry descends from; answers to parallel calls branch off that line."""
     up = {str(entry["uuid"]): entry for _, entry in talk}
     line: set[str] = set()
     at = str(talk[-1][1]["uuid"]) if talk else ""
@@ -143,7 +143,7 @@ class _Reader:
         self.items.append(sound(Item(time, said, key)))
 
     def _attach(self, entry: Json, key: str) -> None:
-        """Put a file ahead of the words of the prompt that it hangs on; what the program reads again by itself is none."""
+        """Put a file before the text of the prompt that it is attached to; files that the program reads again by itself are left out."""
         place = self.prompts.get(_parent(entry))
         if place is None:
             return
@@ -163,7 +163,7 @@ class _Reader:
         return Summary(text, self.keys.get(kept, kept), tokens, "manual" if trigger == "manual" else "auto")
 
     def _planned(self, entry: Json) -> bool:
-        """Follows the tasks of the model's plan, which are made and changed one by one; whether this answer changed them."""
+        """Follow the tasks of the model's plan, which are created and changed one by one; True if this answer changed them."""
         told = entry.get("toolUseResult")
         if not isinstance(told, dict):
             return False
@@ -187,7 +187,7 @@ class _Reader:
 
 
 def _filler(entry: Json) -> bool:
-    """Whether the program itself wrote this in a reply's place, so that a prompt that got none has one."""
+    """True if the program itself wrote this in place of a reply that a prompt never got."""
     return entry["message"].get("model") == "<synthetic>" and entry.get("isApiErrorMessage") is False
 
 
@@ -207,7 +207,7 @@ def _reply(message: Json, failed: bool) -> Message | Failure:
 
 
 def _spoken(entry: Json, time: str) -> Iterable[Said]:
-    """The answers to calls that a user entry carries, then the words."""
+    """The answers to calls in a user entry, then its text."""
     content = list(blocks(entry["message"]["content"]))
     for block in content:
         if block["type"] == "tool_result":

@@ -155,7 +155,7 @@ class _Reader:
             self._say(Item(time, said))
 
     def _compacted(self, payload: Json, time: str) -> None:
-        """A compaction. The reply that its summary was is no reply of the talk's; its usage goes with it."""
+        """A compaction. The reply that was its summary is no reply of the conversation; its usage goes with it."""
         self.close()
         text = _summary(payload)
         if not text:
@@ -261,7 +261,7 @@ def _result(payload: Json, time: str, changed: Json) -> ToolResult:
 
 
 def _changed(changes: Json) -> Json:
-    """What a patch did to files: one unified diff, and how many lines it added and removed."""
+    """A patch's changes to files: one unified diff, and the numbers of lines added and removed."""
     diffs: list[str] = []
     for path, change in changes.items():
         if diff := change.get("unified_diff"):
@@ -275,7 +275,7 @@ def _changed(changes: Json) -> Json:
 
 
 def _output(output: Any) -> tuple[str, int | None, bool]:
-    """The text that the command printed, its exit code where it is told, and whether the call failed."""
+    """The command's output, its exit code if it is given, and whether the call failed."""
     if isinstance(output, list):
         return text_of(_parts(output)), None, False
     if isinstance(output, dict):

@@ -1,4 +1,4 @@
-"""Which sessions there are to import: in files, in folders, and where other programs keep theirs."""
+"""Finds sessions to import: in files, in folders, and in the stores of other programs."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from agentcli.sessions.importing.opencode import nothing_found, rows_of
 from agentcli.sessions.importing.recognise import HEAD_LINES, holds_database, recognise
 
 ENDINGS = (".jsonl", ".json", ".db")
-"""How the names of files end that are looked into when a folder is named."""
+"""Suffixes of the files that are read when a folder is named."""
 HEAD_BYTES = 4_000_000
-"""Bytes of a file within which it must have said its id and its folder; without them it is imported all the same."""
+"""Bytes of a file within which its id and folder must stand; without them it is imported all the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A session of another program, as far as its first lines tell: its id there, and the folder it was led in.
+    """A session of another program as its first lines describe it: its id there, and its working folder.
 
-    `name` is how people are told of it, `named` whether they named this very file. Of a database `session` is the one that is
-    meant, and `version` changes whenever it does.
+    `name` is its name in messages; `named`: the user named this very file. Of a database `session` is the id of one session,
+    and `version` changes whenever that session does.
     """
 
     path: Path
@@ -85,7 +85,7 @@ def in_folder(folder: Path) -> Iterator[Candidate]:
 def kept_by(program: str, env: Mapping[str, str], places: Iterable[str] = ()) -> Iterator[Candidate]:
     """The sessions that a program keeps for the user, those of its subagents aside.
 
-    `places` are folders in which some may have been led: Gemini CLI may keep no more of a folder than the hash of its path.
+    `places` are possible working folders: Gemini CLI may keep only the hash of a folder's path.
     """
     hashes = {hashlib.sha256(os.fsencode(place)).hexdigest(): place for place in places}
     for path in sorted(set(PROGRAMS[program].files(_Home(env)))):

@@ -20,14 +20,14 @@ from agentcli.sessions.importing.tools import GEMINI_CLI, ours
 
 _STATUS: dict[str, Status] = {"success": "success", "error": "error", "cancelled": "interrupted"}
 _FILES_BEGIN, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"
-"""Between these stands what files hold that the user named with `@`."""
+"""The lines around the contents of files that the user named with `@`."""
 _NOT_THOUGHT = "skip_thought_signature_validator"
 """The signature of thoughts that no model had."""
 _ENDING = re.compile(
     r"(?:\nError: .*)?(?:\nExit Code: (?P<code>-?\d+|\(none\)))?(?:\nSignal: (?P<signal>.*))?"
     r"(?:\nBackground PIDs: .*)?(?:\nProcess Group PGID: .*)?\Z"
 )
-"""What stands behind the output of a shell command."""
+"""The lines after the output of a shell command."""
 _LONGEST_ENDING = 2000
 _LONGEST_PATH = 4096
 
@@ -191,7 +191,7 @@ def _result(call: Json, time: str) -> ToolResult:
 
 
 def _bare_result(call_id: str, answer: Sequence[Json], time: str) -> ToolResult:
-    """A result of which only what the model was told is there."""
+    """A result of which only the text for the model is there."""
     response = answer[0]["functionResponse"]
     name, output = ours(GEMINI_CLI, response["name"], {})[0], _output(answer)
     failed, metadata = _ended(output, None) if name == "bash" else (False, {})
@@ -213,7 +213,7 @@ def _answers(content: Sequence[Json]) -> dict[str, list[Json]]:
 
 
 def _output(answer: Iterable[Json]) -> str:
-    """What the model was told: the text inside each function response."""
+    """The result as the model got it: the text inside each function response."""
     told = []
     for part in answer:
         if "functionResponse" in part:
@@ -232,7 +232,7 @@ def _images(answer: Iterable[Json]) -> tuple[Image, ...]:
 
 
 def _ended(output: str, shown: Any) -> tuple[bool, Json]:
-    """Whether a shell command failed, and its exit code, by the lines behind its output; since 2026 they name no code 0."""
+    """A shell command's failure and exit code, from the lines after its output; since 2026 they name no code 0."""
     text = output.removeprefix("<untrusted_context>\n").removesuffix("\n</untrusted_context>").rstrip()
     if not text.startswith(("Output: ", "Command: ")):
         return False, {}  # cancelled, or sent to the background

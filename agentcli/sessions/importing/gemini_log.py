@@ -1,4 +1,4 @@
-"""The session log of Gemini CLI: which messages its lines leave standing, and where a summary took the place of others.
+"""The session log of Gemini CLI: the messages in force after all its lines, and the summaries that replaced others.
 
 A line adds a message or writes one again, takes back all from one on (`$rewindTo`), or says how the whole history reads from
 now on (`$set.messages`): at the start, on resuming, after a compression, and after a request that failed. Such a rewritten
@@ -20,10 +20,10 @@ SNAPSHOT = "<state_snapshot>"
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 """The reply that Gemini CLI puts behind a summary in the model's name."""
 CONTEXTS = ("<session_context>", "<hook_context>")
-"""How texts begin that Gemini CLI put in the user's place."""
+"""Beginnings of texts that Gemini CLI wrote in the user's name."""
 
 _UNSEEN = re.compile("<!--.*?-->|[\u200b-\u200f\ufeff]", re.DOTALL)
-"""What Gemini CLI takes out of a reply when it writes it the first time, but not when it rewrites the history."""
+"""Characters that Gemini CLI removes from a reply when it first writes it, but not when it rewrites the history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Log:
             )
 
     def _is_message(self, raw: Any, place: str) -> bool:
-        """Whether it has the shape of a message; it is left out with a note otherwise."""
+        """True if it has the shape of a message; otherwise it is left out with a note."""
         try:
             with reading(place):
                 raw["id"], raw["type"], units(raw), words(raw)
@@ -155,7 +155,7 @@ class Log:
         self.notes.append(f"{len(gone)} messages that were rewound were left out")
 
     def _matched(self, messages: Sequence[Json]) -> Mapping[str, str]:
-        """Which of the messages say under a new id what is here already. The history that a compression keeps comes from its end."""
+        """The messages that repeat known ones under new ids. The history that a compression keeps comes from its end."""
         if all(self._same.get(str(raw["id"]), str(raw["id"])) in self.entries for raw in messages):
             return {}
         names = list(self.entries)
@@ -193,20 +193,20 @@ def parts(content: Any) -> Iterator[Json]:
 
 
 def words(raw: Json) -> str:
-    """What a message says, without thoughts, calls and results."""
+    """A message's text, without thoughts, calls and results."""
     return "".join(
         str(part["text"]) for part in parts(raw.get("content")) if part.get("text") and not part.get("thought")
     )
 
 
 def is_context(raw: Json) -> bool:
-    """Whether a message is none of the user's, but what Gemini CLI told the model about the folder, the date and the like."""
+    """True if a message is not the user's, but Gemini CLI's information for the model about the folder, the date and the like."""
     texts = [part.get("text") for part in parts(raw.get("content"))]
     return raw.get("type") == "user" and bool(texts) and all(str(text).lstrip().startswith(CONTEXTS) for text in texts)
 
 
 def units(raw: Json) -> frozenset[tuple[str, str]]:
-    """What identifies a message whatever its id: its calls, or else its texts. Empty for contexts and results."""
+    """The identity of a message whatever its id: its calls, or else its texts. Empty for contexts and results."""
     kind = str(raw.get("type"))
     if kind not in ("user", "gemini") or is_context(raw):
         return frozenset()

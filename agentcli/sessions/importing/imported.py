@@ -1,4 +1,4 @@
-"""What a session file of any program says, in our own terms and ready to be stored."""
+"""The content of a session file of any program, in our own terms and ready to be stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentcli.sessions.info import Parent
 
 Format = Literal["agentcli", "pi", "claude-code", "gemini-cli", "codex", "opencode"]
 Timed = tuple[str, Body]
-"""When something was recorded (ISO 8601, UTC), and what."""
+"""Time of a record (ISO 8601, UTC), and its body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """All that one foreign file says, in its own order; calls and results need not be paired yet."""
+    """The whole content of one foreign file, in its own order; calls and results need not be paired yet."""
 
     format: Format
     items: tuple[Item, ...]

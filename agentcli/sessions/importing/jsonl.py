@@ -1,4 +1,4 @@
-"""Reads the JSON of other programs; what is wrong with it is told by line."""
+"""Reads the JSON of other programs; errors name the line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Json = dict[str, Any]
 MOST_BAD = 0.5
 """The share of lines that may be damaged in a file that is still taken for a session."""
 NAMED = 10
-"""How many damaged lines a note names."""
+"""The number of damaged lines that a note names."""
 REASON = 200
-"""How many characters of a reason are told; it may quote what stands in the file."""
+"""The number of characters of a reason that are reported; it may quote the file."""
 
 
 def objects(lines: Iterable[str], notes: list[str]) -> Iterator[tuple[int, Json]]:

@@ -1,4 +1,4 @@
-"""Puts what a foreign file says into records that obey our rules: turns counted, calls answered, compactions by seq."""
+"""Turns the content of a foreign file into records that obey our rules: turns counted, calls answered, compactions by seq."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from agentcli.sessions.info import first_title
 
 UNANSWERED = "The call was interrupted before it was answered."
 MOST_NOTES = 20
-"""How many notes a session has at most."""
+"""The most notes that a session has."""
 BEGINNING = 40
-"""How many characters of a prompt tell it from the others, where a compaction kept it in short."""
+"""The number of characters that identify a prompt which a compaction shortened."""
 
 
 def settle(foreign: Foreign) -> Imported:
-    """The session as it can be stored. Nothing that was said is lost but results that answer no call, and those are noted.
+    """The session as it can be stored. Nothing is lost but results that answer no call, and those are noted.
 
-    Raises InputError where nothing was said at all.
+    Raises InputError where there is no message at all.
     """
     if not any(isinstance(item.said, Message | Summary) for item in foreign.items):
         raise InputError("; ".join(("it holds no prompt and no reply", *foreign.notes[:MOST_NOTES])))
@@ -78,7 +78,7 @@ def _answers(item: Item, message: Message, results: dict[str, Item]) -> Iterable
 
 
 def _joined(items: Sequence[Item]) -> Iterable[Item]:
-    """What was put beside the user's words (shell output, reminders) travels in the user's next message, as injections do."""
+    """Text beside the user's own (shell output, reminders) goes into the user's next message, as injections do."""
     waiting: list[Item] = []
     for item in items:
         said = item.said
@@ -99,7 +99,7 @@ def _joined(items: Sequence[Item]) -> Iterable[Item]:
 
 
 def _with_models(items: Iterable[Item]) -> Iterable[Item]:
-    """Where the file only names the model with each reply, a switch is recorded before the first reply of each."""
+    """If the file names the model only with each reply, a switch is recorded before the first reply of each."""
     current = ""
     for item in items:
         said = item.said

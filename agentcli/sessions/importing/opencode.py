@@ -1,4 +1,4 @@
-"""Sessions of opencode: what `opencode export` prints, or all that its database holds."""
+"""Sessions of opencode: the output of `opencode export`, or its whole database."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _UNTITLED = re.compile(r"(?:New|Child) session - \d{4}-")
 _TABLES = {"session", "message", "part"}
 NOTHING_SAID = "it holds no session in which anything was said"
 NAMED = 20
-"""How many sessions of a database are named where none fits."""
+"""The number of sessions of a database that are named where none fits."""
 
 
 def read(lines: Iterable[str]) -> Imported:
@@ -51,7 +51,7 @@ def read(lines: Iterable[str]) -> Imported:
 
 
 def is_database(path: Path) -> bool:
-    """Whether an SQLite file has the tables of opencode. Raises InputError when it cannot be read."""
+    """True if an SQLite file has the tables of opencode. Raises InputError when it cannot be read."""
     with _opened(path) as database:
         return {row["name"] for row in database.execute("SELECT name FROM sqlite_master")} >= _TABLES
 
@@ -87,7 +87,7 @@ def rows_of(path: Path) -> Sequence[Row]:
 
 
 def nothing_found(path: Path, chosen: str) -> str:
-    """Why a database has no session to import, or not the one that is `chosen`."""
+    """The reason why a database has no session to import, or not the one that is `chosen`."""
     if not chosen:
         return NOTHING_SAID
     with _opened(path) as database:
@@ -260,7 +260,7 @@ class _Reader:
 
 
 def _spoken(parts: Sequence[Json]) -> Iterable[Part]:
-    """What the user said and attached. The text of an attached file stands beside it, put there by the program."""
+    """A user message: text and attachments. The text of an attached file is a part of its own, added by the program."""
     for part in parts:
         match part["type"]:
             case "text" if part["text"] and not part.get("ignored"):
@@ -342,7 +342,7 @@ def _metadata(call: ToolCall, told: Json) -> Json:
 
 
 def _usage(message: Json) -> tuple[Usage | None, float | None]:
-    """What a reply took; nothing of one that was cut off before its end."""
+    """A reply's usage; zero for one that was cut off before its end."""
     raw = message.get("tokens") or {}
     cache = raw.get("cache") or {}
     fresh, output, reasoning = (int(raw.get(name) or 0) for name in ("input", "output", "reasoning"))

@@ -79,13 +79,13 @@ def _record(data: bytes, place: int) -> Record:
 
 
 def _complete(records: Sequence[Record], missing: set[int]) -> bool:
-    """Whether all records are there but those that the export itself says were lost before."""
+    """True if all records are there except those that the export itself lists as lost before."""
     there = [record.seq for record in records]
     return there == sorted(there) and sorted([*there, *missing]) == list(range(1, len(there) + len(missing) + 1))
 
 
 def _unbroken(records: Sequence[Record], files: Sequence[bytes]) -> bool:
-    """Whether each record names the SHA-256 of the one before it, as far as that one is there."""
+    """True if each record names the SHA-256 of the one before it, as far as that one is there."""
     before = {record.seq: digest(data) for record, data in zip(records, files, strict=True)}
     return all(record.prev == before.get(record.seq - 1, record.prev) for record in records) and (
         not records or records[0].seq > 1 or not records[0].prev

@@ -1,4 +1,4 @@
-"""Codex's patch format, as far as it says the same as one of our tools."""
+"""Codex's patch format, as far as one of our tools can express it."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _aside(text: str, source: Source = "reminder") -> Message:
 
 
 def _shell(message: Json) -> str:
-    """What the user ran with `!`, as it would stand in our own context."""
+    """A command that the user ran with `!`, in the form of our own context."""
     text = f"$ {message['command']}\n{message.get('output') or ''}".rstrip()
     if message.get("cancelled"):
         return text + "\n[interrupted]"

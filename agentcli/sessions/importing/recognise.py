@@ -1,4 +1,4 @@
-"""Tells by its content which program wrote a session file."""
+"""Recognises by its content the program that wrote a session file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from agentcli.sessions.importing.imported import Format
 from agentcli.sessions.importing.jsonl import MOST_BAD
 
 EXPORT = "agentcli-session"
-"""What our own export calls itself in its field `format`."""
+"""The value of the field `format` in our own export."""
 DATABASE = b"SQLite format 3\0"
-"""What an SQLite database begins with."""
+"""The first bytes of an SQLite database."""
 DAMAGED = "\0"
-"""What stands for a line that is no text: no JSON, so that it is left out as any damaged line."""
+"""Replacement for a line that is not UTF-8: not JSON, so that it is left out like any damaged line."""
 HEAD_LINES = 50
-"""How many lines may pass before one that shows the format must have come."""
+"""The number of lines within which one must show the format."""
 
 
 def recognise(path: Path) -> Format:
@@ -38,7 +38,7 @@ def recognise(path: Path) -> Format:
 
 
 def holds_database(path: Path) -> bool:
-    """Whether a file is an SQLite database. Raises InputError when it cannot be read."""
+    """True if a file is an SQLite database. Raises InputError when it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(len(DATABASE)) == DATABASE

@@ -23,7 +23,7 @@ AT_ONCE = 50
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one session: `session` is its id in the store where it is there, `why` says it in words where it is not new."""
+    """The outcome for one session: `session` is its id in the store if it is there, `why` the reason if it is not new."""
 
     source: Candidate
     status: Literal["imported", "skipped", "failed"]
@@ -73,11 +73,11 @@ class Takeover:
                     self._names.setdefault(info.project_id, set()).add(info.name)
 
     def is_known(self, source: Candidate) -> bool:
-        """Whether it was imported before, as it is now or shorter."""
+        """True if it was imported before, as it is now or shorter."""
         return (source.program, source.id) in self._known if source.id else bool(self._found(source, _content(source)))
 
     def run(self, sources: Iterable[Candidate]) -> Iterator[Outcome]:
-        """Import them; one outcome each. What fails with one keeps none of the others from its turn."""
+        """Import them; one outcome each. A failure of one does not stop the others."""
         waiting: list[_Waiting] = []
         try:
             for source in sources:

@@ -18,7 +18,7 @@ class Disk:
         return os.open(path, _NEW, 0o600)
 
     def write(self, file: int, data: memoryview) -> int:
-        """How many bytes were taken, which may be fewer than were given."""
+        """Return the number of bytes written, which may be fewer than were given."""
         return os.write(file, data)
 
     def fsync(self, file: int) -> None:
@@ -103,12 +103,12 @@ def make_folder(disk: Disk, path: Path, *, durable: bool = True) -> None:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether `write_file` left this behind when it was killed."""
+    """True if `write_file` left this behind when it was killed."""
     return name.startswith(".") and name.endswith(".tmp")
 
 
 def reason(error: OSError) -> str:
-    """What the system says, for people."""
+    """The system's error text, for people."""
     return error.strerror or str(error)
 
 

@@ -31,7 +31,7 @@ class Lock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a living process holds the lock."""
+    """True if a living process holds the lock."""
     try:
         file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -84,7 +84,7 @@ def _still_there(file: int, path: Path) -> bool:
 
 
 def _sign(file: int) -> None:
-    """Who holds it, for the message to others; the lock itself does not depend on it."""
+    """The holder's description, for the message to others; the lock itself does not depend on it."""
     with contextlib.suppress(OSError):
         os.ftruncate(file, 0)
         os.write(file, f"{os.getpid()}\n".encode())

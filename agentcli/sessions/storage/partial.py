@@ -85,7 +85,7 @@ class Partial:
 
 
 def read_partial(path: Path) -> Reply | None:
-    """What was streaming when its process died, or None. Damaged parts are dropped."""
+    """The reply that was streaming when its process died, or None. Damaged parts are dropped."""
     try:
         raw = json.loads(path.read_bytes())
         parts = tuple(part for part in map(_part, raw["parts"]) if part is not None)

@@ -49,7 +49,7 @@ def number_in(name: str) -> int | None:
 
 
 def digest(data: bytes) -> str:
-    """What `prev` of the following record says of a record file."""
+    """The SHA-256 of a record file, as `prev` of the following record holds it."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -76,7 +76,7 @@ class RecordFolder:
         return None
 
     def path(self, seq: int) -> Path | None:
-        """Where a record lies."""
+        """The path of a record."""
         for kind in _KINDS:
             path = self.folder / file_name(seq, kind)
             if path.exists():
@@ -129,7 +129,7 @@ class Reader:
     head: str = ""
     losses: list[Loss] = field(default_factory=list)
     doubts: list[Loss] = field(default_factory=list)
-    """Records whose hash differs from what the next one says of it where neither is proven: both are used."""
+    """Records whose hash differs from `prev` of the next one where neither is proven: both are used."""
     _claim: str = ""
     _proven: bool = False
     _next: int = -1
@@ -204,9 +204,9 @@ def read_file(path: str | Path) -> bytes:
 
 
 def tail(reader: Reader, newest: int) -> list[Record]:
-    """What a fold needs to know what is in force: from the newest compaction's `kept_from` on, and what it kept besides.
+    """The records that a fold needs for the state in force: from the newest compaction's `kept_from` on, and those it kept besides.
 
-    Costs what the view costs: rewound stretches are jumped over, everything before `kept_from` is left alone.
+    Costs as much as the view: rewound stretches are skipped, everything before `kept_from` is not read.
     """
     chosen: list[Record] = []
     gone: set[int] = set()

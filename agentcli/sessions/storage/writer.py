@@ -26,7 +26,7 @@ class Writer:
         lock: Lock | None = None,
         on_made: Callable[[], None] | None = None,
     ) -> None:
-        """`origin` is what `origin.json` says; it is written once, when the folder is made; then `on_made` is called."""
+        """`origin` is the content of `origin.json`, written once, when the folder is created; then `on_made` is called."""
         self._folder, self._disk, self._origin, self._lock = folder, disk, origin, lock
         self._on_made = on_made
         self.outputs = Outputs(folder / "outputs", disk)
@@ -42,7 +42,7 @@ class Writer:
 
     @property
     def made(self) -> bool:
-        """Whether the session has a folder yet."""
+        """True once the session has a folder."""
         return self._made
 
     def add(self, record: Record, data: bytes) -> None:
@@ -50,7 +50,7 @@ class Writer:
         self._waiting.append((record, data))
 
     def save(self) -> bool:
-        """Write everything that waits, oldest first; whether nothing waits any more. Never raises for a failing disk.
+        """Write all waiting records, oldest first; True if none waits any more. Never raises for a failing disk.
 
         A write that failed is made again at once from memory as a new file: after a failed fsync nobody knows what
         the first one holds.
@@ -78,7 +78,7 @@ class Writer:
             write_file(self._disk, path, data, durable=durable)
 
     def trouble(self) -> str:
-        """Why records are only in memory; or, once, that a write had to be made again; or an empty text."""
+        """The reason why records are only in memory; or, once, that a write had to be repeated; or an empty text."""
         news, self._news = self._news, ""
         return self._trouble or news
 

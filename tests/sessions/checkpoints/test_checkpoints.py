@@ -1,4 +1,4 @@
-"""What the agent did to files can be taken back and done again, and nothing of the user's is lost by it."""
+"""The agent's changes to files can be undone and redone, and nothing of the user's is lost by it."""
 
 from __future__ import annotations
 
