@@ -120,7 +120,7 @@ class RequestBuilder:
             self.model.spec,
             options=self.options,
             max_output=self._agent.max_output,
-            counts=self.counter,
+            counter=self.counter,
             milestone=self.settings.cache.milestone,
         )
 

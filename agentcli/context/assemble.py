@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentcli.context.breakpoints import MILESTONE, breakpoints
-from agentcli.context.inject import shown_without_images, wrapped
+from agentcli.context.inject import without_images, wrapped
 from agentcli.context.repair import repair
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, ViewMessage
@@ -23,22 +23,22 @@ def assemble(
     *,
     options: Mapping[str, Any] | None = None,
     max_output: int = REPLY_TOKENS,
-    counts: TokenCounter | None = None,
+    counter: TokenCounter | None = None,
     milestone: int = MILESTONE,
 ) -> Request:
     """The request that shows this view to this model.
 
     Requests made from a growing view are prefixes of one another, but for the breakpoints.
     """
-    counts = counts or TokenCounter()
-    turns = repair(turns_of(view, model), model)
-    places = breakpoints(turns, counts.overhead(system, tools), model, counts.part, milestone)
+    counter = counter or TokenCounter()
+    messages = repair(messages_of(view, model), model)
+    places = breakpoints(messages, counter.overhead(system, tools), model, counter.part, milestone)
     # What a small window keeps free for the reply is at most half of it (see limits_of).
     reply = min(max_output, model.max_output, model.window // 2)
-    return Request(model, tuple(system), tuple(tools), turns, places, reply, dict(options or {}))
+    return Request(model, tuple(system), tuple(tools), messages, places, reply, dict(options or {}))
 
 
-def turns_of(view: View, model: ModelSpec) -> tuple[RequestMessage, ...]:
+def messages_of(view: View, model: ModelSpec) -> tuple[RequestMessage, ...]:
     """The view's messages as they go over the wire, injections and files in their wrappers.
 
     A model that binds its thoughts to what stood before them does not get back those it had on another view.
@@ -46,23 +46,23 @@ def turns_of(view: View, model: ModelSpec) -> tuple[RequestMessage, ...]:
     messages = view.messages
     if model.preserved_thinking and view.undone:
         messages = tuple(_without_bound(message, view) for message in messages)
-    return tuple(_turn(message, model) for message in messages)
+    return tuple(_message(message, model) for message in messages)
 
 
 def _without_bound(message: ViewMessage, view: View) -> ViewMessage:
     return replace(message, blocks=tuple(block for block in message.blocks if not view.is_bound(block)))
 
 
-def _turn(message: ViewMessage, model: ModelSpec) -> RequestMessage:
+def _message(message: ViewMessage, model: ModelSpec) -> RequestMessage:
     if message.role == "assistant":
         return RequestMessage(
             "assistant", tuple(block.part for block in message.blocks), message.provider, message.model
         )
-    show = wrapped if model.images else shown_without_images
-    return RequestMessage("user", tuple(_shown(block.part, show, model) for block in message.blocks))
+    show = wrapped if model.images else without_images
+    return RequestMessage("user", tuple(_sendable(block.part, show, model) for block in message.blocks))
 
 
-def _shown(part: Part | ToolResult, show: Any, model: ModelSpec) -> Part | ToolResult:
+def _sendable(part: Part | ToolResult, show: Any, model: ModelSpec) -> Part | ToolResult:
     if not isinstance(part, ToolResult):
         seen: Part = show(part)
         return seen

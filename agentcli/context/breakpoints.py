@@ -30,7 +30,7 @@ class Candidate:
 
 
 def breakpoints(
-    turns: Sequence[RequestMessage], head: int, model: ModelSpec, size: Size, milestone: int = MILESTONE
+    messages: Sequence[RequestMessage], head: int, model: ModelSpec, size: Size, milestone: int = MILESTONE
 ) -> tuple[Breakpoint, ...]:
     """At most four places in the order of the request, best expected value first served.
 
@@ -39,58 +39,58 @@ def breakpoints(
     """
     if not model.cache_explicit:
         return ()
-    sizes = [sum(map(size, turn.parts)) for turn in turns]
+    sizes = [sum(map(size, message.parts)) for message in messages]
     before = list(accumulate(sizes, initial=head))[1:]
     best: dict[Breakpoint, Candidate] = {}
-    for candidate in _candidates(turns, head, before, model, size, milestone):
+    for candidate in _candidates(messages, head, before, model, size, milestone):
         known = best.get(candidate.place)
         if candidate.tokens >= model.cache_minimum and (known is None or known.value < candidate.value):
             best[candidate.place] = candidate
     chosen = sorted(best.values(), key=lambda candidate: -candidate.value)[:MOST_BREAKPOINTS]
-    return tuple(sorted((each.place for each in chosen), key=lambda place: (place.turn, place.part)))
+    return tuple(sorted((each.place for each in chosen), key=lambda place: (place.message, place.part)))
 
 
 def _candidates(
-    turns: Sequence[RequestMessage], head: int, before: Sequence[int], model: ModelSpec, size: Size, milestone: int
+    messages: Sequence[RequestMessage], head: int, before: Sequence[int], model: ModelSpec, size: Size, milestone: int
 ) -> Iterator[Candidate]:
     # The chances say what kind of edit would spare each prefix: all spare the system, a prune what is before the first
     # cleared output, an interrupted or rewound prompt everything but itself.
     yield Candidate(Breakpoint(-1), head, 1.0)
-    newest = len(turns) - 1
+    newest = len(messages) - 1
     places = [(newest, 0.95), (newest - 1, 0.96)]
-    if _blocks(turns[newest - 1 :]) >= model.cache_lookback:
+    if _blocks(messages[newest - 1 :]) >= model.cache_lookback:
         # A lookup goes back only so many blocks; the end of the former request is where an entry is sure to be.
         places.append((newest - 2, 0.97))
-    places.append((_snapshot(turns), 0.99))
-    places.append((_milestone(turns[: newest - 1], size, milestone), 0.9))
-    for turn, chance in places:
-        part = _last_markable(turns[turn]) if 0 <= turn < len(turns) else -1
+    places.append((_snapshot(messages), 0.99))
+    places.append((_milestone(messages[: newest - 1], size, milestone), 0.9))
+    for number, chance in places:
+        part = _last_markable(messages[number]) if 0 <= number < len(messages) else -1
         if part >= 0:
-            yield Candidate(Breakpoint(turn, part), before[turn], chance)
+            yield Candidate(Breakpoint(number, part), before[number], chance)
 
 
-def _blocks(turns: Sequence[RequestMessage]) -> int:
-    return sum(len(turn.parts) for turn in turns)
+def _blocks(messages: Sequence[RequestMessage]) -> int:
+    return sum(len(message.parts) for message in messages)
 
 
-def _snapshot(turns: Sequence[RequestMessage]) -> int:
-    for number, turn in enumerate(turns):
-        if any(isinstance(part, Text) and part.source == "compactor" for part in turn.parts):
+def _snapshot(messages: Sequence[RequestMessage]) -> int:
+    for number, message in enumerate(messages):
+        if any(isinstance(part, Text) and part.source == "compactor" for part in message.parts):
             return number
     return -1
 
 
-def _milestone(turns: Sequence[RequestMessage], size: Size, least: int) -> int:
-    for number in range(len(turns) - 1, -1, -1):
-        if any(isinstance(part, ToolResult) and size(part) >= least for part in turns[number].parts):
+def _milestone(messages: Sequence[RequestMessage], size: Size, least: int) -> int:
+    for number in range(len(messages) - 1, -1, -1):
+        if any(isinstance(part, ToolResult) and size(part) >= least for part in messages[number].parts):
             return number
     return -1
 
 
-def _last_markable(turn: RequestMessage) -> int:
+def _last_markable(message: RequestMessage) -> int:
     """A provider takes no mark on thoughts or on empty text."""
-    for number in range(len(turn.parts) - 1, -1, -1):
-        part = turn.parts[number]
+    for number in range(len(message.parts) - 1, -1, -1):
+        part = message.parts[number]
         if not isinstance(part, Thinking) and not (isinstance(part, Text) and not part.text):
             return number
     return -1

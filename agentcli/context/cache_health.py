@@ -153,10 +153,10 @@ def _segments(request: Request) -> Iterator[Segment]:
         "the tools", _digest([[tool.name, tool.description, dict(tool.parameters)] for tool in request.tools])
     )
     yield Segment("the system prompt", _digest(list(request.system)))
-    for number, turn in enumerate(request.turns, 1):
+    for number, message in enumerate(request.messages, 1):
         # Part by part, since the newest message may grow: results first, the user's words later.
-        for part in turn.parts:
-            yield Segment(f"message {number} ({turn.role})", _digest([turn.role, _part(part)]))
+        for part in message.parts:
+            yield Segment(f"message {number} ({message.role})", _digest([message.role, _part(part)]))
 
 
 def _part(part: Part | ToolResult) -> object:

@@ -47,7 +47,7 @@ def wrapped(part: Part) -> Part:
             return part
 
 
-def shown_without_images(part: Part) -> Part:
+def without_images(part: Part) -> Part:
     """The same for a model that takes no pictures: each one becomes a line that says what is missing."""
     match part:
         case Image(mime, _, path):

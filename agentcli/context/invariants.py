@@ -40,8 +40,8 @@ def check(
     tools must be the same.
     """
     found = [
-        *_pairing(request.turns),
-        *_roles(request.turns),
+        *_pairing(request.messages),
+        *_roles(request.messages),
         *_thinking(request, view),
         *_kept(request, view),
         *_snapshot(view),
@@ -70,27 +70,27 @@ def mended(request: Request, violations: Sequence[Violation]) -> Request:
     """
     if not violations:
         return request
-    turns = request.turns
+    messages = request.messages
     if any(violation.invariant == "thinking" for violation in violations):
-        turns = tuple(_thoughtless(turn) for turn in turns)
-    return replace(request, turns=repair(turns, request.model), breakpoints=())
+        messages = tuple(_thoughtless(message) for message in messages)
+    return replace(request, messages=repair(messages, request.model), breakpoints=())
 
 
-def _thoughtless(turn: RequestMessage) -> RequestMessage:
-    return replace(turn, parts=tuple(part for part in turn.parts if not isinstance(part, Thinking)))
+def _thoughtless(message: RequestMessage) -> RequestMessage:
+    return replace(message, parts=tuple(part for part in message.parts if not isinstance(part, Thinking)))
 
 
-def _pairing(turns: Sequence[RequestMessage]) -> Iterator[Violation]:
-    """Results stand in the turn right after their calls, in the same order, one each, and nowhere else."""
+def _pairing(messages: Sequence[RequestMessage]) -> Iterator[Violation]:
+    """Results are in the message right after their calls, in the same order, one each, and nowhere else."""
     asked: list[str] = []
     seen: set[str] = set()
-    for number, turn in enumerate(turns):
-        given = [part.call_id for part in turn.parts if isinstance(part, ToolResult)]
+    for number, message in enumerate(messages):
+        given = [part.call_id for part in message.parts if isinstance(part, ToolResult)]
         if given != asked:
             yield Violation("pairing", f"turn {number} answers {given} where {asked} were asked")
-        if any(isinstance(part, ToolResult) for part in turn.parts[len(given) :]):
+        if any(isinstance(part, ToolResult) for part in message.parts[len(given) :]):
             yield Violation("pairing", f"turn {number} has a result behind other content")
-        asked = [part.call_id for part in turn.parts if isinstance(part, ToolCall)]
+        asked = [part.call_id for part in message.parts if isinstance(part, ToolCall)]
         if seen.intersection(asked) or len(set(asked)) < len(asked):
             yield Violation("pairing", f"turn {number} repeats the id of a call")
         seen.update(asked)
@@ -98,31 +98,31 @@ def _pairing(turns: Sequence[RequestMessage]) -> Iterator[Violation]:
         yield Violation("pairing", f"{asked} are not answered")
 
 
-def _roles(turns: Sequence[RequestMessage]) -> Iterator[Violation]:
-    for number, turn in enumerate(turns):
+def _roles(messages: Sequence[RequestMessage]) -> Iterator[Violation]:
+    for number, message in enumerate(messages):
         expected = "assistant" if number % 2 else "user"
-        if turn.role != expected:
-            yield Violation("roles", f"turn {number} is the {turn.role}'s")
-        if not turn.parts:
+        if message.role != expected:
+            yield Violation("roles", f"turn {number} is the {message.role}'s")
+        if not message.parts:
             yield Violation("roles", f"turn {number} is empty")
-        if any(isinstance(part, Text) and not part.text.strip() and part.meta is None for part in turn.parts):
+        if any(isinstance(part, Text) and not part.text.strip() and part.meta is None for part in message.parts):
             yield Violation("roles", f"turn {number} has a blank text")
-        if turn.role == "user" and any(isinstance(part, ToolCall | Thinking) for part in turn.parts):
+        if message.role == "user" and any(isinstance(part, ToolCall | Thinking) for part in message.parts):
             yield Violation("roles", f"turn {number} has the user call or think")
-    if not turns or turns[-1].role != "user":
+    if not messages or messages[-1].role != "user":
         yield Violation("roles", "the request does not end with the user")
 
 
 def _thinking(request: Request, view: View) -> Iterator[Violation]:
     """Every thought that the model can verify goes back as it came, and no other."""
     model = request.model
-    sent = [part for turn in request.turns for part in turn.parts if isinstance(part, Thinking)]
+    sent = [part for message in request.messages for part in message.parts if isinstance(part, Thinking)]
     due: list[Part | ToolResult] = []
     for message in view.messages:
-        turn = RequestMessage(message.role, (), message.provider, message.model)
+        origin = RequestMessage(message.role, (), message.provider, message.model)
         blocks = (block for block in message.blocks if not (model.preserved_thinking and view.is_bound(block)))
         thoughts = (block.part for block in blocks if isinstance(block.part, Thinking))
-        due += [thought for thought in thoughts if can_be_sent(thought, turn, model)]
+        due += [thought for thought in thoughts if can_be_sent(thought, origin, model)]
     if sent != due:
         yield Violation("thinking", f"{len(sent)} thoughts are sent where {len(due)} are due, or they were changed")
 
@@ -138,7 +138,7 @@ def _kept(request: Request, view: View) -> Iterator[Violation]:
     if not carried:
         return
     there = {block.seq for block in view.blocks}
-    texts = [part.text for turn in request.turns for part in turn.parts if isinstance(part, Text)]
+    texts = [part.text for message in request.messages for part in message.parts if isinstance(part, Text)]
     for tag, words in carried:
         if words.seq not in there and not any(escape(tag, words.text) in text for text in texts):
             yield Violation("kept", f"the words of record {words.seq} are gone")
@@ -172,8 +172,8 @@ def _breakpoints(request: Request) -> Iterator[Violation]:
     if len(request.breakpoints) > MOST_BREAKPOINTS:
         yield Violation("breakpoints", f"{len(request.breakpoints)} of at most {MOST_BREAKPOINTS}")
     for place in request.breakpoints:
-        inside = place.turn == -1 or (
-            0 <= place.turn < len(request.turns) and -1 <= place.part < len(request.turns[place.turn].parts)
+        inside = place.message == -1 or (
+            0 <= place.message < len(request.messages) and -1 <= place.part < len(request.messages[place.message].parts)
         )
         if not inside:
             yield Violation("breakpoints", f"{place} points nowhere")

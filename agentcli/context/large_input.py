@@ -27,9 +27,9 @@ def is_oversize(text: str, window: Window) -> bool:
     return len(text) * 4 > limit and window.counter.text(text) > limit
 
 
-def size_of(text: str, counts: TokenCounter) -> Size:
+def size_of(text: str, counter: TokenCounter) -> Size:
     """The size of a text, its bytes as UTF-8."""
-    return Size(len(text.encode("utf-8", "surrogatepass")), text.count("\n") + 1, counts.text(text))
+    return Size(len(text.encode("utf-8", "surrogatepass")), text.count("\n") + 1, counter.text(text))
 
 
 def reference(text: str, path: str, size: Size, settings: ContextSettings) -> str:

@@ -13,16 +13,16 @@ OUT_OF_SIGHT = "[What was said before is not shown.]"
 CONTINUE = "Go on."
 
 
-def repair(turns: Iterable[RequestMessage], model: ModelSpec) -> tuple[RequestMessage, ...]:
-    """The turns as this model takes them; those that are in order come back unchanged.
+def repair(messages: Iterable[RequestMessage], model: ModelSpec) -> tuple[RequestMessage, ...]:
+    """The messages as this model takes them; those that are in order come back unchanged.
 
-    Thoughts that are unsigned or another model's are dropped, and so is what says nothing. Neighbours of one side
-    become one turn. Every call gets exactly one result, in the order of the calls: one that was left open gets an error
+    Thoughts that are unsigned or another model's are dropped, and so are empty parts. Neighbours of one side
+    become one message. Every call gets exactly one result, in the order of the calls: one that was left open gets an error
     that says so, and a result without its call goes. The user speaks first and last.
     """
-    sendable = (_sendable(turn, model) for turn in turns)
-    paired = _paired(_merged(turn for turn in sendable if turn.parts))
-    settled = _merged(turn for turn in paired if turn.parts)
+    sendable = (_sendable(message, model) for message in messages)
+    paired = _paired(_merged(message for message in sendable if message.parts))
+    settled = _merged(message for message in paired if message.parts)
     if not settled or settled[0].role == "assistant":
         settled.insert(0, RequestMessage("user", (Text(OUT_OF_SIGHT, True, "compactor"),)))
     if settled[-1].role == "assistant":
@@ -35,76 +35,76 @@ def open_result(call: ToolCall) -> ToolResult:
     return ToolResult(call.call_id, call.name, "interrupted", INTERRUPTED)
 
 
-def can_be_sent(part: Part | ToolResult, turn: RequestMessage, model: ModelSpec) -> bool:
-    """Whether a model takes this part of a turn: not blank words, nor thoughts that it cannot verify as its own."""
+def can_be_sent(part: Part | ToolResult, message: RequestMessage, model: ModelSpec) -> bool:
+    """True if a model takes this part of a message: not a blank text, nor thoughts that it cannot verify as its own."""
     match part:
         case Thinking(_, signature, meta):
-            return bool(signature or meta) and (turn.provider, turn.model) == (model.provider, model.id)
+            return bool(signature or meta) and (message.provider, message.model) == (model.provider, model.id)
         case Text(text, meta=meta):
             return bool(text.strip()) or (meta is not None and model.kind in meta)
         case _:
             return True
 
 
-def _sendable(turn: RequestMessage, model: ModelSpec) -> RequestMessage:
-    parts = tuple([part for part in turn.parts if can_be_sent(part, turn, model)])
-    return turn if len(parts) == len(turn.parts) else replace(turn, parts=parts)
+def _sendable(message: RequestMessage, model: ModelSpec) -> RequestMessage:
+    parts = tuple([part for part in message.parts if can_be_sent(part, message, model)])
+    return message if len(parts) == len(message.parts) else replace(message, parts=parts)
 
 
-def _merged(turns: Iterable[RequestMessage]) -> list[RequestMessage]:
+def _merged(messages: Iterable[RequestMessage]) -> list[RequestMessage]:
     merged: list[RequestMessage] = []
-    for turn in turns:
+    for message in messages:
         last = merged[-1] if merged else None
         # A reply that asked for something was answered before the next one was made, even if the answer is lost.
-        if last and last.role == turn.role and not (turn.role == "assistant" and _calls(last)):
-            speaker = turn if turn.provider else last
-            merged[-1] = RequestMessage(turn.role, (*last.parts, *turn.parts), speaker.provider, speaker.model)
+        if last and last.role == message.role and not (message.role == "assistant" and _calls(last)):
+            speaker = message if message.provider else last
+            merged[-1] = RequestMessage(message.role, (*last.parts, *message.parts), speaker.provider, speaker.model)
         else:
-            merged.append(turn)
+            merged.append(message)
     return merged
 
 
-def _paired(turns: Sequence[RequestMessage]) -> Iterator[RequestMessage]:
-    """Turns that alternate, with each call answered once and each answer asked for once."""
+def _paired(messages: Sequence[RequestMessage]) -> Iterator[RequestMessage]:
+    """Messages of alternating roles, with each call answered once and each answer asked for once."""
     seen: set[str] = set()
     asked: tuple[ToolCall, ...] = ()
-    for turn in turns:
-        if turn.role == "user":
-            yield _answering(turn, asked)
+    for message in messages:
+        if message.role == "user":
+            yield _answering(message, asked)
             asked = ()
             continue
         if asked:
             yield _answering(RequestMessage("user", ()), asked)
-        turn = _without_repeated_calls(turn, seen)
-        asked = _calls(turn)
-        yield turn
+        message = _without_repeated_calls(message, seen)
+        asked = _calls(message)
+        yield message
     if asked:
         yield _answering(RequestMessage("user", ()), asked)
 
 
-def _answering(turn: RequestMessage, asked: Sequence[ToolCall]) -> RequestMessage:
-    given = [part for part in turn.parts if isinstance(part, ToolResult)]
+def _answering(message: RequestMessage, asked: Sequence[ToolCall]) -> RequestMessage:
+    given = [part for part in message.parts if isinstance(part, ToolResult)]
     if not asked and not given:
-        return turn
+        return message
     answers: dict[str, ToolResult] = {}
     for result in given:
         answers.setdefault(result.call_id, result)
     results = tuple(answers.get(call.call_id) or open_result(call) for call in asked)
-    if turn.parts[: len(given)] == results:
-        return turn
-    return replace(turn, parts=(*results, *(part for part in turn.parts if not isinstance(part, ToolResult))))
+    if message.parts[: len(given)] == results:
+        return message
+    return replace(message, parts=(*results, *(part for part in message.parts if not isinstance(part, ToolResult))))
 
 
-def _calls(turn: RequestMessage) -> tuple[ToolCall, ...]:
-    return tuple(part for part in turn.parts if isinstance(part, ToolCall))
+def _calls(message: RequestMessage) -> tuple[ToolCall, ...]:
+    return tuple(part for part in message.parts if isinstance(part, ToolCall))
 
 
-def _without_repeated_calls(turn: RequestMessage, seen: set[str]) -> RequestMessage:
+def _without_repeated_calls(message: RequestMessage, seen: set[str]) -> RequestMessage:
     parts: list[Part | ToolResult] = []
-    for part in turn.parts:
+    for part in message.parts:
         if isinstance(part, ToolResult) or (isinstance(part, ToolCall) and part.call_id in seen):
             continue
         if isinstance(part, ToolCall):
             seen.add(part.call_id)
         parts.append(part)
-    return turn if len(parts) == len(turn.parts) else replace(turn, parts=tuple(parts))
+    return message if len(parts) == len(message.parts) else replace(message, parts=tuple(parts))

@@ -95,7 +95,7 @@ class ToolSchema:
 class RequestMessage:
     """One message of a request: all that one side says before the other speaks.
 
-    In a user's turn, tool results come first, then injections (synthetic texts, already wrapped), then the user's words.
+    In a user's message, tool results come first, then injections (synthetic texts, already wrapped), then the user's text.
     """
 
     role: Role
@@ -110,9 +110,9 @@ MOST_BREAKPOINTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """The provider's cache should end here: after the system blocks (`turn` -1) or after part `part` of turn `turn`."""
+    """The provider's cache should end here: after the system blocks (`message` -1) or after part `part` of message `message`."""
 
-    turn: int
+    message: int
     part: int = -1
 
 
@@ -123,7 +123,7 @@ class Request:
     model: ModelSpec
     system: tuple[str, ...]
     tools: tuple[ToolSchema, ...]
-    turns: tuple[RequestMessage, ...]
+    messages: tuple[RequestMessage, ...]
     breakpoints: tuple[Breakpoint, ...] = ()
     max_output: int = REPLY_TOKENS
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -73,7 +73,7 @@ class Ids:
 
 def used(request: Request) -> Ids:
     """The ids that a request already holds."""
-    return Ids(part.call_id for turn in request.turns for part in turn.parts if isinstance(part, ToolCall))
+    return Ids(part.call_id for turn in request.messages for part in turn.parts if isinstance(part, ToolCall))
 
 
 def wire_id(call_id: str) -> str:

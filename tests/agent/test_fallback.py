@@ -89,11 +89,11 @@ def test_thoughts_of_the_first_model_are_not_sent_to_the_other(tmp_path: Path) -
     assert ended(say_to(desk, "go")).text == "The other one answers."
     assert pair.asked == ["first", "first", "other"]
     to_first, to_other = (
-        [p for turn in request.turns for p in turn.parts if isinstance(p, Thinking)] for request in pair.requests[1:]
+        [p for turn in request.messages for p in turn.parts if isinstance(p, Thinking)] for request in pair.requests[1:]
     )
     assert to_first == [Thinking("a thought of the first", "scripted")]
     assert to_other == []
-    assert "I look." in str(pair.requests[-1].turns), "its words are"
+    assert "I look." in str(pair.requests[-1].messages), "its words are"
     assert [message.model for message in messages(desk) if message.role == "assistant"] == ["first", "other"]
 
 
@@ -103,7 +103,7 @@ def test_half_an_answer_is_taken_back_paid_for_and_runs_nothing(tmp_path: Path) 
     events = say_to(desk, "go")
     assert ReplyRestarted() in events
     assert [message.text for message in messages(desk)][1:] == ["The other one answers."]
-    assert "Half" not in str(pair.requests[-1].turns)
+    assert "Half" not in str(pair.requests[-1].messages)
     assert results(desk) == []
     assert not (tmp_path / "never.txt").exists()
     [paid] = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Failure)]

@@ -175,7 +175,7 @@ def test_a_limit_ends_the_turn_before_the_request_that_would_break_it(tmp_path: 
 
 def test_what_the_user_adds_meanwhile_is_heard_at_the_next_step(tmp_path: Path) -> None:
     desk = open_desk(
-        tmp_path, lambda request: say("Heard.") if "also b" in str(request.turns) else say("1", call("list"))
+        tmp_path, lambda request: say("Heard.") if "also b" in str(request.messages) else say("1", call("list"))
     )
 
     async def steered() -> list[object]:

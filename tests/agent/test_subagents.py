@@ -34,7 +34,7 @@ def is_child(request: Request) -> bool:
 
 
 def steps(request: Request) -> int:
-    return sum(turn.role == "assistant" for turn in request.turns)
+    return sum(turn.role == "assistant" for turn in request.messages)
 
 
 def family(parent: list[Reply], child: list[Reply]) -> Tell:
@@ -107,7 +107,7 @@ def test_a_subagent_sees_its_task_alone_and_has_no_subagents_of_its_own(tmp_path
 
     say_to(open_desk(tmp_path, script), "the secret of the conversation")
     [request] = seen
-    words = repr(request.turns)
+    words = repr(request.messages)
     assert "Where is the parser?" in words
     assert "secret" not in words
     assert not {"task", "ask_user", "exit_plan"} & {tool.name for tool in request.tools}

@@ -28,7 +28,7 @@ def titled(desk: AgentSession) -> list[Event]:
 def cheap(*script: Reply, seen: list[str] | None = None) -> ScriptedModel:
     def reply(request: object) -> Reply:
         if seen is not None:
-            seen.append(request.turns[-1].parts[0].text)  # type: ignore[attr-defined]
+            seen.append(request.messages[-1].parts[0].text)  # type: ignore[attr-defined]
         return script[0]
 
     made: Script = reply

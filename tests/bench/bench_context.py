@@ -58,25 +58,25 @@ def figures(messages: int = 1_001) -> dict[str, float]:
     records = session(messages)
     history = fold(records)
     seen = view(history)
-    counts = TokenCounter(model="bench")
-    window = window_of(seen, MODEL, counts, ContextSettings(), TRAITS)
-    request = assemble(seen, ["system"], [], MODEL, counts=counts)
+    counter = TokenCounter(model="bench")
+    window = window_of(seen, MODEL, counter, ContextSettings(), TRAITS)
+    request = assemble(seen, ["system"], [], MODEL, counter=counter)
     texts = [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)]
 
     def step() -> object:
         grown = evolve(history, records[-1])
         now = view(grown)
-        counts.learn(grown)
-        counts.prompt(now)
-        return assemble(now, ["system"], [], MODEL, counts=counts)
+        counter.learn(grown)
+        counter.prompt(now)
+        return assemble(now, ["system"], [], MODEL, counter=counter)
 
     return {
         "yardstick": measure(lambda: json.dumps(texts)),
         "count, nothing known": measure(lambda: TokenCounter().view(seen)),
-        "count, all known": measure(lambda: counts.view(seen)),
+        "count, all known": measure(lambda: counter.view(seen)),
         "view": measure(lambda: view(history)),
-        "calibrate": measure(lambda: calibrate(history, counts._added)),
-        "assemble": measure(lambda: assemble(seen, ["system"], [], MODEL, counts=counts)),
+        "calibrate": measure(lambda: calibrate(history, counter._added)),
+        "assemble": measure(lambda: assemble(seen, ["system"], [], MODEL, counter=counter)),
         "check": measure(lambda: check(request, seen)),
         "plan a prune": measure(lambda: plan_prune(window)),
         "all of a step": measure(step),

@@ -39,11 +39,11 @@ def figures(tokens: int = 1_000_000) -> dict[str, float]:
     """Seconds of each operation on a session of about so many tokens."""
     steps = max(8, tokens // 700)
     journal = session(long_story(steps=steps, size=3_800, turns=max(1, steps // 50)))
-    seen, counts = shown(journal), TokenCounter()
-    size = int(counts.view(seen) * 1.2)
-    window = window_of(seen, replace(MAIN, window=size), counts, SETTINGS, TRAITS)
+    seen, counter = shown(journal), TokenCounter()
+    size = int(counter.view(seen) * 1.2)
+    window = window_of(seen, replace(MAIN, window=size), counter, SETTINGS, TRAITS)
     texts = [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)]
-    found = {"tokens": float(counts.view(seen)), "yardstick": measure(lambda: json.dumps(texts))}
+    found = {"tokens": float(counter.view(seen)), "yardstick": measure(lambda: json.dumps(texts))}
     for name in POLICIES:
         under = replace(window, settings=replace(SETTINGS, policy=name))
         found[f"plan {name}"] = measure(lambda under=under: plan(under, forced=True))

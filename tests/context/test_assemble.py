@@ -22,15 +22,15 @@ def request(*bodies: object, system: str = BIG, model: object = MODEL) -> Reques
 
 def test_a_recorded_injection_stands_between_results_and_words() -> None:
     asked = (prompt("hi"), reply(call("a")), result("a"), Message("user", (NOTE,), 1))
-    assert request(*asked).turns[-1].parts == (result("a"), WRAPPED)
-    assert request(*asked, prompt("and")).turns[-1].parts == (result("a"), WRAPPED, Text("and"))
+    assert request(*asked).messages[-1].parts == (result("a"), WRAPPED)
+    assert request(*asked, prompt("and")).messages[-1].parts == (result("a"), WRAPPED, Text("and"))
 
 
 def test_a_model_without_eyes_is_told_of_each_picture() -> None:
     blind = replace(MODEL, images=False)
     picture = Image("image/png", "xx", "a.png")
     seen = ToolResult("a", "read", "success", "", images=(picture,))
-    turns = request(prompt("hi", 1, picture), reply(call("a")), seen, model=blind).turns
+    turns = request(prompt("hi", 1, picture), reply(call("a")), seen, model=blind).messages
     assert turns[0].parts[0] == Text("[image/png image a.png left out: this model takes no images]", True, "compactor")
     assert turns[2].parts == (
         ToolResult("a", "read", "success", "[image/png image left out: this model takes no images]"),
@@ -69,13 +69,13 @@ def test_a_step_longer_than_the_look_back_finds_the_end_of_the_request_before_it
     assert before == Breakpoint(2, 0)
     assert before in made.breakpoints
     # From the newest breakpoint back to the former one there are more blocks than a lookup passes.
-    assert len(made.turns[3].parts) + len(made.turns[4].parts) > MODEL.cache_lookback
+    assert len(made.messages[3].parts) + len(made.messages[4].parts) > MODEL.cache_lookback
 
 
 def test_a_breakpoint_never_falls_on_a_thought() -> None:
     made = request(prompt(BIG), reply("said"), prompt("x"))
     for place in made.breakpoints:
-        assert place.turn == -1 or isinstance(made.turns[place.turn].parts[place.part], Text)
+        assert place.message == -1 or isinstance(made.messages[place.message].parts[place.part], Text)
 
 
 def test_the_reply_is_given_what_the_model_can_write_and_no_more_than_asked() -> None:
@@ -87,7 +87,7 @@ def test_the_reply_is_given_what_the_model_can_write_and_no_more_than_asked() ->
 def test_counting_with_the_sessions_counts_changes_nothing_but_the_time() -> None:
     seen = view(history(prompt(BIG), reply("a"), prompt("b")))
     tools = [ToolSchema("read", "d", {"type": "object"})]
-    assert assemble(seen, [BIG], tools, MODEL, counts=TokenCounter()) == assemble(seen, [BIG], tools, MODEL)
+    assert assemble(seen, [BIG], tools, MODEL, counter=TokenCounter()) == assemble(seen, [BIG], tools, MODEL)
 
 
 def test_thoughts_had_on_a_view_that_was_taken_back_are_kept_from_a_model_that_binds_them() -> None:
@@ -97,7 +97,7 @@ def test_thoughts_had_on_a_view_that_was_taken_back_are_kept_from_a_model_that_b
     undone = (*talk, compaction, *meanwhile, Undo(4), reply(thought("late"), "c", turn=3), prompt("four", 4))
 
     def thoughts(model: ModelSpec) -> list[str]:
-        turns = request(*undone, model=model).turns
+        turns = request(*undone, model=model).messages
         return [part.signature for turn in turns for part in turn.parts if isinstance(part, Thinking)]
 
     assert thoughts(MODEL) == ["early", "meanwhile", "late"]
@@ -110,6 +110,6 @@ def test_thoughts_come_back_valid_when_a_compaction_is_taken_back_and_made_again
     compacted = (reply(thought("compacted"), "b", turn=2), prompt("three", 3))
     restored = (reply(thought("restored"), "c", turn=3), prompt("four", 4))
     again = (*talk, compaction, *compacted, Undo(4), *restored, Undo(7, "undo"))
-    turns = request(*again, model=replace(MODEL, preserved_thinking=True)).turns
+    turns = request(*again, model=replace(MODEL, preserved_thinking=True)).messages
     sent = [part.signature for turn in turns for part in turn.parts if isinstance(part, Thinking)]
     assert sent == ["compacted"]

@@ -22,9 +22,9 @@ def broken(request: Request, seen: View = SEEN, **more: object) -> set[str]:
 
 
 def with_turn(number: int, *parts: object) -> Request:
-    turns = list(GOOD.turns)
+    turns = list(GOOD.messages)
     turns[number] = replace(turns[number], parts=parts)  # type: ignore[arg-type]
-    return replace(GOOD, turns=tuple(turns))
+    return replace(GOOD, messages=tuple(turns))
 
 
 def test_a_good_request_is_let_through() -> None:
@@ -37,27 +37,27 @@ def test_a_broken_request_raises_with_the_reason() -> None:
 
 
 def test_calls_and_results_must_match_in_number_order_and_place() -> None:
-    a, b, words = GOOD.turns[2].parts
+    a, b, words = GOOD.messages[2].parts
     assert "pairing" in broken(with_turn(2, b, a, words))
     assert "pairing" in broken(with_turn(2, a, words))
     assert "pairing" in broken(with_turn(2, a, b, b, words))
     assert "pairing" in broken(with_turn(2, words, a, b))
     assert "pairing" in broken(with_turn(0, ToolResult("x", "y", "success", ""), Text("hi")))
-    assert "pairing" in broken(replace(GOOD, turns=GOOD.turns[:2]))
+    assert "pairing" in broken(replace(GOOD, messages=GOOD.messages[:2]))
     assert "pairing" in broken(with_turn(1, ToolCall("a", "read", {}), ToolCall("a", "read", {})))
 
 
 def test_roles_alternate_and_nothing_is_empty() -> None:
-    assert "roles" in broken(replace(GOOD, turns=GOOD.turns[1:]))
-    assert "roles" in broken(replace(GOOD, turns=(*GOOD.turns, RequestMessage("user", (Text("x"),)))))
+    assert "roles" in broken(replace(GOOD, messages=GOOD.messages[1:]))
+    assert "roles" in broken(replace(GOOD, messages=(*GOOD.messages, RequestMessage("user", (Text("x"),)))))
     assert "roles" in broken(with_turn(0))
     assert "roles" in broken(with_turn(0, Text("  ")))
-    assert "roles" in broken(replace(GOOD, turns=()))
+    assert "roles" in broken(replace(GOOD, messages=()))
 
 
 def test_thoughts_go_back_whole_and_unchanged() -> None:
-    assert broken(with_turn(1, *GOOD.turns[1].parts[1:])) == {"thinking"}
-    assert broken(with_turn(1, thought("forged"), *GOOD.turns[1].parts[1:])) == {"thinking"}
+    assert broken(with_turn(1, *GOOD.messages[1].parts[1:])) == {"thinking"}
+    assert broken(with_turn(1, thought("forged"), *GOOD.messages[1].parts[1:])) == {"thinking"}
 
 
 def test_kept_words_pins_system_and_tools_must_be_there() -> None:
@@ -66,7 +66,9 @@ def test_kept_words_pins_system_and_tools_must_be_there() -> None:
     seen = view(history(prompt("Never push."), prompt("go"), body))
     whole = assemble(seen, ["system"], [], MODEL)
     assert broken(whole, seen) == set()
-    without = replace(whole, turns=(replace(whole.turns[0], parts=whole.turns[0].parts[:1]), *whole.turns[1:]))
+    without = replace(
+        whole, messages=(replace(whole.messages[0], parts=whole.messages[0].parts[:1]), *whole.messages[1:])
+    )
     assert broken(without, seen) == {"kept"}
     assert broken(GOOD, former=replace(GOOD, system=("other",))) == {"kept"}
     assert broken(GOOD, former=replace(GOOD, tools=(ToolSchema("x", "", {}),))) == {"kept"}
@@ -94,19 +96,19 @@ def test_a_request_must_fit() -> None:
 
 
 def test_in_a_users_session_a_broken_request_is_mended_and_sent() -> None:
-    a, b, words = GOOD.turns[2].parts
+    a, b, words = GOOD.messages[2].parts
     for wrong in (
         with_turn(2, b, a, words),
         with_turn(2, words),
         with_turn(0),
-        replace(GOOD, turns=GOOD.turns[1:]),
-        replace(GOOD, turns=(*GOOD.turns, GOOD.turns[2])),
+        replace(GOOD, messages=GOOD.messages[1:]),
+        replace(GOOD, messages=(*GOOD.messages, GOOD.messages[2])),
         replace(GOOD, breakpoints=(Breakpoint(9),) * 5),
     ):
         violations = check(wrong, SEEN)
         assert violations
         assert broken(mended(wrong, violations)) == set()
-    forged = with_turn(1, thought("forged"), *GOOD.turns[1].parts[1:])
+    forged = with_turn(1, thought("forged"), *GOOD.messages[1].parts[1:])
     sent = mended(forged, check(forged, SEEN))
-    assert not any(isinstance(part, Thinking) for turn in sent.turns for part in turn.parts)
+    assert not any(isinstance(part, Thinking) for turn in sent.messages for part in turn.parts)
     assert mended(GOOD, ()) is GOOD

@@ -41,7 +41,7 @@ def flat(request: Request) -> list[str]:
                 part_to_json(part) if not isinstance(part, ToolResult) else [part.call_id, part.output, part.status],
             ]
         )
-        for turn in request.turns
+        for turn in request.messages
         for part in turn.parts
     ]
 
@@ -67,7 +67,7 @@ def test_a_longer_session_begins_its_request_with_the_bytes_of_the_one_before(se
         if not history.entries or not _speaks_last(history.entries[-1].body) or _waits(session.records[:end]):
             continue
         request, _ = request_of(session.records[:end])
-        if request.turns[-1].parts[-1] == Text(CONTINUE, True, "compactor"):
+        if request.messages[-1].parts[-1] == Text(CONTINUE, True, "compactor"):
             continue
         now = flat(request)
         assert now[: len(former)] == former
@@ -101,7 +101,7 @@ def test_a_bound_thought_goes_back_only_behind_the_very_bytes_that_it_was_had_on
         assert len(thoughts) == len(places)
         for seq, place in zip(thoughts, places, strict=True):
             assert seq not in had_on or pieces[:place] == had_on[seq]
-        if request.turns[-1].parts[-1] != Text(CONTINUE, True, "compactor"):
+        if request.messages[-1].parts[-1] != Text(CONTINUE, True, "compactor"):
             had_on[end + 1] = pieces
 
 
@@ -115,7 +115,7 @@ def _goes_back(block: Block, seen: View) -> bool:
 @given(sessions(), st.lists(ACTS, max_size=3))
 def test_the_user_and_what_was_injected_are_in_the_order_results_injections_words(session: Session, more: list) -> None:
     request, _ = request_of(session.records)
-    for turn in request.turns:
+    for turn in request.messages:
         kinds = [isinstance(part, ToolResult) for part in turn.parts]
         assert kinds == sorted(kinds, reverse=True)
 
@@ -130,7 +130,7 @@ def test_the_same_session_gives_the_same_bytes_in_any_process(tmp_path: Path) ->
         "act(s, 'prompt', 3, 'go')\n"
         "for _ in range(60): act(s, r.choice(names), r.randrange(40), r.choice(['a', 'テスト', '🔥 </file>']))\n"
         "request, _ = request_of(s.records)\n"
-        "print(hashlib.sha256(repr((request, flat(request))).encode()).hexdigest(), len(request.turns))\n"
+        "print(hashlib.sha256(repr((request, flat(request))).encode()).hexdigest(), len(request.messages))\n"
     )
     outputs = {
         _run(program, tmp_path, seed, zone, columns)

@@ -69,10 +69,10 @@ class Heard:
 
 
 def request(model: ModelSpec, *turns: RequestMessage | str, **more: Any) -> Request:
-    """A request with a system prompt and one tool; strings are turns of the user."""
-    spoken = tuple(RequestMessage("user", (Text(turn),)) if isinstance(turn, str) else turn for turn in turns)
+    """A request with a system prompt and one tool; strings are messages of the user."""
+    messages = tuple(RequestMessage("user", (Text(turn),)) if isinstance(turn, str) else turn for turn in turns)
     return Request(
-        **{"model": model, "system": ("Be brief.",), "tools": (READ,), "turns": spoken, "max_output": 1000} | more
+        **{"model": model, "system": ("Be brief.",), "tools": (READ,), "messages": messages, "max_output": 1000} | more
     )
 
 

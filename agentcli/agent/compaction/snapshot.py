@@ -136,13 +136,13 @@ def _shared_prefix(task: SummaryTask, brief: Brief, secretary: Summariser, closi
         brief.tools,
         brief.main,
         options=brief.options,
-        counts=brief.window.counter,
+        counter=brief.window.counter,
         milestone=brief.window.settings.cache.milestone,
     )
     order = Text(f"{prompt(task.policy.prompt)}\n\n{closing}", synthetic=True, source="compactor")
-    turns = request.turns
+    turns = request.messages
     if turns and turns[-1].role == "user":
         turns = (*turns[:-1], replace(turns[-1], parts=(*turns[-1].parts, order)))
     else:
         turns = (*turns, RequestMessage("user", (order,)))
-    return replace(request, turns=turns, max_output=secretary.reply)
+    return replace(request, messages=turns, max_output=secretary.reply)

@@ -76,7 +76,7 @@ def model(spec: ModelSpec) -> Model:
 
 def _words(request: Request) -> str:
     """What the user said last, or what a summary carries of it."""
-    for turn in reversed(request.turns):
+    for turn in reversed(request.messages):
         texts = [part.text for part in turn.parts if isinstance(part, Text)] if turn.role == "user" else []
         said = [text for text in texts if not text.startswith("<system-reminder>")]
         if said:

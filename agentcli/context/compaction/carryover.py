@@ -18,7 +18,7 @@ def kept_words(summarised: Sequence[ViewMessage], window: Window) -> tuple[Verba
 
     The newest come first up to `keep_user_tokens`; the very first, and the newest of all, always.
     """
-    view, counts, settings, usable = window.view, window.counter, window.settings, window.usable
+    view, counter, settings, usable = window.view, window.counter, window.settings, window.usable
     former = former_compaction(view)
     said = {words.seq: words for words in (former.user_words if former else ())}
     for message in summarised:
@@ -26,16 +26,16 @@ def kept_words(summarised: Sequence[ViewMessage], window: Window) -> tuple[Verba
     every = [said[seq] for seq in sorted(said)]
     budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
     chosen = {words.seq: words for words in (*every[:1], *every[-1:])}
-    budget -= sum(counts.text(words.text) for words in chosen.values())
+    budget -= sum(counter.text(words.text) for words in chosen.values())
     for words in reversed(every):
         if words.seq in chosen:
             continue
-        budget -= counts.text(words.text)
+        budget -= counter.text(words.text)
         if budget < 0:
             break
         chosen[words.seq] = words
     longest = int(usable * settings.keep_piece_share)
-    return tuple(_both_ends(chosen[seq], counts, longest) for seq in sorted(chosen))
+    return tuple(_both_ends(chosen[seq], counter, longest) for seq in sorted(chosen))
 
 
 def kept_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[VerbatimText, ...]:
@@ -55,9 +55,9 @@ def former_compaction(view: View) -> Compaction | None:
     return body if isinstance(body, Compaction) else None
 
 
-def pins_report(pins: Iterable[VerbatimText], counts: TokenCounter, most: int) -> str:
+def pins_report(pins: Iterable[VerbatimText], counter: TokenCounter, most: int) -> str:
     """A warning that names the largest pins where all together hold more than `most` tokens, else an empty text."""
-    sizes = {words: counts.text(words.text) for words in pins}
+    sizes = {words: counter.text(words.text) for words in pins}
     total = sum(sizes.values())
     if total <= most:
         return ""
@@ -91,8 +91,8 @@ def _in_words(block: Block) -> str:
             return f"[{mime} image {path}".rstrip() + "]"
 
 
-def _both_ends(words: VerbatimText, counts: TokenCounter, longest: int) -> VerbatimText:
-    tokens = counts.text(words.text)
+def _both_ends(words: VerbatimText, counter: TokenCounter, longest: int) -> VerbatimText:
+    tokens = counter.text(words.text)
     if tokens <= longest:
         return words
     characters = int(len(words.text) * longest / tokens)

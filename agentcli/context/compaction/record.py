@@ -155,8 +155,8 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
 
 def shrinkage(window: Window, later: View) -> float | None:
     """The share of a prompt that is gone with a later view, both counted by the same rule; None where nothing can be counted."""
-    counts = window.counter
-    old, new = counts.head + counts.view(window.view), counts.head + counts.view(later)
+    counter = window.counter
+    old, new = counter.head + counter.view(window.view), counter.head + counter.view(later)
     return 1 - new / old if old > 0 and new >= 0 else None
 
 

@@ -19,22 +19,26 @@ class EmulatedCache:
     """The cache of one model. `usage` asks it with one request after another, at times that do not run backwards."""
 
     model: ModelSpec
-    counts: TokenCounter
+    counter: TokenCounter
     _prefixes: PrefixCache = field(default_factory=PrefixCache)
 
     def usage(self, request: Request, now: float, output: int) -> Usage:
         """What the provider would report for this request at `now` (seconds), with a reply of `output` tokens."""
-        blocks = blocks_of(request, self.counts)
+        blocks = blocks_of(request, self.counter)
         read, written = self._prefixes.use(blocks, _marks(request), rules_of(self.model), now)
         whole = sum(tokens for _, tokens in blocks)
         return Usage(whole - read - written, output, 0, read, written)
 
 
-def blocks_of(request: Request, counts: TokenCounter) -> list[Block]:
+def blocks_of(request: Request, counter: TokenCounter) -> list[Block]:
     """What a cache compares: system and tools as the first block, then each part of each turn."""
     head = hash((request.model.name, request.system, tuple(tool.name for tool in request.tools)))
-    blocks = [(head, counts.head or counts.overhead(request.system, request.tools))]
-    blocks += [(hash((turn.role, key_of(part))), counts.part(part)) for turn in request.turns for part in turn.parts]
+    blocks = [(head, counter.head or counter.overhead(request.system, request.tools))]
+    blocks += [
+        (hash((message.role, key_of(part))), counter.part(part))
+        for message in request.messages
+        for part in message.parts
+    ]
     return blocks
 
 
@@ -57,5 +61,5 @@ def key_of(part: Part | ToolResult) -> tuple[str, ...]:
 
 def _marks(request: Request) -> list[int]:
     """The breakpoints as numbers of blocks."""
-    starts = list(accumulate((len(turn.parts) for turn in request.turns), initial=1))
-    return sorted(0 if place.turn < 0 else starts[place.turn] + place.part for place in request.breakpoints)
+    starts = list(accumulate((len(message.parts) for message in request.messages), initial=1))
+    return sorted(0 if place.message < 0 else starts[place.message] + place.part for place in request.breakpoints)

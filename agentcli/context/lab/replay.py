@@ -111,8 +111,8 @@ class _Player:
         self.settings = replace(setup.settings, policy=cast(PolicyName, policy))
         self.limits = limits_of(setup.model, self.settings)
         # The emulated provider and the policies count by the same rule: what is compared is what they do, not how well they guess.
-        self.counts = TokenCounter(Calibrated(rate=setup.rate), model=setup.model.id)
-        self.cache = EmulatedCache(setup.model, self.counts)
+        self.counter = TokenCounter(Calibrated(rate=setup.rate), model=setup.model.id)
+        self.cache = EmulatedCache(setup.model, self.counter)
         self.history, self.records = History(), list[Record]()
         self.wears(("s" * round(setup.head / setup.rate),), ())
         self.played = Played(policy)
@@ -130,7 +130,7 @@ class _Player:
         if self._seen is None or self._seen[0] is not self.history:
             self._seen = (
                 self.history,
-                Window(view(self.history), self.limits, self.counts, self.settings, self.setup.traits),
+                Window(view(self.history), self.limits, self.counter, self.settings, self.setup.traits),
             )
         return self._seen[1]
 
@@ -157,7 +157,7 @@ class _Player:
     def wears(self, system: tuple[str, ...], tools: tuple[ToolSchema, ...]) -> None:
         """From now on requests begin with these."""
         self.system, self.tools = system, tools
-        self.counts.head = self.counts.overhead(system, tools)
+        self.counter.head = self.counter.overhead(system, tools)
 
     def ask(self, record: Record, message: Message) -> None:
         self.now = _seconds(self.records[-1].time if self.records else record.time)
@@ -168,7 +168,7 @@ class _Player:
             self.compact("overflow")
             request, size = self.request()
             self.played = replace(self.played, refused=self.played.refused + (size > self.limits.usable))
-        output = (message.usage.output if message.usage else 0) or sum(map(self.counts.part, message.parts))
+        output = (message.usage.output if message.usage else 0) or sum(map(self.counter.part, message.parts))
         usage = self.cache.usage(request, self.now, output)
         cost = self.model.cost(usage) or 0.0
         self.played = replace(self.played, usage=self.played.usage + usage, cost=self.played.cost + cost)
@@ -183,7 +183,7 @@ class _Player:
             if output.call_id in self.recalled:
                 continue
             self.recalled.add(output.call_id)
-            brought = min(self.counts.part(output), self.setup.recalled)
+            brought = min(self.counter.part(output), self.setup.recalled)
             cost = self.model.cost(Usage(0, self.setup.recall_call, 0, size, brought)) or 0.0
             self.played = replace(self.played, again=self.played.again + 1, cost=self.played.cost + cost)
 
@@ -231,15 +231,15 @@ class _Player:
         """What a model would have taken for the summary: it reads the part that goes, and writes."""
         if not work.plan.summarised:
             return
-        read = sum(map(self.counts.message, work.gone))
-        written = self.counts.text(record.snapshot) + sum(map(self.counts.text, record.replaced.values()))
+        read = sum(map(self.counter.message, work.gone))
+        written = self.counter.text(record.snapshot) + sum(map(self.counter.text, record.replaced.values()))
         prices = self.model.summary_prices or self.model.prices or Prices()
         cost = prices.cost(Usage(input=read, output=written + self.setup.scratchpad))
         self.played = replace(self.played, cost=self.played.cost + cost, summary_cost=self.played.summary_cost + cost)
 
     def request(self) -> tuple[Request, int]:
         milestone, shown = self.settings.cache.milestone, self.window.view
-        request = assemble(shown, self.system, self.tools, self.model, counts=self.counts, milestone=milestone)
+        request = assemble(shown, self.system, self.tools, self.model, counter=self.counter, milestone=milestone)
         if self.edited:
             self.broken |= {violation.invariant for violation in check(request, shown)}
             self.edited = False

@@ -27,7 +27,7 @@ class Material:
 
 
 def material(
-    messages: Sequence[ViewMessage], counts: TokenCounter, room: int, calls: int, form: SnapshotSettings = _DEFAULT
+    messages: Sequence[ViewMessage], counter: TokenCounter, room: int, calls: int, form: SnapshotSettings = _DEFAULT
 ) -> Material:
     """The messages in at most `calls` texts of at most `room` tokens each.
 
@@ -36,11 +36,11 @@ def material(
     """
     for clip in (_WHOLE, *form.clips):
         told = [recite(message, clip, _WHOLE) for message in messages]
-        if sum(map(counts.text, told)) <= room:
+        if sum(map(counter.text, told)) <= room:
             return Material(("\n\n".join(told),), _clipped(messages, clip))
     for clip in (*form.clips[-1:], *form.hard_clips) or (_WHOLE,):
         told = [recite(message, clip, 5 * clip if clip in form.hard_clips else _WHOLE) for message in messages]
-        chunks = _divided(told, counts, room)
+        chunks = _divided(told, counter, room)
         if len(chunks) <= calls:
             return Material(tuple(chunks), _clipped(messages, clip))
     return Material(tuple(chunks[-calls:]), _clipped(messages, clip), len(chunks) - calls)
@@ -125,15 +125,15 @@ def _clipped(messages: Iterable[ViewMessage], clip: int) -> int:
     return sum(len(output) > clip for output in outputs)
 
 
-def _divided(told: Sequence[str], counts: TokenCounter, room: int) -> list[str]:
+def _divided(told: Sequence[str], counter: TokenCounter, room: int) -> list[str]:
     """Neighbouring messages together as long as they fit; one too long for a call is cut to its two ends."""
     chunks: list[list[str]] = [[]]
     left = room
     for text in told:
-        size = counts.text(text)
+        size = counter.text(text)
         if size > room:
             text = truncate_middle(text, max(200, int(len(text) * room / size * 0.9)))
-            size = counts.text(text)
+            size = counter.text(text)
         if size > left and chunks[-1]:
             chunks.append([])
             left = room

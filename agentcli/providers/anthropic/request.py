@@ -56,7 +56,7 @@ def _messages(request: Request, *, operator: bool) -> tuple[list[Json], Places]:
     model then takes them for what they are, and they never come between a call and its result."""
     messages: list[Json] = []
     places: Places = {}
-    for number, turn in enumerate(request.turns):
+    for number, turn in enumerate(request.messages):
         content: list[Json] = []
         reminders: list[Json] = []
         apart = operator and turn.role == "user" and not all(map(_is_reminder, turn.parts))
@@ -135,11 +135,11 @@ def _result(result: ToolResult) -> Json:
 
 def _mark(breakpoints: Sequence[Breakpoint], head: list[Json], places: Places) -> None:
     """Set cache marks, the newest first where there are too many; one that falls on nothing sent moves back in its turn."""
-    ordered = sorted(breakpoints, key=lambda point: (point.turn, point.part if point.part >= 0 else 1 << 30))
+    ordered = sorted(breakpoints, key=lambda point: (point.message, point.part if point.part >= 0 else 1 << 30))
     if len(ordered) > MOST_BREAKPOINTS:
         ordered = [*ordered[:1], *ordered[1 - MOST_BREAKPOINTS :]]
     for point in ordered:
-        block = (head[-1] if head else None) if point.turn < 0 else _last_cacheable(point, places)
+        block = (head[-1] if head else None) if point.message < 0 else _last_cacheable(point, places)
         if block is not None:
             block["cache_control"] = dict(_CACHED)
 
@@ -148,12 +148,12 @@ def _last_cacheable(point: Breakpoint, places: Places) -> Json | None:
     candidates = (
         index
         for turn, index in places
-        if turn == point.turn
+        if turn == point.message
         and (point.part < 0 or index <= point.part)
         and places[turn, index]["type"] not in _UNCACHEABLE
     )
     last = max(candidates, default=None)
-    return None if last is None else places[point.turn, last]
+    return None if last is None else places[point.message, last]
 
 
 def _thinking(request: Request, messages: Sequence[Json], max_tokens: int, settings: ProviderSettings) -> Json:

@@ -46,9 +46,9 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
 
 
 def _contents(request: Request) -> list[Json]:
-    """The turns alone; neighbours of one role are joined."""
+    """The messages alone; neighbours of one role are joined."""
     joined: list[Json] = []
-    for turn in request.turns:
+    for turn in request.messages:
         role = "model" if turn.role == "assistant" else "user"
         parts = [*_parts(turn, request.model)]
         if parts and joined and joined[-1]["role"] == role:

@@ -56,7 +56,7 @@ BUILT_IN: dict[str, Callable[[str], Callable[[Request], Reply]]] = {
 
 def last_words(request: Request) -> str:
     """What the user typed last, without what was injected around it."""
-    for turn in reversed(request.turns):
+    for turn in reversed(request.messages):
         own = [part.text for part in turn.parts if isinstance(part, Text) and not part.synthetic]
         if turn.role == "user" and own:
             return "\n".join(own)
@@ -82,7 +82,7 @@ def _block(number: int) -> str:
 
 def _steps_since_prompt(request: Request) -> int:
     done = 0
-    for turn in reversed(request.turns):
+    for turn in reversed(request.messages):
         if turn.role == "user":
             if any(isinstance(part, Text) and not part.synthetic for part in turn.parts):
                 break
@@ -92,7 +92,7 @@ def _steps_since_prompt(request: Request) -> int:
 
 def _harmless_call(request: Request, number: int) -> ToolCall:
     names = {tool.name for tool in request.tools}
-    unique = f"call_{len(request.turns):04}_{number:03}"
+    unique = f"call_{len(request.messages):04}_{number:03}"
     if "list" in names:
         return call("list", unique, path=".")
     if "glob" in names:

@@ -148,7 +148,7 @@ class ScriptedModel:
 
     def _numbered(self, reply: Reply, request: Request) -> Reply:
         """With ids for the calls that have none, unlike those of the conversation so far."""
-        taken = {part.call_id for turn in request.turns for part in turn.parts if isinstance(part, ToolCall)}
+        taken = {part.call_id for turn in request.messages for part in turn.parts if isinstance(part, ToolCall)}
         parts: list[Part] = []
         for part in reply.parts:
             if isinstance(part, ToolCall) and not part.call_id:
@@ -181,7 +181,7 @@ def blocks(request: Request) -> list[tuple[bytes, int]]:
     """What the model reads in the order in which a cache sees it, each block with its size in tokens."""
     texts = [f"{tool.name} {tool.description} {json.dumps(dict(tool.parameters))}" for tool in request.tools]
     texts += request.system
-    for turn in request.turns:
+    for turn in request.messages:
         texts += (f"{turn.role} {_text_of(part)}" for part in turn.parts)
     return [(text.encode("utf-8", "surrogatepass"), tokens_of(text)) for text in texts]
 
@@ -190,14 +190,14 @@ def breakpoints(request: Request) -> list[int]:
     """The request's breakpoints as indices into `blocks`."""
     head = len(request.tools) + len(request.system)
     starts = [head]
-    for turn in request.turns:
+    for turn in request.messages:
         starts.append(starts[-1] + len(turn.parts))
     found = []
     for point in request.breakpoints:
-        if point.turn < 0:
+        if point.message < 0:
             found.append(head - 1)
         else:
-            found.append(starts[point.turn + 1] - 1 if point.part < 0 else starts[point.turn] + point.part)
+            found.append(starts[point.message + 1] - 1 if point.part < 0 else starts[point.message] + point.part)
     return [index for index in found if index >= 0]
 
 

@@ -11,14 +11,14 @@ from agentcli.core.model import Request
 
 def wants_summary(request: Request) -> bool:
     """Whether the last thing that the user's side says asks for a state snapshot."""
-    texts = [part.text for part in request.turns[-1].parts if isinstance(part, Text)] if request.turns else []
+    texts = [part.text for part in request.messages[-1].parts if isinstance(part, Text)] if request.messages else []
     return bool(texts) and "generate the <state_snapshot>" in texts[-1]
 
 
 def snapshot(request: Request) -> str:
     """A well-formed state snapshot that says of a conversation what can be read off it without understanding."""
     wishes, files, commands = [], [], []
-    for turn in request.turns[:-1]:
+    for turn in request.messages[:-1]:
         for part in turn.parts:
             match part:
                 case Text(text, False) if turn.role == "user":

@@ -48,7 +48,7 @@ class Answers:
         reply = Reply() if not text else say(text, usage=Usage(input=100, output=10))
         model = ScriptedModel(self.spec, lambda _: reply)
         # The wrapped model would write a snapshot of its own if it saw the order for one.
-        async for step in model.stream(replace(request, turns=())):
+        async for step in model.stream(replace(request, messages=())):
             yield step
 
     async def count(self, request: Request) -> int | None:
@@ -56,7 +56,7 @@ class Answers:
 
     def asked(self, number: int = -1) -> str:
         """The last text of a request."""
-        part = self.requests[number].turns[-1].parts[-1]
+        part = self.requests[number].messages[-1].parts[-1]
         text = getattr(part, "text", "")
         assert isinstance(text, str)
         return text

@@ -305,8 +305,8 @@ def test_the_same_model_reads_its_own_cache() -> None:
     compress(journal, model, main=main, system=("You are agentcli.",))
     request = model.requests[0]
     assert request.system == ("You are agentcli.",)
-    assert len(request.turns) > 5
-    assert request.turns[0].parts[0] == before.messages[0].blocks[0].part
+    assert len(request.messages) > 5
+    assert request.messages[0].parts[0] == before.messages[0].blocks[0].part
     assert model.asked().endswith(ORDER)
 
 
@@ -315,7 +315,7 @@ def test_a_part_too_long_for_the_summariser_goes_in_several_calls_and_none_is_lo
     seen: list[str] = []
 
     def answer(request) -> str:  # type: ignore[no-untyped-def]
-        seen.append(request.turns[-1].parts[-1].text)
+        seen.append(request.messages[-1].parts[-1].text)
         return snapshot("Fix the parser.", f"- The parser is known in part {['one', 'two', 'three'][len(seen) - 1]}.")
 
     journal = session(long_story(steps=100, turns=2))

@@ -105,7 +105,7 @@ def test_twenty_compactions_by_a_forgetful_summariser_lose_nothing() -> None:
     told: list[str] = []
 
     def forgetful(request: Request) -> str:
-        known = parse(request.turns[-1].parts[-1].text).knowledge  # type: ignore[union-attr]
+        known = parse(request.messages[-1].parts[-1].text).knowledge  # type: ignore[union-attr]
         told.append(f"- The part number {'i' * (len(told) + 1)} is done.")
         kept = [f"- {item}" for item in known if random_.random() > 0.3]
         return snapshot("Fix the parser.", "\n".join((*kept, told[-1])))
@@ -157,7 +157,7 @@ def test_a_history_many_times_the_window_ends_in_a_usable_session_within_three_c
     assert TokenCounter().view(shown(journal)) <= limits_of(small, ContextSettings()).usable
     assert "What is next?" in text_of(journal)
     for request in model.requests:
-        assert TokenCounter().text(request.turns[-1].parts[-1].text) < window  # type: ignore[union-attr]
+        assert TokenCounter().text(request.messages[-1].parts[-1].text) < window  # type: ignore[union-attr]
     assert len([event for event in events if isinstance(event, UsageReported)]) <= 3
 
 

@@ -99,7 +99,7 @@ def answer(request: Request) -> str:
     """A summary of each segment, two sentences long."""
     import re
 
-    asked = request.turns[-1].parts[-1].text  # type: ignore[union-attr]
+    asked = request.messages[-1].parts[-1].text  # type: ignore[union-attr]
     numbers = re.findall(r'<conversation_segment n="(\d+)"', asked)
     return "\n".join(f'<summary n="{n}">\n- functions are defined\n- see src/evil.py\n</summary>' for n in numbers)
 

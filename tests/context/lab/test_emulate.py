@@ -15,7 +15,7 @@ GEMINI = ModelSpec("google", "gemini", "google", cache_minimum=500, cache_explic
 PIECE = 350  # tokens of one `piece`
 
 
-def counts() -> TokenCounter:
+def counter() -> TokenCounter:
     made = TokenCounter(Calibrated(rate=1.0, per_block=0, per_message=0))
     made.head = 1_000
     return made
@@ -33,18 +33,18 @@ def request(*names: str, marks: tuple[int, ...] | None = None, model: ModelSpec 
 
 
 def test_the_first_request_writes_up_to_its_last_mark_and_pays_the_rest_in_full():
-    cache = EmulatedCache(CLAUDE, counts())
+    cache = EmulatedCache(CLAUDE, counter())
     assert cache.usage(request("a", "b", "c", marks=(1,)), 0, 7) == Usage(PIECE, 7, 0, 0, 1_000 + 2 * PIECE)
 
 
 def test_a_growing_conversation_reads_what_it_wrote_and_writes_what_is_new():
-    cache = EmulatedCache(CLAUDE, counts())
+    cache = EmulatedCache(CLAUDE, counter())
     cache.usage(request("a"), 0, 0)
     assert cache.usage(request("a", "b", "c"), 10, 0) == Usage(0, 0, 0, 1_000 + PIECE, 2 * PIECE)
 
 
 def test_an_entry_dies_when_it_is_not_used_and_each_use_gives_it_a_new_life():
-    cache = EmulatedCache(CLAUDE, counts())
+    cache = EmulatedCache(CLAUDE, counter())
     for now in (0, 290, 580):
         read = cache.usage(request("a"), now, 0).cache_read
     assert read == 1_000 + PIECE
@@ -52,7 +52,7 @@ def test_an_entry_dies_when_it_is_not_used_and_each_use_gives_it_a_new_life():
 
 
 def test_nothing_behind_a_changed_byte_is_read():
-    cache = EmulatedCache(CLAUDE, counts())
+    cache = EmulatedCache(CLAUDE, counter())
     cache.usage(request("a", "b", "c", marks=(0, 2)), 0, 0)
     assert cache.usage(request("a", "B", "c", marks=(0, 2)), 1, 0) == Usage(0, 0, 0, 1_000 + PIECE, 2 * PIECE)
     assert cache.usage(request("a", "b", "c", system="other"), 2, 0).cache_read == 0
@@ -60,7 +60,7 @@ def test_nothing_behind_a_changed_byte_is_read():
 
 def test_a_prefix_below_the_minimum_is_neither_written_nor_found():
     tiny = replace(CLAUDE, cache_minimum=2_000)
-    cache = EmulatedCache(tiny, counts())
+    cache = EmulatedCache(tiny, counter())
     small = request("a", "b", model=tiny)
     assert cache.usage(small, 0, 0) == Usage(1_000 + 2 * PIECE, 0, 0, 0, 0)
     assert cache.usage(small, 1, 0).cache_read == 0
@@ -68,19 +68,19 @@ def test_a_prefix_below_the_minimum_is_neither_written_nor_found():
 
 def test_a_lookup_goes_back_only_so_many_blocks():
     names = [f"m{n}" for n in range(40)]
-    cache = EmulatedCache(CLAUDE, counts())
+    cache = EmulatedCache(CLAUDE, counter())
     cache.usage(request(*names[:10]), 0, 0)
     assert cache.usage(request(*names[:29]), 1, 0).cache_read == 1_000 + 10 * PIECE
-    cache = EmulatedCache(CLAUDE, counts())
+    cache = EmulatedCache(CLAUDE, counter())
     cache.usage(request(*names[:10]), 0, 0)
     assert cache.usage(request(*names[:30]), 1, 0).cache_read == 0
-    cache = EmulatedCache(CLAUDE, counts())
+    cache = EmulatedCache(CLAUDE, counter())
     cache.usage(request(*names[:10]), 0, 0)
     assert cache.usage(request(*names[:30], marks=(9, 29)), 1, 0).cache_read == 1_000 + 10 * PIECE
 
 
 def test_a_cleared_output_is_another_block():
-    cache = EmulatedCache(CLAUDE, counts())
+    cache = EmulatedCache(CLAUDE, counter())
 
     def with_result(output: str) -> Request:
         turns = (
@@ -95,7 +95,7 @@ def test_a_cleared_output_is_another_block():
 
 
 def test_a_provider_that_caches_by_itself_finds_the_longest_prefix_and_charges_no_writing():
-    cache = EmulatedCache(GEMINI, counts())
+    cache = EmulatedCache(GEMINI, counter())
     assert cache.usage(request("a", "b", "c", model=GEMINI), 0, 0) == Usage(1_000 + 3 * PIECE, 0, 0, 0, 0)
     assert cache.usage(request("a", "b", "X", "d", model=GEMINI), 1, 0) == Usage(2 * PIECE, 0, 0, 1_000 + 2 * PIECE, 0)
     assert cache.usage(request("a", "b", model=GEMINI), 400, 0).cache_read == 0

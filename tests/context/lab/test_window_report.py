@@ -21,9 +21,9 @@ LIMITS = limits_of(ModelSpec("anthropic", "m", window=100_000, max_output=20_000
 
 def window(*bodies: Body, plan: Plan = IDLE, system: int = 300, tools: int = 200):
     history = fold([Record(n, "", "2026-01-01T00:00:00Z", "", body) for n, body in enumerate(bodies, 1)])
-    counts = TokenCounter()
-    counts.head = 500
-    return show(Window(view(history), LIMITS, counts, ContextSettings(), TRAITS), plan, system=system, tools=tools)
+    counter = TokenCounter()
+    counter.head = 500
+    return show(Window(view(history), LIMITS, counter, ContextSettings(), TRAITS), plan, system=system, tools=tools)
 
 
 SESSION = (

@@ -53,9 +53,9 @@ def window(
     rule: PruneSettings = RULE,
     limits: Limits = LIMITS,
     policy: PolicyName = "auto",
-    counts: TokenCounter | None = None,
+    counter: TokenCounter | None = None,
 ) -> Window:
-    return Window(seen, limits, counts or TokenCounter(Chars4()), ContextSettings(policy=policy, prune=rule), TRAITS)
+    return Window(seen, limits, counter or TokenCounter(Chars4()), ContextSettings(policy=policy, prune=rule), TRAITS)
 
 
 def letter(*bodies: Body, rule: PruneSettings = RULE) -> list[str]:
@@ -317,16 +317,16 @@ def test_a_prune_clears_only_what_it_may_and_frees_what_it_says(
     session: Session, pressure: Pressure, letter_of_the_rule: bool
 ) -> None:
     rule = PruneSettings(protect=50, minimum=20, smallest=10, turns=1, auto_protect=50, auto_turns=1, least=20)
-    counts, past = TokenCounter(Chars4()), session.history
+    counter, past = TokenCounter(Chars4()), session.history
     seen = view(past)
     policy: PolicyName = "opencode" if letter_of_the_rule else "auto"
-    body, _ = plan_prune(window(seen, rule, policy=policy, counts=counts), pressure)
+    body, _ = plan_prune(window(seen, rule, policy=policy, counter=counter), pressure)
     if body is None:
         return
     now = view(evolve(past, Record(999, "r999", "", "", body)))
     before = {block.tool_use_id: block for block in seen.blocks if block.tool_use_id}
     after = {block.tool_use_id: block for block in now.blocks if block.tool_use_id}
-    assert counts.view(seen) - counts.view(now) == pytest.approx(body.tokens, abs=len(body.call_ids))
+    assert counter.view(seen) - counter.view(now) == pytest.approx(body.tokens, abs=len(body.call_ids))
     for call_id in body.call_ids:
         part = after[call_id].part
         assert isinstance(part, ToolResult)

@@ -55,9 +55,9 @@ def cut(**more: object) -> Compaction:
 def counted(*bodies: Body, model: str = "m") -> tuple[int, int]:
     """The next prompt, and what the estimate alone says of it."""
     history = fold(records(*bodies))
-    counts = TokenCounter(model=model)
+    counter = TokenCounter(model=model)
     seen: View = view(history)
-    return counts.prompt(seen), counts.view(seen)
+    return counter.prompt(seen), counter.view(seen)
 
 
 def test_what_stayed_is_counted_as_it_was_reported() -> None:
@@ -83,13 +83,13 @@ def test_what_an_edit_has_changed_is_estimated_as_it_stands_now() -> None:
 
 def test_tokens_of_another_model_are_worth_what_its_own_are() -> None:
     history = fold(records(*talk(), cut()))
-    counts = TokenCounter()
-    counts.calibration = counts.calibration.learn("other", 100_000, 150_000, 0)
+    counter = TokenCounter()
+    counter.calibration = counter.calibration.learn("other", 100_000, 150_000, 0)
     sizes = []
     for model in ("m", "other"):
-        counts.use_model(model, (), ())
-        sizes.append(counts.prompt(view(history)))
-    assert sizes[1] == pytest.approx(sizes[0] * counts.calibration.rate("other") / 0.34, rel=0.05)
+        counter.use_model(model, (), ())
+        sizes.append(counter.prompt(view(history)))
+    assert sizes[1] == pytest.approx(sizes[0] * counter.calibration.rate("other") / 0.34, rel=0.05)
 
 
 def test_a_reply_to_another_view_says_nothing_of_this_one() -> None:
@@ -109,18 +109,18 @@ def test_a_reply_to_another_view_says_nothing_of_this_one() -> None:
 
 @REAL
 def test_the_first_prompt_after_each_compaction_of_a_real_session_is_within_one_percent() -> None:
-    history, counts, errors = History(), TokenCounter(), []
+    history, counter, errors = History(), TokenCounter(), []
     fresh = False
     for record in realsession.records():
         body = record.body
         if isinstance(body, Compaction):
-            carry: Carry = replace(history.carry, calibration=counts.calibration.to_json())
+            carry: Carry = replace(history.carry, calibration=counter.calibration.to_json())
             record, fresh = replace(record, body=replace(body, carry=carry)), True
         if isinstance(body, Message) and body.usage and body.usage.prompt:
-            counts.model = body.model
-            counts.learn(history)
+            counter.model = body.model
+            counter.learn(history)
             if fresh:
-                errors.append(abs(counts.prompt(view(history)) / body.usage.prompt - 1))
+                errors.append(abs(counter.prompt(view(history)) / body.usage.prompt - 1))
                 fresh = False
         history = evolve(history, record)
     assert len(errors) == 2

@@ -54,65 +54,65 @@ def test_each_rule_of_thumb_counts_as_its_program_does() -> None:
 
 def test_a_prompt_is_the_last_report_plus_an_estimate_of_what_was_added() -> None:
     history = session(Message("user", (Text("hi"),)), reply(50_000, 500), Message("user", (Text("x" * 1_000),)))
-    counts = TokenCounter(model="m")
-    counts.learn(history)
-    assert abs(counts.prompt(view(history)) - (50_500 + 340 + 8)) <= 1
+    counter = TokenCounter(model="m")
+    counter.learn(history)
+    assert abs(counter.prompt(view(history)) - (50_500 + 340 + 8)) <= 1
 
 
 def test_of_a_reply_that_broke_off_only_the_prompt_is_believed() -> None:
     history = session(Message("user", (Text("hi"),)), reply(50_000, 1, stop="interrupted", text="y" * 3_000))
-    counts = TokenCounter(model="m")
-    counts.learn(history)
-    assert 51_000 < counts.prompt(view(history)) < 51_100
+    counter = TokenCounter(model="m")
+    counter.learn(history)
+    assert 51_000 < counter.prompt(view(history)) < 51_100
 
 
 def test_what_a_prune_freed_since_the_last_report_is_taken_off() -> None:
     call = Message("assistant", (ToolCall("c1", "read", {}),), 1, "p", "m", Usage(50_000, 100), None, "tool_use")
     history = session(Message("user", (Text("hi"),)), call, ToolResult("c1", "read", "success", "x"), reply(60_000))
     pruned = evolve(history, Record(9, "r9", "", "", Prune(("c1",), 7_000, "test")))
-    counts = TokenCounter(model="m")
-    counts.learn(history)
-    assert counts.prompt(view(history)) - counts.prompt(view(pruned)) == 7_000
+    counter = TokenCounter(model="m")
+    counter.learn(history)
+    assert counter.prompt(view(history)) - counter.prompt(view(pruned)) == 7_000
 
 
 def test_a_report_from_before_a_compaction_says_nothing_about_the_new_view() -> None:
     summary = Compaction("auto", "compressed", "auto", (1, 1), 2, "<state_snapshot>s</state_snapshot>")
     history = session(Message("user", (Text("hi"),)), Message("user", (Text("go"),)), reply(90_000), summary)
-    counts = TokenCounter(model="m")
-    counts.learn(history)
-    assert counts.prompt(view(history)) < 1_000
+    counter = TokenCounter(model="m")
+    counter.learn(history)
+    assert counter.prompt(view(history)) < 1_000
 
 
 def test_a_report_made_on_a_view_that_was_taken_back_is_passed_over() -> None:
     talk = (Message("user", (Text("x" * 90_000),)), reply(30_000, 100), Message("user", (Text("go"),)))
     summary = Compaction("manual", "compressed", "auto", (1, 2), 3, "<state_snapshot>s</state_snapshot>")
     history = session(*talk, summary, reply(3_000, 100), Message("user", (Text("on"),)), Undo(4))
-    counts = TokenCounter(model="m")
-    counts.learn(history)
-    assert 30_100 < counts.prompt(view(history)) < 30_150
+    counter = TokenCounter(model="m")
+    counter.learn(history)
+    assert 30_100 < counter.prompt(view(history)) < 30_150
 
 
 def test_a_report_far_below_what_the_characters_say_is_not_believed() -> None:
     history = session(Message("user", (Text("x" * 300_000),)), reply(10_000))
-    counts = TokenCounter(model="m")
-    counts.learn(history)
-    assert counts.prompt(view(history)) > 90_000
+    counter = TokenCounter(model="m")
+    counter.learn(history)
+    assert counter.prompt(view(history)) > 90_000
 
 
 def test_the_rate_is_learned_for_each_model_and_survives_a_compaction() -> None:
     said = Message("user", (Text("z" * 10_000),))
     history = session(Message("user", (Text("hi"),)), reply(1_000, 0), said, reply(6_000, 0), said, reply(11_000, 0))
-    counts = TokenCounter(model="m")
-    counts.learn(history)
-    assert 0.40 < counts.calibration.rate("m") < 0.5
-    assert counts.calibration.rate("another") == 0.34
-    carry = Carry(calibration=counts.calibration.to_json())
+    counter = TokenCounter(model="m")
+    counter.learn(history)
+    assert 0.40 < counter.calibration.rate("m") < 0.5
+    assert counter.calibration.rate("another") == 0.34
+    carry = Carry(calibration=counter.calibration.to_json())
     later = evolve(
         history, Record(99, "r99", "", "", Compaction("auto", "compressed", "auto", (1, 6), 99, "s", carry=carry))
     )
-    before = counts.calibration.rate("m")
-    counts.learn(later)
-    assert counts.calibration.rate("m") == before
+    before = counter.calibration.rate("m")
+    counter.learn(later)
+    assert counter.calibration.rate("m") == before
 
 
 def test_what_cannot_be_right_teaches_nothing() -> None:
@@ -127,34 +127,34 @@ def test_what_a_compaction_removed_is_not_held_in_memory_by_its_count() -> None:
     class Watched(str):
         __slots__ = ("__weakref__",)
 
-    def counted(counts: TokenCounter) -> tuple[weakref.ref[str], History]:
+    def counted(counter: TokenCounter) -> tuple[weakref.ref[str], History]:
         text = Watched("gone")
         history = session(Message("user", (Text(text),)), Message("user", (Text("stays"),)))
-        counts.view(view(history))
+        counter.view(view(history))
         compaction = Compaction("auto", "compressed", "auto", (1, 1), 2, "s")
         return weakref.ref(text), evolve(history, Record(3, "r3", "", "", compaction))
 
-    counts = TokenCounter()
-    text, history = counted(counts)
+    counter = TokenCounter()
+    text, history = counted(counter)
     assert text() is not None
-    counts.learn(history)
+    counter.learn(history)
     gc.collect()
     assert text() is None
 
 
 def test_counts_of_parts_add_up_to_the_count_of_the_view() -> None:
     history = session(Message("user", (Text("日本語" * 30), Image("image/png", PIXEL))), reply(1, text="z" * 999))
-    counts, seen = TokenCounter(model="m"), view(history)
-    blocks = sum(counts.block(block) for block in seen.blocks)
-    assert abs(blocks - counts.view(seen)) <= len(list(seen.blocks))
+    counter, seen = TokenCounter(model="m"), view(history)
+    blocks = sum(counter.block(block) for block in seen.blocks)
+    assert abs(blocks - counter.view(seen)) <= len(list(seen.blocks))
 
 
 def test_system_and_tools_count_too() -> None:
-    counts = TokenCounter(Chars4())
+    counter = TokenCounter(Chars4())
     tools = (ToolSchema("read", "d" * 395, {"type": "object"}),)
-    counts.use_model("m", ["s" * 400], tools)
-    assert counts.head == 100 + math.ceil((4 + 395 + 17) / 4)
-    assert counts.prompt(View(())) == counts.head
+    counter.use_model("m", ["s" * 400], tools)
+    assert counter.head == 100 + math.ceil((4 + 395 + 17) / 4)
+    assert counter.prompt(View(())) == counter.head
 
 
 def test_tiktoken_without_its_vocabulary_is_stood_in_for_and_says_so(
@@ -189,13 +189,13 @@ def test_on_a_real_session_the_plain_rule_is_far_off() -> None:
     assert statistics.median(_errors(TokenCounter(Chars4()))) > 0.1
 
 
-def _errors(counts: TokenCounter) -> Iterator[float]:
+def _errors(counter: TokenCounter) -> Iterator[float]:
     history = History()
     for record in realsession.records():
         body = record.body
         if isinstance(body, Message) and body.usage and body.usage.prompt and history.turn and record.seq > 2:
-            counts.learn(history)
-            yield abs(counts.prompt(view(history)) - body.usage.prompt) / body.usage.prompt
+            counter.learn(history)
+            yield abs(counter.prompt(view(history)) - body.usage.prompt) / body.usage.prompt
         history = evolve(history, record)
 
 
@@ -211,8 +211,8 @@ def test_a_real_vocabulary_counts_as_its_makers_say() -> None:
 
 
 def test_counting_by_another_estimator_forgets_what_was_measured() -> None:
-    counts, seen = TokenCounter(Gemini()), view(session(Message("user", (Text("漢字" * 50),))))
-    assert counts.prompt(seen) == 130
-    counts.set_exact(seen, 7)
-    counts.use(Chars4())
-    assert counts.prompt(seen) == 25
+    counter, seen = TokenCounter(Gemini()), view(session(Message("user", (Text("漢字" * 50),))))
+    assert counter.prompt(seen) == 130
+    counter.set_exact(seen, 7)
+    counter.use(Chars4())
+    assert counter.prompt(seen) == 25
