@@ -120,10 +120,10 @@ class Program(ProjectContext):
         outfit = self._outfit([*notes, why] if why else notes)
         return AgentSession(journal, outfit, self.models.connect(spec.name), mode)
 
-    def history(self, selector: str) -> History:
-        """The history of a session that is only looked at."""
+    def past(self, selector: str) -> Session:
+        """A session to look at, which nothing is written to."""
         info = self.chosen(selector)
-        return self.store.open(info.project_id, info.id, read_only=True).history
+        return self.store.open(info.project_id, info.id, read_only=True)
 
     def spec_for(self, history: History) -> ModelSpec:
         """The model that a session would go on with."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +28,6 @@ from agentcli.context.view import view
 from agentcli.context.window import Window, window_of
 from agentcli.core.history import History
 from agentcli.core.model import ModelSpec
-from agentcli.core.record import Record
 from agentcli.tools.registry import TRAITS
 
 ALL_POLICIES = ",".join(POLICIES)
@@ -49,12 +48,13 @@ Set = Annotated[list[str] | None, typer.Option("--set", help="key=value: a setti
 def show(session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: Cwd = "") -> None:
     """What fills a session's window, and its messages with tokens, trust and fate."""
     program = _program(cwd, model, settings)
-    history = program.history(session or LAST)
+    past = program.past(session or LAST)
+    history = past.history
     window = _window(program, history)
     counts = window.counter
     tools = counts.overhead((), program.tools_of(history))
     seen = shown(window, _plan(program, history, "", False), tools=tools)
-    records, spec = _records(program, session or LAST), program.spec_for(history)
+    records, spec = list(past.records()), program.spec_for(history)
     health = explain_miss(health_of(records, spec, TRAITS, window.settings.cache.thrash), records, spec)
     if json:
         more = {"estimator": counts.rule.name, "hit_rate": round(health.hit_rate, 4), "misses": health.misses}
@@ -77,7 +77,7 @@ def plan(
 ) -> None:
     """What a policy would do with a session now, calling no model."""
     program = _program(cwd, model, settings)
-    made = plan_json(_plan(program, program.history(session or LAST), policy, force))
+    made = plan_json(_plan(program, program.past(session or LAST).history, policy, force))
     if json:
         say_json(made)
         return
@@ -103,8 +103,8 @@ def compare(
     from agentcli.context.lab.replay import Setup
 
     program = _program(cwd, model, settings)
-    recorded = {name: _records(program, name) for name in sessions}
-    spec = program.spec_for(program.history(sessions[0]))
+    recorded = {name: list(program.past(name).records()) for name in sessions}
+    spec = program.spec_for(program.past(sessions[0]).history)
     context = program.config.context
     setup = Setup(spec, TRAITS, context)
     if summariser:
@@ -153,11 +153,6 @@ def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Summa
         return asyncio.run(summarise(task, brief, secretary)).summary
 
     return write
-
-
-def _records(program: Program, name: str) -> Sequence[Record]:
-    info = program.chosen(name)
-    return list(program.store.open(info.project_id, info.id, read_only=True).records())
 
 
 def _short(values: list[object]) -> str:

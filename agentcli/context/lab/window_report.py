@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -120,7 +120,8 @@ def show(
         shares[_kind(block)] += window.size(block)
     used = sum(shares.values())
     shares["free"] = max(0, limits.usable - used)
-    rows = tuple(_row(message, window, plan) for message in view.messages)
+    gone = frozenset(plan.summarised)
+    rows = tuple(_row(message, window, plan, gone) for message in view.messages)
     known = _cached(view) if cached is None else cached
     return Shown(shares, limits.usable, limits.window, min(known, used), rows, marks)
 
@@ -151,20 +152,26 @@ def _kind(block: Block) -> str:
     return "assistant" if block.source == "assistant" else "user"
 
 
-def _row(message: ViewMessage, window: Window, plan: Plan) -> Row:
+def _row(message: ViewMessage, window: Window, plan: Plan, gone: Set[int]) -> Row:
     tier = max((block.tier for block in message.blocks), default=0)
     return Row(
-        message.seq, message.role, message.turn, window.size(message), tier, _fate(message, plan), _summary(message)
+        message.seq,
+        message.role,
+        message.turn,
+        window.size(message),
+        tier,
+        _fate(message, plan, gone),
+        _summary(message),
     )
 
 
-def _fate(message: ViewMessage, plan: Plan) -> str:
+def _fate(message: ViewMessage, plan: Plan, gone: Set[int]) -> str:
     """What stands first of all that holds for one of its blocks: a message with cleared outputs says so even if the rest is kept."""
     if any(block.pinned for block in message.blocks):
         return "pinned"
     if all(block.source == "compactor" for block in message.blocks):
         return "snapshot"
-    if any(block.seq in plan.summarised for block in message.blocks):
+    if any(block.seq in gone for block in message.blocks):
         return "summarised"
     if any(block.tool_use_id in plan.clipped for block in message.blocks if block.tool_use_id):
         return "to clip"
@@ -189,7 +196,8 @@ def _summary(message: ViewMessage) -> str:
     """What a message says, in a line."""
     told = " · ".join(filter(None, (_told(block) for block in message.blocks)))
     line = " ".join(told.split())
-    return "".join(letter for letter in line[:500] if letter.isprintable())
+    short = line[:500]
+    return short if short.isprintable() else "".join(letter for letter in short if letter.isprintable())
 
 
 def _told(block: Block) -> str:
