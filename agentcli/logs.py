@@ -16,12 +16,12 @@ LOG_BYTES = 1_000_000
 """A longer log is put aside when a run begins; one former log is kept."""
 
 
-def log_to(places: AppDirs, env: Mapping[str, str], *, kept: bool = True) -> None:
+def log_to(dirs: AppDirs, env: Mapping[str, str], *, enabled: bool = True) -> None:
     """Send warnings and errors to `agentcli.log` in the state folder, which is made when there is something to say.
 
-    What is not `kept`, or cannot be written, is dropped.
+    What is not `enabled`, or cannot be written, is dropped.
     """
-    handler: logging.Handler = _Log(places.state / "agentcli.log") if kept else logging.NullHandler()
+    handler: logging.Handler = _Log(dirs.state / "agentcli.log") if enabled else logging.NullHandler()
     handler.addFilter(Masking(known_secrets(env)))
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.getLogger().addHandler(handler)

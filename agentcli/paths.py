@@ -36,7 +36,7 @@ class AppDirs:
         return self.config / "config.toml"
 
 
-def places(env: Mapping[str, str] = os.environ) -> AppDirs:
+def app_dirs(env: Mapping[str, str] = os.environ) -> AppDirs:
     """The folders for this environment. A relative XDG path is ignored, as the specification says."""
     return AppDirs(**{kind: _place(kind, env) for kind in _VARIABLES})
 

@@ -15,7 +15,7 @@ from agentcli.paths import AppDirs
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Iterator[AppDirs]:
+def dirs(tmp_path: Path) -> Iterator[AppDirs]:
     root, before = logging.getLogger(), os.umask(0)
     had = list(root.handlers)
     yield AppDirs(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))
@@ -26,26 +26,26 @@ def places(tmp_path: Path) -> Iterator[AppDirs]:
         handler.close()
 
 
-def test_the_log_is_made_when_there_is_something_to_say_and_for_its_owner_alone(places: AppDirs) -> None:
-    log_to(places, {})
-    assert not places.state.exists()
+def test_the_log_is_made_when_there_is_something_to_say_and_for_its_owner_alone(dirs: AppDirs) -> None:
+    log_to(dirs, {})
+    assert not dirs.state.exists()
     logging.getLogger("agentcli.test").warning("something")
-    log = places.state / "agentcli.log"
+    log = dirs.state / "agentcli.log"
     assert "something" in log.read_text()
-    assert (places.state.stat().st_mode & 0o777, log.stat().st_mode & 0o777) == (0o700, 0o600)
+    assert (dirs.state.stat().st_mode & 0o777, log.stat().st_mode & 0o777) == (0o700, 0o600)
 
 
-def test_a_run_that_keeps_nothing_has_no_log(places: AppDirs) -> None:
-    log_to(places, {}, kept=False)
+def test_a_run_that_keeps_nothing_has_no_log(dirs: AppDirs) -> None:
+    log_to(dirs, {}, enabled=False)
     logging.getLogger("agentcli.test").warning("something")
-    assert not places.state.exists()
+    assert not dirs.state.exists()
 
 
-def test_a_log_that_cannot_be_written_is_no_error(places: AppDirs) -> None:
-    places.state.write_text("a file where the folder should be")
-    log_to(places, {})
+def test_a_log_that_cannot_be_written_is_no_error(dirs: AppDirs) -> None:
+    dirs.state.write_text("a file where the folder should be")
+    log_to(dirs, {})
     logging.getLogger("agentcli.test").warning("something")
-    assert places.state.is_file()
+    assert dirs.state.is_file()
 
 
 def test_a_log_holds_no_secret_not_even_in_a_traceback() -> None:

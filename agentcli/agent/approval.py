@@ -57,7 +57,7 @@ class ApprovalGate:
     traits: Mapping[str, Traits]
     rules: Rules
     mode: Mode
-    place: Workspace
+    workspace: Workspace
     approve: Approve
     preview: Preview
     save: Callable[[str], None]
@@ -91,7 +91,7 @@ class ApprovalGate:
         return self._answered(call, tool, decision, answer)
 
     def _decide(self, call: ToolCall, tool: Tool) -> Decision:
-        decision = decide(call, self.traits, self.rules, self.mode, self.place)
+        decision = decide(call, self.traits, self.rules, self.mode, self.workspace)
         if tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
             return Decision("ask", "plan", "")
         if decision.decision == "allow" and self.repeats.reached(call):
@@ -115,7 +115,7 @@ class ApprovalGate:
         try:
             return self.preview(tool, given, path)
         except ToolError as error:
-            if path is None or any(path.is_relative_to(root) for root in self.place.workspace):
+            if path is None or any(path.is_relative_to(root) for root in self.workspace.workspace):
                 raise
             # What is the matter with a file outside is not told to the model before somebody has allowed it.
             return str(error)
@@ -135,7 +135,7 @@ class ApprovalGate:
 
     def _answered(self, call: ToolCall, tool: Tool, decision: Decision, answer: ApprovalResponse) -> Permit:
         if answer.choice == "no":
-            why = f"The user said no: {answer.words}" if answer.words else "The user said no to this call."
+            why = f"The user said no: {answer.reason}" if answer.reason else "The user said no to this call."
             return _permit(call, replace(decision, decision="deny", rule="user", why=why))
         if answer.input is not None and dict(answer.input) != dict(call.input):
             call = replace(call, input=dict(answer.input))

@@ -38,7 +38,7 @@ class Checkpointer:
         """`warn` hears of what was changed and cannot be taken back, of each file once. Paths in `cwd` are told as seen from there."""
         self._waiting: list[Body] = []
         self._record, self._warn = record, warn
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._inside = f"{os.path.realpath(cwd)}/" if cwd else "/"
         self._alone = asyncio.Lock()  # subagents work side by side, and share this
         self._changes = makes(self._waiting.append)
@@ -46,16 +46,16 @@ class Checkpointer:
         self._append()
 
     async def run(
-        self, run: RunTool, tool: Tool, work: ToolContext, call_id: str, given: Mapping[str, Any], *, harmless: bool
+        self, run: RunTool, tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any], *, harmless: bool
     ) -> ToolOutput:
         """Run a tool; what it changes can be taken back afterwards. A `harmless` command changes nothing."""
-        change = None if harmless else self._around(tool, work, call_id, given)
+        change = None if harmless else self._around(tool, ctx, call_id, given)
         if change is None:
-            return await run(tool, work, call_id, given)
+            return await run(tool, ctx, call_id, given)
         async with self._alone:
             await asyncio.to_thread(change.__enter__)
             try:
-                return await run(tool, work, call_id, given)
+                return await run(tool, ctx, call_id, given)
             finally:
                 await asyncio.to_thread(change.__exit__, None, None, None)
                 self._warn_of(self._append())
@@ -80,11 +80,11 @@ class Checkpointer:
         return self._tell(self._changes.rewind(seq), "Put back")
 
     def _around(
-        self, tool: Tool, work: ToolContext, call_id: str, given: Mapping[str, Any]
+        self, tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]
     ) -> AbstractContextManager[None] | None:
         match tool.traits.effect:
             case "write":
-                path = work.allowed_path or spelled(work.cwd, str(given.get(tool.traits.subject, "")))
+                path = ctx.allowed_path or spelled(ctx.cwd, str(given.get(tool.traits.subject, "")))
                 return self._changes.edits([Path(path)], [call_id])
             case "run":
                 return self._changes.command([call_id])
@@ -95,14 +95,14 @@ class Checkpointer:
         for record in records:
             body = record.record.body
             unseen = dict(body.data.get("uncovered") or {}) if isinstance(body, Checkpoint) else {}
-            new = {path: why for path, why in unseen.items() if path not in self._told}
+            new = {path: why for path, why in unseen.items() if path not in self._warned}
             if new:
-                self._told |= new.keys()
+                self._warned |= new.keys()
                 self._warn(Warned(f"/undo and /rewind will not put back what changed here: {listed(self._here(new))}."))
 
     def _warn_of_background(self) -> None:
-        if _BACKGROUND not in self._told:
-            self._told.add(_BACKGROUND)
+        if _BACKGROUND not in self._warned:
+            self._warned.add(_BACKGROUND)
             self._warn(Warned(_BACKGROUND))
 
     def _tell(self, restored: Restored, done: str) -> Sequence[Event]:

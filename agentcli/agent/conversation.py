@@ -42,25 +42,25 @@ class Conversation:
     def __init__(
         self,
         builder: RequestBuilder,
-        hands: ToolRunner,
+        runner: ToolRunner,
         settings: AgentSettings,
-        purse: BudgetGuard,
-        allowance: RunLimits,
+        guard: BudgetGuard,
+        run_limits: RunLimits,
         summariser: Callable[[ModelSpec], Model],
         hooks: Hooks,
-        standby: FallbackModel,
+        fallback: FallbackModel,
         outside: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self.journal = builder.journal
         self.builder = builder
-        self.hands = hands
+        self.runner = runner
         self.settings = settings
-        self.purse = purse
-        self.allowance = allowance
+        self.guard = guard
+        self.run_limits = run_limits
         self._outside = outside
-        self.standby = standby
-        cwd = str(hands.work.cwd)
-        self.compactor = Compactor(builder, self.record, self.objection, summariser, hooks, standby, cwd)
+        self.fallback = fallback
+        cwd = str(runner.ctx.cwd)
+        self.compactor = Compactor(builder, self.record, self.objection, summariser, hooks, fallback, cwd)
         self.steps = 0
         self.pending: list[Part] = []
         self._announced: Mode = "ask"
@@ -80,17 +80,17 @@ class Conversation:
 
     def record(self, body: Body) -> Recorded:
         """Save a record. It is durable when this returns; if the disk fails, `news` will say so."""
-        return self.hands.record(body)
+        return self.runner.record(body)
 
     def begin(self, prompt: Prompt) -> Iterator[Event]:
         """The user's words go on disk before they go anywhere else."""
         self.steps = 0
         self.compactor.new_turn()
-        self.purse.new_task()
+        self.guard.new_task()
         history = self.journal.history
         self._spent_before = (history.usage, history.cost or 0.0)
         yield from self.answer_open_calls()
-        yield self._said(prompt, history.turn + 1)
+        yield self._record_prompt(prompt, history.turn + 1)
         yield from self.news()
 
     def announce(self, mode: Mode, today: date) -> None:
@@ -107,19 +107,19 @@ class Conversation:
 
     def take_steering(self) -> Iterator[Event]:
         """Record what the user added meanwhile, and what the model should know of the outside."""
-        for words in self._outside():
-            yield self.remind(words)
+        for text in self._outside():
+            yield self.remind(text)
         while self._steering:
-            yield self._said(self._steering.pop(0), self.journal.history.turn)
+            yield self._record_prompt(self._steering.pop(0), self.journal.history.turn)
 
-    def remind(self, words: str) -> Event:
+    def remind(self, text: str) -> Event:
         """Tell the model something on agentcli's behalf."""
-        return self.record(Message("user", (_reminder(words),), self.journal.history.turn))
+        return self.record(Message("user", (_reminder(text),), self.journal.history.turn))
 
     def allow_step(self) -> None:
         """Count one more request of this turn. Raises LimitReached before a request that a limit forbids."""
         usage, cost = self.spent()
-        self.allowance.check(self.steps, usage, cost)
+        self.run_limits.check(self.steps, usage, cost)
         if self.steps >= self.settings.max_steps:
             raise LimitReached(
                 f"The turn has taken {self.steps} steps (agent.max_steps). Say “go on” to continue, or raise the limit."
@@ -132,7 +132,7 @@ class Conversation:
         now = self.journal.history
         return now.usage - usage, (now.cost or 0.0) - cost
 
-    def purses(self) -> tuple[Spent, Spent]:
+    def totals_spent(self) -> tuple[Spent, Spent]:
         """What the session and the task have spent."""
         usage, cost = self.spent()
         now = self.journal.history
@@ -153,13 +153,13 @@ class Conversation:
 
     async def hold_back(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Ask the budgets for the next request, and wait where one runs low. Raises LimitReached when it may not be made."""
-        session, task = self.purses()
-        words = self.purse.words(session, task)
-        if words:
-            yield self.remind(words)
+        session, task = self.totals_spent()
+        reminder = self.guard.reminder(session, task)
+        if reminder:
+            yield self.remind(reminder)
         size, spec = self.builder.window().tokens, self.model.spec
         price = spec.cost(self.builder.cache.expected(size, spec.cache_lifetime)) or 0.0
-        async for event in self.purse.pay(session, task, size, price, interrupt):
+        async for event in self.guard.pay(session, task, size, price, interrupt):
             if isinstance(event, Waiting):
                 yield self.record(Retry(0, event.delay, event.reason))
             yield event
@@ -167,16 +167,16 @@ class Conversation:
     async def objection(self, other: ModelSpec, tokens: int | None = None) -> str:
         """Why the budgets forbid showing this session, or a text of so many tokens, to another model; or an empty text."""
         size = self.builder.window().tokens if tokens is None else tokens
-        return await self.purse.objection(*self.purses(), size, other.cost(Usage(input=size)) or 0.0)
+        return await self.guard.objection(*self.totals_spent(), size, other.cost(Usage(input=size)) or 0.0)
 
     def can_fall_back(self, error: ModelError) -> bool:
         """Whether another model is to be asked now that this one has failed for good."""
-        return self.standby.instead_of(self.model.spec, error) is not None
+        return self.fallback.instead_of(self.model.spec, error) is not None
 
     def fall_back(self, error: ModelError) -> Iterator[Event]:
         """Go on with the fallback model, and say so. Thoughts of the former one are not sent to it."""
         former = self.model.spec.name
-        self.builder.model = self.standby.instead_of(self.model.spec, error) or self.model
+        self.builder.model = self.fallback.instead_of(self.model.spec, error) or self.model
         self.builder.recount()
         now = self.model.spec.name
         why = f"{error} The session goes on with {now} (agent.fallback_model); /model {former} goes back."
@@ -188,18 +188,18 @@ class Conversation:
         history = self.journal.history
         return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
 
-    def received(self, draft: ReplyBuilder, failure: ModelError | None) -> Iterator[Event]:
+    def received(self, reply: ReplyBuilder, failure: ModelError | None) -> Iterator[Event]:
         """Record a reply, or what arrived of it. One that says nothing is not stored, but what it cost is."""
         turn, spec = self.journal.history.turn, self.model.spec
-        if not draft.empty:
-            yield self.record(draft.message(turn, spec, error=str(failure) if failure else ""))
-        elif draft.usage is not None:
-            why = f"The reply was empty ({draft.stop or 'cut'})."
-            yield self.record(Failure(why, spec.name, draft.usage, spec.cost(draft.usage)))
-        if draft.usage is not None:
+        if not reply.empty:
+            yield self.record(reply.message(turn, spec, error=str(failure) if failure else ""))
+        elif reply.usage is not None:
+            why = f"The reply was empty ({reply.stop or 'cut'})."
+            yield self.record(Failure(why, spec.name, reply.usage, spec.cost(reply.usage)))
+        if reply.usage is not None:
             self.builder.recount()
-            self.builder.cache.hears(draft.usage)
-            yield UsageReported(draft.usage, spec.cost(draft.usage), draft.usage.total)
+            self.builder.cache.hears(reply.usage)
+            yield UsageReported(reply.usage, spec.cost(reply.usage), reply.usage.total)
             health = self.builder.cache.health
             if health.in_a_row == health.thrash:
                 yield Warned(health.words())
@@ -223,11 +223,11 @@ class Conversation:
             yield Noticed("The session is being saved again.")
         self._trouble = trouble
 
-    def _said(self, prompt: Prompt, turn: int) -> Event:
+    def _record_prompt(self, prompt: Prompt, turn: int) -> Event:
         parts = prompt.parts or (Text(prompt.text),)
         injected, self.pending = tuple(self.pending), []
         return self.record(Message("user", (*injected, *parts), turn))
 
 
-def _reminder(words: str) -> Text:
-    return Text(words, synthetic=True, source="reminder")
+def _reminder(text: str) -> Text:
+    return Text(text, synthetic=True, source="reminder")

@@ -18,25 +18,25 @@ from agentcli.tools.lib.process import Command, run_until
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """A moment at which hooks run. A matcher is compared with `subject`; `told` is the JSON object on their stdin."""
+    """A moment at which hooks run. A matcher is compared with `subject`; `payload` is the JSON object on their stdin."""
 
     name: str
     subject: str
-    told: Mapping[str, Any]
+    payload: Mapping[str, Any]
 
 
 def before_compression(
     trigger: Literal["manual", "auto"], session: str, transcript: Path | None, **more: Any
 ) -> HookEvent:
     """The event of a compaction that is about to begin: time to save a copy."""
-    told = {
+    payload = {
         "hook": "PreCompress",
         "trigger": trigger,
         "session_id": session,
         "transcript_path": str(transcript) if transcript else None,
         **more,
     }
-    return HookEvent("PreCompress", trigger, told)
+    return HookEvent("PreCompress", trigger, payload)
 
 
 EVENTS = ("PreCompress",)
@@ -115,12 +115,12 @@ class Hooks:
         return [*filter(None, await asyncio.gather(*(self._run(hook, event, interrupt) for hook in matching.values())))]
 
     async def _run(self, hook: Hook, event: HookEvent, interrupt: asyncio.Event) -> str:
-        said, name = _Beginning(self.output), event.name
+        output, name = _Beginning(self.output), event.name
         try:
             ordered = Command(
-                ["/bin/sh", "-c", hook.command], self.cwd or Path.cwd(), os.environ, json.dumps(event.told)
+                ["/bin/sh", "-c", hook.command], self.cwd or Path.cwd(), os.environ, json.dumps(event.payload)
             )
-            ended = await run_until(interrupt, ordered, said, hook.timeout)
+            ended = await run_until(interrupt, ordered, output, hook.timeout)
         except (OSError, AgentError) as error:
             return f"The hook {name} could not be started: {error}"
         if interrupt.is_set():
@@ -128,7 +128,7 @@ class Hooks:
         if ended.why == "timeout":
             return f"The hook {name} was stopped after {hook.timeout:g} seconds."
         if ended.exit_code:
-            return f"The hook {name} failed with exit status {ended.exit_code}: {said.text}".rstrip(": ")
+            return f"The hook {name} failed with exit status {ended.exit_code}: {output.text}".rstrip(": ")
         return ""
 
 
@@ -137,13 +137,13 @@ class _Beginning:
 
     def __init__(self, most: int) -> None:
         self.enough = 0
-        self._most, self._kept = most, b""
+        self._most, self._bytes = most, b""
 
     def add(self, piece: memoryview, skipped: int) -> None:
         """Take a piece of output."""
-        self._kept = (self._kept + bytes(piece[: self._most]))[: self._most]
+        self._bytes = (self._bytes + bytes(piece[: self._most]))[: self._most]
 
     @property
     def text(self) -> str:
         """What was kept."""
-        return self._kept.decode("utf-8", "replace").strip()
+        return self._bytes.decode("utf-8", "replace").strip()

@@ -45,24 +45,24 @@ class PageReader:
             model = self._connect()
         except AgentError as error:
             return PageAnswer(trouble=str(error))
-        secretary = Summariser(model, calls=1, longest=REPLY)
-        shown = truncate_middle(page, max(1, min(SHOWN, secretary.room * CHARACTERS)))
-        words = f"{wrap('page', shown)}\n{wrap('question', question)}"
-        forbidden = await self._objection(model.spec, len(words) // CHARACTERS)
+        summariser = Summariser(model, calls=1, longest=REPLY)
+        excerpt = truncate_middle(page, max(1, min(SHOWN, summariser.room * CHARACTERS)))
+        text = f"{wrap('page', excerpt)}\n{wrap('question', question)}"
+        forbidden = await self._objection(model.spec, len(text) // CHARACTERS)
         if forbidden:
             return PageAnswer(trouble=forbidden)
-        request = replace(secretary.request([prompt("page.md")], words), options={"thinking": False})
-        text = trouble = ""
+        request = replace(summariser.request([prompt("page.md")], text), options={"thinking": False})
+        answer = trouble = ""
         try:
             async with asyncio.timeout(self._seconds):
-                text = await secretary.ask(request)
+                answer = await summariser.ask(request)
         except TimeoutError:
             trouble = f"{model.spec.name} took longer than {self._seconds:g} s."
         except AgentError as error:
             trouble = str(error)
-        for event in secretary.news():
+        for event in summariser.news():
             self._tell(replace(event, kind="page") if isinstance(event, UsageReported) else event)
         spent = (
-            spending(model.spec.name, secretary.usage, secretary.cost, "pages") if secretary.usage != Usage() else {}
+            spending(model.spec.name, summariser.usage, summariser.cost, "pages") if summariser.usage != Usage() else {}
         )
-        return PageAnswer(text.strip(), trouble, model.spec.name, spent)
+        return PageAnswer(answer.strip(), trouble, model.spec.name, spent)

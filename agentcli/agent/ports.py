@@ -30,14 +30,14 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResponse:
-    """What the person said: allow once, for this session, always, or no. `words` go to the model with a no.
+    """What the person said: allow once, for this session, always, or no. `reason` goes to the model with a no.
 
     `all` allows this call once and, as they were shown, all `others` of the question. `input` replaces the call's input when
     the person edited the proposal.
     """
 
     choice: Literal["once", "session", "always", "all", "no"]
-    words: str = ""
+    reason: str = ""
     input: Mapping[str, Any] | None = None
 
 

@@ -71,7 +71,7 @@ class ReplyBuilder:
         """The reply as it goes into the session: finished, interrupted or failed."""
         return Message(
             role="assistant",
-            parts=tuple(part for part in self.so_far() if _says_something(part)),
+            parts=tuple(part for part in self.so_far() if _has_content(part)),
             turn=turn,
             provider=model.provider,
             model=model.id,
@@ -90,7 +90,7 @@ def _joined(tail: Tail | None) -> str:
     return "".join(reversed(pieces))
 
 
-def _says_something(part: Part) -> bool:
+def _has_content(part: Part) -> bool:
     match part:
         case Text(text, meta=meta):
             return bool(text) or meta is not None

@@ -29,31 +29,31 @@ LOSSES_TOLD = 5
 class SessionReport:
     """Reports about one open session. `opened_at`: seq of the last record before this process opened it."""
 
-    def __init__(self, talk: Conversation, jobs: Jobs, sandbox: str, opened_at: int) -> None:
-        self._talk, self._jobs, self._sandbox, self._opened_at = talk, jobs, sandbox, opened_at
-        self._journal = talk.journal
+    def __init__(self, conversation: Conversation, jobs: Jobs, sandbox: str, opened_at: int) -> None:
+        self._conversation, self._jobs, self._sandbox, self._opened_at = conversation, jobs, sandbox, opened_at
+        self._journal = conversation.journal
 
     def budgets(self) -> Sequence[tuple[Budget, Spent]]:
         """Each budget that is set, with what has been spent of it."""
-        return self._talk.purse.state(*self._talk.purses())
+        return self._conversation.guard.state(*self._conversation.totals_spent())
 
     def window(self) -> WindowUsage:
         """How full the context window is now."""
-        window = self._talk.builder.window()
+        window = self._conversation.builder.window()
         return WindowUsage(window.tokens, window.usable)
 
     def context(self, width: int = 79) -> Sequence[str]:
         """The window drawn and the messages listed, as plain lines of about `width` characters."""
-        builder, window = self._talk.builder, self._talk.builder.window()
+        builder, window = self._conversation.builder, self._conversation.builder.window()
         cache = builder.cache.health
-        made = forecast(self._journal.history, window, datetime.now(UTC))
+        planned = forecast(self._journal.history, window, datetime.now(UTC))
         tools = window.counter.overhead((), builder.tools)
         marks = {
             "prunes from": prunes_from(window),
             "compacts where it pays from": compacts_early_from(window),
             "compacts at": compacts_from(window),
         }
-        lines = show(window, made, tools=tools, marks=marks).lines(width)
+        lines = show(window, planned, tools=tools, marks=marks).lines(width)
         health = f"Cache: {cache.hit_rate:.1%} of all input read from it. {cache.words()}".rstrip()
         return [*lines, "", window.counter.words(), health]
 
@@ -71,10 +71,12 @@ class SessionReport:
 
     def cache(self) -> Sequence[str]:
         """Lines about the provider's cache in this session."""
-        now, records = self._talk.builder.cache.health, list(self._journal.records())
-        whole = health_of(records, self._talk.model.spec, self._talk.builder.traits, now.thrash)
+        now, records = self._conversation.builder.cache.health, list(self._journal.records())
+        whole = health_of(records, self._conversation.model.spec, self._conversation.builder.traits, now.thrash)
         known = replace(whole, in_a_row=now.in_a_row, changed=now.changed) if now.last else whole
-        return cache_lines(explain_miss(known, records, self._talk.model.spec), self._talk.model.spec.prices)
+        return cache_lines(
+            explain_miss(known, records, self._conversation.model.spec), self._conversation.model.spec.prices
+        )
 
     def tasks(self) -> Sequence[str]:
         """The background jobs."""
@@ -86,7 +88,7 @@ class SessionReport:
 
     def status(self) -> StatusFacts:
         """Facts for the status line, the window aside."""
-        builder, state = self._talk.builder, self.budgets()
+        builder, state = self._conversation.builder, self.budgets()
         window, health = builder.window(), builder.cache.health
         return StatusFacts(
             sandbox=self._sandbox,
@@ -105,10 +107,10 @@ class SessionReport:
 
 def lost(journal: Journal) -> Sequence[str]:
     """What could not be read of a session, in a line; none where it is whole."""
-    told, more = journal.notes[:LOSSES_TOLD], len(journal.notes) - LOSSES_TOLD
-    if not told:
+    named, more = journal.notes[:LOSSES_TOLD], len(journal.notes) - LOSSES_TOLD
+    if not named:
         return ()
-    listed = "; ".join([*told, *([f"and {more:,} more"] if more > 0 else [])])
+    listed = "; ".join([*named, *([f"and {more:,} more"] if more > 0 else [])])
     return (
         f"Not all of this session could be read: {listed}. It goes on without; `agentcli sessions check` says more.",
     )

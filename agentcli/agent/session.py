@@ -32,7 +32,7 @@ from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Tool
 from agentcli.permissions.rules import Rules
-from agentcli.sessions.checkpoints import undo as rewound
+from agentcli.sessions.checkpoints.undo import rewind_to_redo
 from agentcli.sessions.info import name_of
 
 
@@ -42,38 +42,38 @@ class AgentSession:
     `for_people` are the tools whose results the person wants to read again.
     """
 
-    def __init__(self, journal: Journal, outfit: SessionSetup, model: Model, mode: Mode) -> None:
+    def __init__(self, journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> None:
         self.journal = journal
-        self.cwd = outfit.place.cwd
-        self.for_people = frozenset(name for name, traits in outfit.traits.items() if traits.for_people)
-        self.tools: Sequence[Tool] = outfit.tools
-        self.sandbox = outfit.sandbox
-        self.instructions = outfit.instructions
+        self.cwd = setup.workspace.cwd
+        self.for_people = frozenset(name for name, traits in setup.traits.items() if traits.for_people)
+        self.tools: Sequence[Tool] = setup.tools
+        self.sandbox = setup.sandbox
+        self.instructions = setup.instructions
         """The instruction files in force with their size in tokens."""
-        self.notes: Sequence[str] = [*lost(journal), *outfit.notes]
+        self.notes: Sequence[str] = [*lost(journal), *setup.notes]
         """What the person should know before the first prompt: records that were lost, settings that are ignored."""
-        self._outfit = outfit
+        self._setup = setup
         opened_at = journal.history.last_seq
-        self._hands = ToolRunner(
+        self._runner = ToolRunner(
             journal,
-            outfit,
+            setup,
             mode,
             self._leave_plan,
             lambda *call: self._subagents.delegate(*call),
             lambda *asked: self._pages.answer(*asked),
         )
-        self._subagents = Subagents(outfit, self._hands, lambda: self.talk, AgentSession)
+        self._subagents = Subagents(setup, self._runner, lambda: self.conversation, AgentSession)
         self._pages = PageReader(
-            lambda: outfit.summariser(self.model),
-            lambda spec, tokens: self.talk.objection(spec, tokens),
-            self._hands.work.printed.put_nowait,
-            outfit.limits.fetch_answer_seconds,
+            lambda: setup.summariser(self.model),
+            lambda spec, tokens: self.conversation.objection(spec, tokens),
+            self._runner.ctx.printed.put_nowait,
+            setup.limits.fetch_answer_seconds,
         )
-        self.jobs = self._hands.jobs
-        self.talk = self._conversation(model, mode)
-        self.report = SessionReport(self.talk, self.jobs, outfit.sandbox, opened_at)
-        self._titles = TitleWriter(outfit.summariser, outfit.agent.titles)
-        self._strangers: set[str] = set()
+        self.jobs = self._runner.jobs
+        self.conversation = self._conversation(model, mode)
+        self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, opened_at)
+        self._titles = TitleWriter(setup.summariser, setup.agent.titles)
+        self._unknown_reported: set[str] = set()
 
     @property
     def history(self) -> History:
@@ -83,56 +83,56 @@ class AgentSession:
     @property
     def model(self) -> ModelSpec:
         """The model in use."""
-        return self.talk.model.spec
+        return self.conversation.model.spec
 
     @property
     def mode(self) -> Mode:
         """How much may be done without asking."""
-        return self._hands.gate.mode
+        return self._runner.approval.mode
 
     @property
     def rules(self) -> Rules:
         """The permission rules in force, those of the session included."""
-        return self._hands.gate.rules
+        return self._runner.approval.rules
 
     async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
-        self.talk.allowance = self._outfit.allowance()
-        self.talk.announce(self.mode, self._outfit.today())
-        if not self.model.known and self.model.name not in self._strangers:
-            self._strangers.add(self.model.name)
+        self.conversation.run_limits = self._setup.run_limits()
+        self.conversation.announce(self.mode, self._setup.today())
+        if not self.model.known and self.model.name not in self._unknown_reported:
+            self._unknown_reported.add(self.model.name)
             yield Warned(assumed(self.model))
-        async for event in loop.turn(self.talk, self.talk.builder.fitting(prompt), interrupt):
+        async for event in loop.turn(self.conversation, self.conversation.builder.fitting(prompt), interrupt):
             yield event
 
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point."""
-        self.talk.steer(self.talk.builder.fitting(prompt))
+        self.conversation.steer(self.conversation.builder.fitting(prompt))
 
     async def compress(self, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Compact now. Ends with a CompactionEnded."""
-        async for event in self.talk.compactor.compact(interrupt, "manual", focus=focus):
+        async for event in self.conversation.compactor.compact(interrupt, "manual", focus=focus):
             yield event
 
     def preview(self, focus: str) -> Sequence[str]:
         """Lines that say what `compress` would do now, calling no model."""
-        return self.talk.compactor.preview()
+        return self.conversation.compactor.preview()
 
     def uncompress(self) -> Sequence[Event]:
         """Take back the newest compaction. Raises InputError when there is none."""
         newest = self.history.compaction
         if newest is None:
             raise InputError("Nothing to take back: this session's view has not been compacted.")
-        return [self._hands.record(Undo(newest.seq, "compaction"))]
+        return [self._runner.record(Undo(newest.seq, "compaction"))]
 
     def prune(self, undo: bool = False) -> Sequence[Event]:
         """Clear old outputs now; or take back the newest prune. Raises InputError when there is nothing to do."""
         if not undo:
-            return self.talk.compactor.prune()
+            return self.conversation.compactor.prune()
         newest = next(reversed(self.history.prunes), None)
         if newest is None:
             raise InputError("Nothing to take back: no output has been cleared since the last compaction.")
-        return [self._hands.record(Undo(newest.seq, "prune"))]
+        return [self._runner.record(Undo(newest.seq, "prune"))]
 
     def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
         """Pin the message with this seq, by default the newest prompt. Raises InputError for one that does not exist."""
@@ -144,56 +144,56 @@ class AgentSession:
         record = self.journal.record(seq)
         if record is None or not isinstance(record.body, Message | ToolResult):
             raise InputError(f"There is no message {seq}. /context lists them with their numbers.")
-        return [self._hands.record(Unpin(seq) if unpin else Pin(seq))]
+        return [self._runner.record(Unpin(seq) if unpin else Pin(seq))]
 
     def rewind(self, seq: int) -> Sequence[Event]:
         """Back to just before the prompt with this seq. The conversation only; files stay as they are."""
         record = self.journal.record(seq)
         if record is None or not isinstance(record.body, Message) or not record.body.is_prompt:
             raise InputError(f"There is no prompt {seq} to rewind to.")
-        return [self._hands.record(Undo(seq - 1, "rewind"))]
+        return [self._runner.record(Undo(seq - 1, "rewind"))]
 
     def undo(self) -> Sequence[Event]:
         """Put the files back as they were before the newest change. Raises InputError when there is none."""
-        return self._covered().undo()
+        return self._need_checkpointer().undo()
 
     def redo(self) -> Sequence[Event]:
         """Take back what came last, an undo of files or a rewind. Raises InputError when there is neither."""
-        rewind = rewound.rewind_to_redo(self.journal.records(newest_first=True))
-        files = self._hands.cover.redoes if self._hands.cover else 0
+        rewind = rewind_to_redo(self.journal.records(newest_first=True))
+        files = self._runner.checkpointer.redoes if self._runner.checkpointer else 0
         if rewind > files:
             more = " /redo once more brings the files back, too." if files else ""
-            told = Noticed(f"The conversation is as it was before the rewind.{more}")
-            return [self._hands.record(Undo(rewind, "undo")), told]
-        return self._covered().redo()
+            notice = Noticed(f"The conversation is as it was before the rewind.{more}")
+            return [self._runner.record(Undo(rewind, "undo")), notice]
+        return self._need_checkpointer().redo()
 
     def rewind_files(self, seq: int) -> Sequence[Event]:
         """Put files back as they were before the prompt with this seq. Raises InputError when none was changed since."""
-        return self._covered().rewind(seq)
+        return self._need_checkpointer().rewind(seq)
 
-    def _covered(self) -> Checkpointer:
-        if self._hands.cover is None:
+    def _need_checkpointer(self) -> Checkpointer:
+        if self._runner.checkpointer is None:
             raise InputError("This session keeps no states of files to go back to.")
-        return self._hands.cover
+        return self._runner.checkpointer
 
     async def _leave_plan(self, plan: str) -> None:
         """The person approved the plan: go on in the mode that was chosen with it."""
-        self.switch(mode=self._hands.gate.after_plan)
+        self.switch(mode=self._runner.approval.after_plan)
 
     def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
         if mode and mode not in MODES:
             raise InputError(f"There is no mode {mode!r}. There are: {', '.join(MODES)}.")
         if model:
-            self.talk.builder.model = self._outfit.connect(model)
+            self.conversation.builder.model = self._setup.connect(model)
             model = self.model.name
         if mode:
-            self._hands.gate.mode = mode
-        return [self._hands.record(Settings(model, mode))]
+            self._runner.approval.mode = mode
+        return [self._runner.record(Settings(model, mode))]
 
     def rename(self, name: str) -> Sequence[Event]:
         """Give the session a name that `resume` takes. Raises InputError for one that cannot be shown as it is."""
-        return [self._hands.record(Title(name=name_of(name)))]
+        return [self._runner.record(Title(name=name_of(name)))]
 
     async def improve_title(self) -> Sequence[Event]:
         """Once a session has something to be named after, have the cheap model think of a title; for when nothing else goes on.
@@ -202,11 +202,11 @@ class AgentSession:
         """
         if any(budget.used(spent) >= 1 for budget, spent in self.report.budgets()):
             return []
-        written = await self._titles.write(self.history, self.model, self.talk.builder.window().tokens)
+        written = await self._titles.write(self.history, self.model, self.conversation.builder.window().tokens)
         if written is None:
             return []
         title, spent = written
-        return [self._hands.record(title), *spent] if title.title or spent else []
+        return [self._runner.record(title), *spent] if title.title or spent else []
 
     def background(self) -> bool:
         """Send the running command to the background; false when none runs."""
@@ -218,30 +218,30 @@ class AgentSession:
         self.journal.close()
 
     def _conversation(self, model: Model, mode: Mode) -> Conversation:
-        outfit = self._outfit
-        policy = outfit.policy or self.history.policy or outfit.context.policy
-        settings, tools = recorded_beginning(outfit, self.journal, model.spec, mode)
+        setup = self._setup
+        policy = setup.policy or self.history.policy or setup.context.policy
+        settings, tools = recorded_beginning(setup, self.journal, model.spec, mode)
         for body in settings:
-            self._hands.record(body)
+            self._runner.record(body)
         builder = RequestBuilder(
             self.journal,
             model,
             self.history.system,
             tools,
-            TokenCounter(outfit.estimator(policy)),
-            replace(outfit.context, policy=cast(PolicyName, policy)),
-            outfit.agent,
-            outfit.traits,
-            strict=outfit.strict,
+            TokenCounter(setup.estimator(policy)),
+            replace(setup.context, policy=cast(PolicyName, policy)),
+            setup.agent,
+            setup.traits,
+            strict=setup.strict,
         )
         return Conversation(
             builder,
-            self._hands,
-            outfit.agent,
-            BudgetGuard(outfit.budget, outfit.approve, outfit.above),
-            outfit.allowance(),
-            outfit.summariser,
-            Hooks(configured(outfit.hooks), cwd=self.cwd),
-            FallbackModel(outfit.agent.fallback_model, outfit.connect),
-            self._hands.news,
+            self._runner,
+            setup.agent,
+            BudgetGuard(setup.budget, setup.approve, setup.above),
+            setup.run_limits(),
+            setup.summariser,
+            Hooks(configured(setup.hooks), cwd=self.cwd),
+            FallbackModel(setup.agent.fallback_model, setup.connect),
+            self._runner.news,
         )

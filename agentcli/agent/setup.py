@@ -53,7 +53,7 @@ class SessionSetup:
     hooks: HookSettings
     limits: ToolLimits
     rules: Rules
-    place: Workspace
+    workspace: Workspace
     approve: Approve
     ask: AskUser
     save_rule: Callable[[str], None]
@@ -66,7 +66,7 @@ class SessionSetup:
     restated: bool = False
     """Whether this run asks for its own system prompt, whatever the session had before."""
     changes: Callable[[Journal], Makes | None] = lambda _: None
-    cover: Checkpointer | None = None
+    checkpointer: Checkpointer | None = None
     """Takes the states of files for a subagent: its parent's, so that what it did is taken back there."""
     child: Callable[[Journal], Journal] = lambda _: MemorySession()
     """A new session for a subagent of this one."""
@@ -74,31 +74,31 @@ class SessionSetup:
     """What session and task had spent besides, where this is a subagent."""
     sandbox: str = ""
     """What holds commands, in a word for the status line."""
-    allowance: Callable[[], RunLimits] = RunLimits
+    run_limits: Callable[[], RunLimits] = RunLimits
     today: Callable[[], date] = date.today
     notes: Sequence[str] = ()
     """What the person should know of the settings."""
 
 
 def recorded_beginning(
-    outfit: SessionSetup, journal: Journal, model: ModelSpec, mode: Mode
+    setup: SessionSetup, journal: Journal, model: ModelSpec, mode: Mode
 ) -> tuple[list[Settings], tuple[ToolSchema, ...]]:
     """Settings to record when a session is opened, and its tools: the recorded ones of a session that has a beginning."""
     history = journal.history
     if not history.system:
-        tools = tuple(tool.schema for tool in outfit.tools)
+        tools = tuple(tool.schema for tool in setup.tools)
         raw = tuple(tool.raw for tool in tools)
-        return [Settings(model.name, mode, outfit.context.policy, outfit.system, raw)], tools
-    asked = outfit.policy if outfit.policy != history.policy else ""
-    system = _restated(outfit, history.system)
+        return [Settings(model.name, mode, setup.context.policy, setup.system, raw)], tools
+    asked = setup.policy if setup.policy != history.policy else ""
+    system = _restated(setup, history.system)
     changed = [Settings(policy=asked, system=system)] if asked or system else []
     return changed, tuple(map(ToolSchema.recorded, history.tools))
 
 
-def _restated(outfit: SessionSetup, recorded: tuple[str, ...]) -> tuple[str, ...]:
+def _restated(setup: SessionSetup, recorded: tuple[str, ...]) -> tuple[str, ...]:
     """The system prompt in place of the recorded one: where this run asks for it, or works in another folder."""
-    here = any(block.startswith("# Where") and f"\nFolder: {outfit.place.cwd}\n" in block for block in recorded)
-    return outfit.system if (outfit.restated or not here) and outfit.system != recorded else ()
+    here = any(block.startswith("# Where") and f"\nFolder: {setup.workspace.cwd}\n" in block for block in recorded)
+    return setup.system if (setup.restated or not here) and setup.system != recorded else ()
 
 
 def system_blocks(

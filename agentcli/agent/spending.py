@@ -27,13 +27,13 @@ class BudgetGuard:
         self._above = above
         self._warned: frozenset[str] = frozenset()
         self._approved: frozenset[Scope] = frozenset()
-        self._told: set[str] = set()
+        self._reminded: set[str] = set()
 
     def new_task(self) -> None:
         """The user has said something: what was approved or warned of for the former task no longer counts."""
         self._approved -= {"task"}
         self._warned -= {"task", "task over"}
-        self._told -= {"task"}
+        self._reminded -= {"task"}
 
     def state(self, session: Spent, task: Spent) -> Sequence[tuple[Budget, Spent]]:
         """Each budget that is set, with what has been spent of it."""
@@ -60,17 +60,19 @@ class BudgetGuard:
 
     async def objection(self, session: Spent, task: Spent, tokens: int, cost: float) -> str:
         """Why a request besides the turn's own, such as one for a summary, may not be made; an empty text where it may."""
-        said = self._warned
+        warned = self._warned
         _, refused = await self._verdict(session, task, tokens, cost)
-        self._warned = said  # what was not shown has not been said
+        self._warned = warned  # what was not shown has not been said
         return refused
 
-    def words(self, session: Spent, task: Spent) -> str:
+    def reminder(self, session: Spent, task: Spent) -> str:
         """What the model is to be told of budgets that run low; of each once."""
         low = [
-            each for each in self.state(session, task) if each[0].is_low(each[1]) and each[0].scope not in self._told
+            each
+            for each in self.state(session, task)
+            if each[0].is_low(each[1]) and each[0].scope not in self._reminded
         ]
-        self._told |= {budget.scope for budget, _ in low}
+        self._reminded |= {budget.scope for budget, _ in low}
         return words_for_model(low)
 
     async def _verdict(self, session: Spent, task: Spent, tokens: int, cost: float) -> tuple[Verdict, str]:

@@ -66,28 +66,28 @@ class Subagents:
 
     def __init__(
         self,
-        outfit: SessionSetup,
-        hands: ToolRunner,
-        talk: Callable[[], Conversation],
+        setup: SessionSetup,
+        runner: ToolRunner,
+        conversation: Callable[[], Conversation],
         open_child: OpenChild,
     ) -> None:
-        """`hands` and `talk` are the parent's; `open_child` opens a session."""
-        self._outfit, self._hands, self._parent, self._open_child = outfit, hands, talk, open_child
-        self._places = asyncio.Semaphore(max(1, outfit.agent.subagents_at_once))
+        """`runner` and `conversation` are the parent's; `open_child` opens a session."""
+        self._setup, self._runner, self._parent, self._open_child = setup, runner, conversation, open_child
+        self._slots = asyncio.Semaphore(max(1, setup.agent.subagents_at_once))
         self._asking = asyncio.Lock()
         self._sent: dict[str, Journal] = {}
 
-    async def delegate(self, call_id: str, description: str, words: str, kind: str) -> ToolOutput:
+    async def delegate(self, call_id: str, description: str, task: str, kind: str) -> ToolOutput:
         """Have a subagent do this and report. Raises ToolError for a kind that does not exist.
 
         When it is cancelled the subagent is interrupted, and what it has said so far is the report.
         """
         if (kind or "general") not in KINDS:
             raise ToolError(f"There is no kind of agent {kind!r}. There are: {', '.join(KINDS)}.")
-        async with self._places:
+        async with self._slots:
             child = self._open(call_id, description, kind or "general")
             interrupt = asyncio.Event()
-            working = asyncio.create_task(self._work(child, call_id, words, interrupt))
+            working = asyncio.create_task(self._work(child, call_id, task, interrupt))
             try:
                 ended = await asyncio.shield(working)
             except asyncio.CancelledError:
@@ -99,33 +99,33 @@ class Subagents:
 
     def _open(self, call_id: str, description: str, kind: str) -> Child:
         """The subagent's session. In plan mode nothing is changed, so it can only explore."""
-        outfit, gate, talk = self._outfit, self._hands.gate, self._parent()
-        journal = outfit.child(talk.journal)
+        setup, approval, conversation = self._setup, self._runner.approval, self._parent()
+        journal = setup.child(conversation.journal)
         self._sent[call_id] = journal
-        kind = "explore" if gate.mode == "plan" else kind
-        mode: Mode = "ask" if gate.mode == "plan" else gate.mode
+        kind = "explore" if approval.mode == "plan" else kind
+        mode: Mode = "ask" if approval.mode == "plan" else approval.mode
         has = KINDS[kind]
-        meant = [tool for tool in outfit.tools if not (tool.traits.needs_person or tool.traits.delegates)]
+        meant = [tool for tool in setup.tools if not (tool.traits.needs_person or tool.traits.delegates)]
         own = replace(
-            outfit,
+            setup,
             tools=[tool for tool in meant if has(tool.traits)],
-            system=(*outfit.system, prompt("subagent.md")),
-            agent=replace(outfit.agent, titles=False),
-            rules=gate.rules,
-            approve=self._approve(description, outfit.approve),
-            allowance=self._allowance,
+            system=(*setup.system, prompt("subagent.md")),
+            agent=replace(setup.agent, titles=False),
+            rules=approval.rules,
+            approve=self._approve(description, setup.approve),
+            run_limits=self._run_limits,
             changes=lambda _: None,
-            cover=self._hands.cover,
+            checkpointer=self._runner.checkpointer,
             above=lambda: self._besides(journal),
         )
-        wanted = outfit.agent.subagent_model
-        return self._open_child(journal, own, outfit.connect(wanted) if wanted else talk.model, mode)
+        wanted = setup.agent.subagent_model
+        return self._open_child(journal, own, setup.connect(wanted) if wanted else conversation.model, mode)
 
-    async def _work(self, child: Child, call_id: str, words: str, interrupt: asyncio.Event) -> TurnEnded:
+    async def _work(self, child: Child, call_id: str, task: str, interrupt: asyncio.Event) -> TurnEnded:
         ended = TurnEnded("failed")
-        async for event in child.turn(Prompt(words), interrupt):
-            for told in _told(event, call_id):
-                self._hands.work.printed.put_nowait(told)
+        async for event in child.turn(Prompt(task), interrupt):
+            for reported in _reported(event, call_id):
+                self._runner.ctx.printed.put_nowait(reported)
             if isinstance(event, TurnEnded):
                 ended = event
         return ended
@@ -138,16 +138,18 @@ class Subagents:
 
         return asked
 
-    def _allowance(self) -> RunLimits:
-        talk = self._parent()
-        usage, cost = talk.spent()
+    def _run_limits(self) -> RunLimits:
+        conversation = self._parent()
+        usage, cost = conversation.spent()
         others = [journal.history for journal in self._working()]
         usage = sum((other.usage for other in others), usage)
-        return talk.allowance.rest(talk.steps, usage, cost + sum(other.cost or 0.0 for other in others))
+        return conversation.run_limits.rest(
+            conversation.steps, usage, cost + sum(other.cost or 0.0 for other in others)
+        )
 
     def _besides(self, own: Journal) -> tuple[Spent, Spent]:
         """What session and task have spent besides the subagent with this journal."""
-        session, task = self._parent().purses()
+        session, task = self._parent().totals_spent()
         for journal in self._working():
             if journal is not own:
                 session, task = (each.add(journal.history.usage, journal.history.cost) for each in (session, task))
@@ -160,7 +162,7 @@ class Subagents:
         return [*self._sent.values()]
 
 
-def _told(event: Event, call_id: str) -> Iterator[Event]:
+def _reported(event: Event, call_id: str) -> Iterator[Event]:
     """What the person sees of a subagent's work: what it does in a line each, what it spends, and what was not allowed."""
     match event:
         case ToolStarted(title=title):

@@ -61,26 +61,26 @@ async def improved(history: History, model: Model, context: int = 0) -> tuple[Ti
 
     Never raises for a model that fails: a title is worth no one's attention.
     """
-    secretary, words = Summariser(model, calls=1, context=context, longest=REPLY), ""
-    request = replace(secretary.request([prompt("title.md")], _beginning(history)), options={"thinking": False})
+    summariser, text = Summariser(model, calls=1, context=context, longest=REPLY), ""
+    request = replace(summariser.request([prompt("title.md")], _beginning(history)), options={"thinking": False})
     try:
-        words = await secretary.ask(request)
+        text = await summariser.ask(request)
     except AgentError as error:
         _log.info("no better title: %s", error)
-    title = Title(cleaned(words), model=model.spec.name, usage=secretary.usage, cost=secretary.cost)
-    spent = [replace(event, kind="title") for event in secretary.events if isinstance(event, UsageReported)]
+    title = Title(cleaned(text), model=model.spec.name, usage=summariser.usage, cost=summariser.cost)
+    spent = [replace(event, kind="title") for event in summariser.events if isinstance(event, UsageReported)]
     return title, spent
 
 
-def cleaned(words: str) -> str:
+def cleaned(text: str) -> str:
     """The model's words as a title: one line, without the marks that models put around one."""
-    line = next((line for line in words.splitlines() if line.strip("#*`\"'“”„«» \t")), "")
+    line = next((line for line in text.splitlines() if line.strip("#*`\"'“”„«» \t")), "")
     line = line.strip("#*`\"'“”„«» \t").removeprefix("Title:").strip("*`\"'“”„«» \t").rstrip(".")
     return first_title(Message("assistant", (Text(line),)))
 
 
 def _beginning(history: History) -> str:
-    said = [entry.body for entry in history.entries if isinstance(entry.body, Message) and entry.body.text.strip()]
-    asked = next((message.text for message in said if message.role == "user"), "")
-    answer = next((message.text for message in reversed(said) if message.role == "assistant"), "")
+    messages = [entry.body for entry in history.entries if isinstance(entry.body, Message) and entry.body.text.strip()]
+    asked = next((message.text for message in messages if message.role == "user"), "")
+    answer = next((message.text for message in reversed(messages) if message.role == "assistant"), "")
     return f"<asked>\n{asked[:SHOWN]}\n</asked>\n<answered>\n{answer[-SHOWN:]}\n</answered>\nThe title:"

@@ -53,9 +53,9 @@ class SessionToolContext:
 
     def for_call(self, path: Path | None, sandbox: CommandSandbox = NO_SANDBOX) -> SessionToolContext:
         """The same for one call, whose tool may use the resolved path that it was allowed for and no other."""
-        work = copy(self)
-        work.allowed_path, work.sandbox = path, sandbox
-        return work
+        ctx = copy(self)
+        ctx.allowed_path, ctx.sandbox = path, sandbox
+        return ctx
 
     def keep_output(self, call_id: str, text: str) -> str:
         """Save a whole output and return the path that the cut notice names."""

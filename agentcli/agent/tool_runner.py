@@ -32,54 +32,54 @@ class ToolRunner:
     def __init__(
         self,
         journal: Journal,
-        outfit: SessionSetup,
+        setup: SessionSetup,
         mode: Mode,
         leave_plan: LeavePlan,
         spawn: Spawn,
         answer_page: AnswerPage,
     ) -> None:
         self._journal = journal
-        self._outfit = outfit
+        self._setup = setup
         self._calls: dict[str, ToolCall] = {}
         self._permits: dict[str, Permit] = {}
-        self.tools = {tool.name: tool for tool in outfit.tools}
-        self.jobs = outfit.jobs()
-        self.gate = ApprovalGate(
-            traits=outfit.traits,
-            rules=outfit.rules,
+        self.tools = {tool.name: tool for tool in setup.tools}
+        self.jobs = setup.jobs()
+        self.approval = ApprovalGate(
+            traits=setup.traits,
+            rules=setup.rules,
             mode=mode,
-            place=outfit.place,
-            approve=outfit.approve,
-            preview=lambda tool, given, path: tool.preview(self.work.for_call(path), given),
-            save=outfit.save_rule,
-            repeats=RepeatGuard(outfit.agent.repeat_limit),
+            workspace=setup.workspace,
+            approve=setup.approve,
+            preview=lambda tool, given, path: tool.preview(self.ctx.for_call(path), given),
+            save=setup.save_rule,
+            repeats=RepeatGuard(setup.agent.repeat_limit),
             later=self._later,
         )
-        self.work = SessionToolContext(
-            outfit.place.cwd,
-            outfit.place.workspace,
+        self.ctx = SessionToolContext(
+            setup.workspace.cwd,
+            setup.workspace.workspace,
             journal,
             self.record,
-            limits=outfit.limits,
-            ask=outfit.ask,
+            limits=setup.limits,
+            ask=setup.ask,
             jobs=self.jobs,
             spawn=spawn,
             leave_plan=leave_plan,
             answer_page=answer_page,
         )
-        makes = outfit.changes(journal)
-        self.cover = (
-            Checkpointer(makes, self.record, self.work.printed.put_nowait, self.work.cwd) if makes else outfit.cover
+        makes = setup.changes(journal)
+        self.checkpointer = (
+            Checkpointer(makes, self.record, self.ctx.printed.put_nowait, self.ctx.cwd) if makes else setup.checkpointer
         )
 
     @property
     def printed(self) -> asyncio.Queue[Event]:
         """What running tools print, and what else the person should see meanwhile."""
-        return self.work.printed
+        return self.ctx.printed
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
         """The gate's decision; what it allows holds for this one call."""
-        permit = await self.gate.permit(call, tool)
+        permit = await self.approval.permit(call, tool)
         self._permits[permit.call.call_id] = permit
         return permit
 
@@ -88,10 +88,10 @@ class ToolRunner:
         permit = self._permits[call_id]
         harmless = permit.event is not None and permit.event.rule == "read-only"
         sandbox = self._sandbox(permit, harmless) if tool.traits.effect == "run" else NO_SANDBOX
-        work = self.work.for_call(permit.path, sandbox)
-        if self.cover is None:
-            return await self._outfit.run(tool, work, call_id, given)
-        return await self.cover.run(self._outfit.run, tool, work, call_id, given, harmless=harmless)
+        ctx = self.ctx.for_call(permit.path, sandbox)
+        if self.checkpointer is None:
+            return await self._setup.run(tool, ctx, call_id, given)
+        return await self.checkpointer.run(self._setup.run, tool, ctx, call_id, given, harmless=harmless)
 
     def _later(self, call: ToolCall) -> Sequence[tuple[ToolCall, Tool]]:
         """The calls of the same reply that come after this one."""
@@ -112,7 +112,7 @@ class ToolRunner:
         One that is allowed because it only reads gets the hardened environment, and the sandbox of a reader unless all that it
         looks at is the machine.
         """
-        sandboxes = self._outfit.sandboxes(self.gate.mode)
+        sandboxes = self._setup.sandboxes(self.approval.mode)
         if not harmless or sandboxes.reader is None or permit.machine == "only":
             return replace(sandboxes.decided, hardened=harmless)
         return CommandSandbox(sandboxes.reader, hardened=True, note=_BLIND if permit.machine else "")
@@ -123,7 +123,7 @@ class ToolRunner:
                 if body.calls:
                     self._calls, self._permits = {call.call_id: call for call in body.calls}, {}
             case ToolResult() if call := self._calls.get(body.call_id):
-                self.gate.repeats.note(call, body)
+                self.approval.repeats.note(call, body)
             case _:
                 pass
         return Recorded(self._journal.append(body))

@@ -47,7 +47,7 @@ def examine(program: Program, live: bool = False) -> list[Finding]:
 def _program(program: Program) -> Iterator[Finding]:
     yield Finding("version", True, f"agentcli {__version__} on Python {sys.version.split()[0]}")
     warnings = program.config.warnings
-    yield Finding("configuration", not warnings, " ".join(warnings) or str(program.places.config_file))
+    yield Finding("configuration", not warnings, " ".join(warnings) or str(program.dirs.config_file))
 
 
 def _keys(program: Program) -> Iterator[Finding]:
@@ -72,23 +72,23 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
         vendor, own = PROVIDERS[settings.kind], base_url(settings, program.env)
         url = own or vendor.url
         set_by = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
-        shown = f"{reach.bare(url)}{f' ({set_by})' if own else ''}"
+        address = f"{reach.bare(url)}{f' ({set_by})' if own else ''}"
         if not own and needs_key(settings, program.env) and not credentials(settings, program.env):
-            ok, said = True, "not tried: no key is set"
+            ok, result = True, "not tried: no key is set"
         elif live:
-            ok, said = reach.answers(url, vendor.models_path, ANSWER_SECONDS)
+            ok, result = reach.answers(url, vendor.models_path, ANSWER_SECONDS)
         elif not own or reach.proxied(url):
-            ok, said = True, "not tried; `agentcli doctor --live` asks it without spending anything"
+            ok, result = True, "not tried; `agentcli doctor --live` asks it without spending anything"
         else:
             why = reach.connects(url, CONNECT_SECONDS)
-            ok, said = not why, why or "somebody listens there; whether it answers was not tried: --live"
+            ok, result = not why, why or "somebody listens there; whether it answers was not tried: --live"
         cure = "" if ok else ". Check the address and that the server runs"
-        yield Finding(f"endpoint of {settings.name}", ok, f"{shown}: {said}{cure}", needed=live)
+        yield Finding(f"endpoint of {settings.name}", ok, f"{address}: {result}{cure}", needed=live)
 
 
 def _folders(program: Program) -> Iterator[Finding]:
     for kind in ("config", "data", "state", "cache"):
-        path: Path = getattr(program.places, kind)
+        path: Path = getattr(program.dirs, kind)
         existing = next(folder for folder in (path, *path.parents) if folder.exists())
         ok = os.access(existing, os.W_OK)
         yield Finding(f"{kind} folder", ok, str(path) if ok else f"{existing} cannot be written", needed=True)
@@ -98,7 +98,7 @@ def _helpers(program: Program) -> Iterator[Finding]:
     for name, use in (("git", "branch, diffs"), ("rg", "fast search; without it a slower one of our own")):
         where = shutil.which(name)
         yield Finding(name, where is not None, where or f"not on PATH ({use})")
-    yield Finding("sandbox", program.bounds.sandbox.working, program.bounds.sandbox.report)
+    yield Finding("sandbox", program.workspace_policy.sandbox.working, program.workspace_policy.sandbox.report)
     yield _counting(program)
 
 

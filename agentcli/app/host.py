@@ -31,10 +31,10 @@ class TerminalHost:
         program = self._program
         return program.open(program.store.find(selector, program.project))
 
-    def fork(self, desk: AgentSession) -> AgentSession:
+    def fork(self, session: AgentSession) -> AgentSession:
         """A copy of a session that goes its own way from here."""
         program = self._program
-        return program.open(program.store.fork(program.store.find(desk.journal.id)))
+        return program.open(program.store.fork(program.store.find(session.journal.id)))
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
         """`session.json` of this project's sessions, newest first; `place` is where those were led that were not led here."""
@@ -49,11 +49,11 @@ class TerminalHost:
 
         return models()
 
-    def report(self, topic: Topic, desk: AgentSession) -> Sequence[str]:
+    def report(self, topic: Topic, session: AgentSession) -> Sequence[str]:
         """Lines for people."""
         match topic:
             case "permissions":
-                return self._rules(desk)
+                return self._rules(session)
             case "doctor":
                 from agentcli.app.doctor import examine
 
@@ -66,34 +66,34 @@ class TerminalHost:
 
                 return lines(collect(self._program.store.list(self._program.project)))
             case "budget":
-                return desk.report.budget()
+                return session.report.budget()
 
-    def export(self, desk: AgentSession, form: Literal["md", "json", "html"]) -> str:
+    def export(self, session: AgentSession, form: Literal["md", "json", "html"]) -> str:
         """The whole session as a text, secrets redacted."""
         from agentcli.sessions.exporting import collect, export
 
-        return export(collect(desk.journal), form, settings=self._program.config.sessions)
+        return export(collect(session.journal), form, settings=self._program.config.sessions)
 
-    def unloaded(self, desk: AgentSession) -> Sequence[str]:
+    def unloaded(self, session: AgentSession) -> Sequence[str]:
         """What the session's folder would load once it is trusted; nothing when it is."""
         program = self._program
-        if program.options.trust or is_trusted(program.cwd, program.places.state / TRUSTED):
+        if program.options.trust or is_trusted(program.cwd, program.dirs.state / TRUSTED):
             return []
         return [str(found) for found in what_it_would_load(program.cwd)]
 
-    def trust(self, desk: AgentSession) -> AgentSession:
+    def trust(self, session: AgentSession) -> AgentSession:
         """Remember that the person trusts the folder; the same session with all of it loaded."""
         program = self._program
-        trust(program.cwd, program.places.state / TRUSTED)
+        trust(program.cwd, program.dirs.state / TRUSTED)
         program.reload()
-        journal = desk.journal
+        journal = session.journal
         if not isinstance(journal, Session):
             raise InputError("The folder is trusted from now on; start agentcli again to load its settings.")
-        return program.desk(journal)
+        return program.session_for(journal)
 
-    def _rules(self, desk: AgentSession) -> Sequence[str]:
-        lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in desk.rules.listed()]
+    def _rules(self, session: AgentSession) -> Sequence[str]:
+        lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.rules.listed()]
         return [
-            f"mode {desk.mode}; {self._program.bounds.sandbox.report}",
+            f"mode {session.mode}; {self._program.workspace_policy.sandbox.report}",
             *(lines or ["No rules: the mode alone decides."]),
         ]

@@ -51,7 +51,7 @@ def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
         from agentcli.logs import log_to
 
         program = Program(options)
-        log_to(program.places, program.env, kept=not options.no_session)
+        log_to(program.dirs, program.env, enabled=not options.no_session)
         return print_mode(program, options)
     if not has_terminal():
         if options.session is None:
@@ -79,15 +79,15 @@ def repl(options: Options, early: EarlyTerminal | None = None) -> int:
     """A session with a person at a terminal; on a dumb one, or with `--plain`, a line at a time."""
     from agentcli.ui.terminal.early import possible
 
-    sit_down = partial(_sit_down, options)
+    load_session = partial(_load_session, options)
     try:
         if options.plain or not possible():
-            from agentcli.ui.plain import repl as plainrepl
+            from agentcli.ui.plain.repl import run
 
-            return plainrepl.run(sit_down, prompts=_prompts(options))
-        import_lobby = partial(importlib.import_module, "agentcli.ui.terminal.startup")
-        lobby = early.during(import_lobby) if early is not None else import_lobby()
-        code: int = lobby.run(sit_down, load_terminal, prompts=_prompts(options), early=early)
+            return run(load_session, prompts=_prompts(options))
+        import_startup = partial(importlib.import_module, "agentcli.ui.terminal.startup")
+        startup = early.during(import_startup) if early is not None else import_startup()
+        code: int = startup.run(load_session, load_terminal, prompts=_prompts(options), early=early)
     except CredentialsError as error:
         if early is not None:
             early.leave()
@@ -102,7 +102,7 @@ def load_terminal() -> Callable[[Device], Terminal]:
     return Terminal
 
 
-def _sit_down(
+def _load_session(
     options: Options, approve: Approve, ask: AskUser
 ) -> tuple[TerminalHost, AgentSession, UiSettings, Path | None]:
     """Everything a session needs, loaded and put together while the person types already."""
@@ -114,20 +114,20 @@ def _sit_down(
     from agentcli.ui.render.status_line import check_facts
 
     program = Program(options)
-    log_to(program.places, program.env, kept=not options.no_session)
+    log_to(program.dirs, program.env, enabled=not options.no_session)
     program.approve, program.ask = approve, ask
     # Without a name, `resume` opens a fresh session and lets the person pick.
     with program.preparing():
-        desk = program.new() if options.session == "" else program.begin()
+        session = program.new() if options.session == "" else program.begin()
     # The SDK takes a second to import: that happens while the person types, not while the first answer is waited for.
-    warming = Timer(WARM_AFTER, warm, [desk.model.kind])
+    warming = Timer(WARM_AFTER, warm, [session.model.kind])
     warming.daemon = True
     warming.start()
     if not options.no_session:
         sweep_later(program)
     settings = program.config.ui
     check_facts(settings.status)
-    return TerminalHost(program), desk, settings, None if options.no_session else program.places.state
+    return TerminalHost(program), session, settings, None if options.no_session else program.dirs.state
 
 
 def _prompts(options: Options) -> tuple[str, ...]:

@@ -74,15 +74,15 @@ class Models:
 def no_key() -> str:
     """What to tell whoever has no key: how to set one, and how to do without."""
     vendors = [PROVIDERS[kind] for kind in SERVERS]
-    told = [
+    advice = [
         *(vendor.key_advice for vendor in vendors if any(vendor.key_advice)),
         *((vendor.base_url_variable, vendor.base_url_advice) for vendor in vendors if vendor.base_url_advice),
     ]
-    wide = max(len(variable) for variable, _ in told)
+    wide = max(len(variable) for variable, _ in advice)
     return "\n".join(
         (
             "No API key is set, so there is no model to talk to. Set one and start again:",
-            *(f"  export {f'{variable}=…':{wide + 5}}{gives}" for variable, gives in told),
+            *(f"  export {f'{variable}=…':{wide + 5}}{gives}" for variable, gives in advice),
             "Or see it work without any key: agentcli demo",
         )
     )

@@ -50,35 +50,35 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
     interrupt = asyncio.Event()
     with _signals(interrupt) as caught:
         with program.preparing():
-            desk = program.begin()
+            session = program.begin()
         front.begin(
-            session_id=desk.journal.id,
-            model=desk.model.name,
-            cwd=str(desk.cwd),
-            mode=desk.mode,
-            tools=[tool.name for tool in desk.tools],
-            sandbox=desk.sandbox,
+            session_id=session.journal.id,
+            model=session.model.name,
+            cwd=str(session.cwd),
+            mode=session.mode,
+            tools=[tool.name for tool in session.tools],
+            sandbox=session.sandbox,
         )
-        for note in desk.notes:
+        for note in session.notes:
             front.warn(note)
         try:
-            late = _at_time_limit(desk, interrupt)
-            ended = await _say(desk, (text, *options.then), interrupt, front)
+            late = _at_time_limit(session, interrupt)
+            ended = await _say(session, (text, *options.then), interrupt, front)
             if late is not None:
                 late.cancel()
-            return _finish(desk, ended, front, caught)
+            return _finish(session, ended, front, caught)
         finally:
-            desk.close()
+            session.close()
 
 
-async def _say(desk: AgentSession, texts: Sequence[str], interrupt: asyncio.Event, front: Headless) -> TurnEnded:
+async def _say(session: AgentSession, texts: Sequence[str], interrupt: asyncio.Event, front: Headless) -> TurnEnded:
     """One prompt after the other, as long as each is answered."""
     ended = TurnEnded("failed")
     for text in texts:
         focus = compression(text)
         compacting = focus is not None
-        said = with_attachments(text, desk.cwd)
-        async for event in desk.turn(said, interrupt) if focus is None else desk.compress(focus, interrupt):
+        prompt = with_attachments(text, session.cwd)
+        async for event in session.turn(prompt, interrupt) if focus is None else session.compress(focus, interrupt):
             front.show(event)
             match event:
                 case TurnEnded():
@@ -92,12 +92,12 @@ async def _say(desk: AgentSession, texts: Sequence[str], interrupt: asyncio.Even
     return ended
 
 
-def _finish(desk: AgentSession, ended: TurnEnded, front: Headless, caught: list[int]) -> int:
+def _finish(session: AgentSession, ended: TurnEnded, front: Headless, caught: list[int]) -> int:
     match ended.ending:
         case "done":
             return front.finish()
         case "interrupted" if not caught:
-            seconds = desk.talk.allowance.seconds or 0.0
+            seconds = session.conversation.run_limits.seconds or 0.0
             return front.finish(error=LimitReached(f"The limit of {seconds:g} s (--max-time) is reached."))
         case "interrupted":
             return front.finish(
@@ -109,8 +109,8 @@ def _finish(desk: AgentSession, ended: TurnEnded, front: Headless, caught: list[
             return front.finish(error=ended.error)
 
 
-def _at_time_limit(desk: AgentSession, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:
-    left = desk.talk.allowance.left()
+def _at_time_limit(session: AgentSession, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:
+    left = session.conversation.run_limits.left()
     return None if left is None else asyncio.get_running_loop().call_later(left, interrupt.set)
 
 
@@ -147,8 +147,8 @@ def read_prompt(given: str | None) -> str:
     """What to ask: piped stdin first, then the prompt; `-` or nothing reads stdin alone. Raises InputError when it is empty."""
     alone = given is None or given == "-"
     piped = "" if sys.stdin is None or sys.stdin.isatty() else _stdin(wait=None if alone else STDIN_WAIT)
-    words = "" if alone else given or ""
-    text = "\n\n".join(part for part in (piped.strip("\n"), words) if part.strip())
+    typed = "" if alone else given or ""
+    text = "\n\n".join(part for part in (piped.strip("\n"), typed) if part.strip())
     if not text.strip():
         raise InputError("There is no prompt: give one after -p, or pipe it in.")
     return text

@@ -58,12 +58,12 @@ class Program(ProjectContext):
         self.reload()
         self.approve: Approve = nobody
         self.ask: AskUser = no_answer
-        self.bounds = WorkspacePolicy(self, lambda ask: self.approve(ask))
+        self.workspace_policy = WorkspacePolicy(self, lambda ask: self.approve(ask))
 
     @cached_property
     def store(self) -> Store:
         """The session store, as the configuration wants it."""
-        return Store(self.places.sessions, interval=self.config.sessions.save_every)
+        return Store(self.dirs.sessions, interval=self.config.sessions.save_every)
 
     @property
     def models(self) -> Models:
@@ -73,7 +73,7 @@ class Program(ProjectContext):
     def new(self) -> AgentSession:
         """A fresh session in the current folder."""
         fresh = MemorySession() if self.options.no_session else self.store.create(self.cwd, version=__version__)
-        return self.desk(fresh)
+        return self.session_for(fresh)
 
     def begin(self) -> AgentSession:
         """The session that the command line asks for."""
@@ -104,9 +104,9 @@ class Program(ProjectContext):
         """A session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy when it is open elsewhere."""
         aloof = self.options.no_session
         session = self.store.open(info.project_id, info.id, read_only=aloof)
-        return self.desk(MemorySession(session) if aloof else session, self._from_elsewhere(info))
+        return self.session_for(MemorySession(session) if aloof else session, self._from_elsewhere(info))
 
-    def desk(self, journal: Journal, notes: Sequence[str] = ()) -> AgentSession:
+    def session_for(self, journal: Journal, notes: Sequence[str] = ()) -> AgentSession:
         """An open session, ready to work: with the model and mode it had, unless this run asks for others.
 
         `notes` are said to the person before anything else, with those about the settings.
@@ -117,8 +117,8 @@ class Program(ProjectContext):
         mode = _mode(self.options.mode or history.mode or self.config.general.mode)
         if history.model and (spec.name, mode) != (history.model, history.mode):
             journal.append(Settings(spec.name, mode, why=why))
-        outfit = self._outfit([*notes, why] if why else notes)
-        return AgentSession(journal, outfit, self.models.connect(spec.name), mode)
+        setup = self._setup([*notes, why] if why else notes)
+        return AgentSession(journal, setup, self.models.connect(spec.name), mode)
 
     def past(self, selector: str) -> Session:
         """A session to look at, which nothing is written to."""
@@ -152,7 +152,7 @@ class Program(ProjectContext):
             return name
         if self.options.session == "" and (newest := self.store.newest(self.project)):
             return newest.model  # one of the past sessions will be chosen, and each has its own
-        if self.folder_says.general.model:
+        if self.folder_config.general.model:
             raise TrustError(
                 "No key is set. The settings of this folder name a model, but the folder is not trusted. "
                 "Look at its .agentcli/config.toml, then start with --trust."
@@ -186,7 +186,7 @@ class Program(ProjectContext):
     @property
     def vocabularies(self) -> Path:
         """The folder in which tiktoken's vocabularies are looked for, before its own cache."""
-        return self.places.cache / "tiktoken"
+        return self.dirs.cache / "tiktoken"
 
     def reload(self) -> None:
         """Read the configuration again: a folder that is trusted now has its say."""
@@ -200,9 +200,9 @@ class Program(ProjectContext):
         gone = "" if Path(info.directory).is_dir() else ", which is gone"
         return (f"This session was led in {info.directory}{gone}. It goes on in {self.cwd}.",)
 
-    def _outfit(self, notes: Sequence[str]) -> SessionSetup:
-        config, bounds, options = self.config, self.bounds, self.options
-        files = instructions(self.cwd, self.places.config, config.agent.instruction_bytes)
+    def _setup(self, notes: Sequence[str]) -> SessionSetup:
+        config, workspace_policy, options = self.config, self.workspace_policy, self.options
+        files = instructions(self.cwd, self.dirs.config, config.agent.instruction_bytes)
         counts = TokenCounter(self._estimator(config.context.policy))
         base = options.system_prompt if options.system_prompt is not None else prompt("system.md")
         return SessionSetup(
@@ -212,25 +212,25 @@ class Program(ProjectContext):
             tools=[tool for tool in tools() if config.agent.subagents or not tool.traits.delegates],
             traits=TRAITS,
             run=run,
-            system=system_blocks(base, self.cwd, bounds.roots, files, options.append_system_prompt),
+            system=system_blocks(base, self.cwd, workspace_policy.roots, files, options.append_system_prompt),
             context=config.context,
             budget=config.budget,
             agent=config.agent,
             hooks=config.hooks,
-            limits=bounds.limits,
-            rules=bounds.rules(),
-            place=bounds.place(),
-            sandboxes=bounds.sandboxes,
+            limits=workspace_policy.limits,
+            rules=workspace_policy.rules(),
+            workspace=workspace_policy.workspace(),
+            sandboxes=workspace_policy.sandboxes,
             changes=self._changes,
             child=self._child,
             policy=self.policy_asked,
             restated=options.restates_system,
-            sandbox=bounds.sandbox.state,
+            sandbox=workspace_policy.sandbox.state,
             approve=self.approve,
             ask=self.ask,
-            save_rule=bounds.save_rule,
+            save_rule=workspace_policy.save_rule,
             instructions=[(file.path, counts.text(file.text)) for file in files],
-            allowance=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
+            run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
             notes=(*notes, *config.warnings),
         )
 
@@ -249,8 +249,10 @@ class Program(ProjectContext):
         """How a session takes the states of files; None for one that is not kept."""
         if not isinstance(journal, Session) or not self.config.checkpoints.seconds:
             return None
-        kept = self.store.checkpoints(journal, self.bounds.roots, listing=covered, limits=self.config.checkpoints)
-        return lambda append: Changes(journal, kept, append)
+        checkpoints = self.store.checkpoints(
+            journal, self.workspace_policy.roots, listing=covered, limits=self.config.checkpoints
+        )
+        return lambda append: Changes(journal, checkpoints, append)
 
 
 def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentcli.app.options import Options
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
 from agentcli.core.programs import leave_out
-from agentcli.paths import AppDirs, places
+from agentcli.paths import AppDirs, app_dirs
 from agentcli.sessions.store import Store
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ProjectContext:
         self.env = os.environ if env is None else env
         self.cwd = folder_named(options.cwd or _here())
         leave_out([self.cwd])
-        self.places: AppDirs = places(self.env)
+        self.dirs: AppDirs = app_dirs(self.env)
 
     @cached_property
     def config(self) -> Config:
@@ -40,9 +40,9 @@ class ProjectContext:
         from agentcli.app.trust import is_trusted
         from agentcli.config import load
 
-        trusted = self.options.trust or is_trusted(self.cwd, self.places.state / TRUSTED)
-        project = self._folders_file if trusted else None
-        return load(self.places.config_file, project, self.env, self.options.settings, self.options.overrides)
+        trusted = self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
+        project = self._folder_config_file if trusted else None
+        return load(self.dirs.config_file, project, self.env, self.options.settings, self.options.overrides)
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
@@ -55,23 +55,23 @@ class ProjectContext:
             raise
 
     @property
-    def folder_says(self) -> Config:
+    def folder_config(self) -> Config:
         """What the folder's own file alone sets, trusted or not: to tell what it would change, never to work by."""
         from agentcli.config import Config, load
 
         try:
-            return load(None, self._folders_file, {})
+            return load(None, self._folder_config_file, {})
         except ConfigError:
             return Config()
 
     @property
-    def _folders_file(self) -> Path:
+    def _folder_config_file(self) -> Path:
         return self.cwd / ".agentcli" / "config.toml"
 
     @cached_property
     def store(self) -> Store:
         """The session store."""
-        return Store(self.places.sessions)
+        return Store(self.dirs.sessions)
 
     @cached_property
     def project(self) -> Project:

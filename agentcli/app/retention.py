@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 def sweep_later(program: Program, after: float = SWEEP_AFTER) -> None:
     """Sweep in a thread of its own `after` so many seconds, if there is anything to look for and it is due."""
-    if program.config.retention.wanted and due(program.places.state / SWEPT):
+    if program.config.retention.wanted and due(program.dirs.state / SWEPT):
         sweeping = Timer(after, sweep_now, [program])
         sweeping.daemon = True
         sweeping.start()
@@ -32,7 +32,7 @@ def sweep_now(program: Program) -> None:
     """Sweep, and remember when. Nobody waits for it, so trouble goes to the log."""
     from agentcli.sessions.retention import sweep
 
-    stamp = program.places.state / SWEPT
+    stamp = program.dirs.state / SWEPT
     try:
         folder(stamp.parent)
         stamp.touch(mode=0o600)

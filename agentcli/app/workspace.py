@@ -23,38 +23,38 @@ from agentcli.sandbox import Sandbox, box_for, choose, protected_since
 class WorkspacePolicy:
     """The bounds of a run on its ground; `approve` is asked before a command leaves the sandbox."""
 
-    def __init__(self, ground: ProjectContext, approve: Approve) -> None:
-        self._ground, self._approve = ground, approve
+    def __init__(self, context: ProjectContext, approve: Approve) -> None:
+        self._context, self._approve = context, approve
 
     @cached_property
     def roots(self) -> tuple[Path, ...]:
         """The folders that belong to the workspace, the current one first. Raises UsageError for one that is not there."""
-        ground = self._ground
-        return (ground.cwd, *map(folder_named, (*ground.config.general.add_dirs, *ground.options.add_dirs)))
+        context = self._context
+        return (context.cwd, *map(folder_named, (*context.config.general.add_dirs, *context.options.add_dirs)))
 
     @cached_property
     def sandbox(self) -> Sandbox:
         """What holds commands on this machine. Raises AgentError where one is required and none works."""
         leave_out(self.roots)  # the first program that is tried must be none of the workspace's
-        return choose(self._ground.config.general.sandbox)
+        return choose(self._context.config.general.sandbox)
 
-    def place(self) -> Workspace:
+    def workspace(self) -> Workspace:
         """What permission decisions need to know of where we are."""
-        ground = self._ground
-        own = (ground.places.config, ground.places.data, ground.places.state)
-        home = Path(ground.env.get("HOME") or Path.home())
-        return Workspace(ground.cwd, self.roots, home, own, sandboxed=self.sandbox.working)
+        context = self._context
+        own = (context.dirs.config, context.dirs.data, context.dirs.state)
+        home = Path(context.env.get("HOME") or Path.home())
+        return Workspace(context.cwd, self.roots, home, own, sandboxed=self.sandbox.working)
 
     def rules(self) -> Rules:
         """The permission rules of configuration and flags."""
-        given, options = self._ground.config.permissions, self._ground.options
+        given, options = self._context.config.permissions, self._context.options
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
         return configured + parse_rules(options.allow, (), options.deny, "flag")
 
     @property
     def limits(self) -> ToolLimits:
         """How much tools show and take. Raises ConfigError for an address that is none."""
-        limits = self._ground.config.tools
+        limits = self._context.config.tools
         _check_networks(limits.fetch_addresses)
         return limits
 
@@ -64,23 +64,23 @@ class WorkspacePolicy:
         What only reads runs in the box of a `reader`, in every mode; what else nobody was asked about in mode auto in the one
         where the workspace is writable.
         """
-        config = self._ground.config
+        config = self._context.config
         if not self.sandbox.working:
             return Sandboxes()
-        place = self.place()
+        workspace = self.workspace()
 
         def reader(argv: Sequence[str]) -> Boxed:
-            return self.sandbox.wrap_reader(argv, place, trusted_path(search_path(), self.roots))
+            return self.sandbox.wrap_reader(argv, workspace, trusted_path(search_path(), self.roots))
 
         if mode != "auto" and config.general.sandbox != "require":
             return Sandboxes(reader=reader)
 
         def wrap(argv: Sequence[str]) -> Boxed:
-            return self.sandbox.wrap(argv, place, network=config.general.sandbox_network)
+            return self.sandbox.wrap(argv, workspace, network=config.general.sandbox_network)
 
         def watch() -> Callable[[], Sequence[str]]:
-            before = box_for(place).readonly
-            return lambda: protected_since(place, before)
+            before = box_for(workspace).readonly
+            return lambda: protected_since(workspace, before)
 
         return Sandboxes(CommandSandbox(wrap, self._escalate, watch), reader)
 
@@ -88,7 +88,7 @@ class WorkspacePolicy:
         """Add an allow rule to the user's own configuration, for good."""
         from agentcli.config.edit import add_to_list
 
-        add_to_list(self._ground.places.config_file, "permissions", "allow", rule)
+        add_to_list(self._context.dirs.config_file, "permissions", "allow", rule)
 
     async def _escalate(self, command: str, reason: str) -> bool:
         call = ToolCall("escalate", "bash", {"command": command})

@@ -21,7 +21,7 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
     `early` is a terminal that already shows the prompt and echoes keys meanwhile.
     """
     try:
-        with _standing(early):
+        with _restored(early):
             parsed = early.during(partial(_parse, arguments)) if early is not None else _parse(arguments)
             if isinstance(parsed, int):
                 return parsed  # no early terminal was made for a command that is no session
@@ -62,7 +62,7 @@ def _parse(arguments: list[str]) -> Options | int:
 
 
 @contextlib.contextmanager
-def _standing(early: EarlyTerminal | None) -> Iterator[None]:
+def _restored(early: EarlyTerminal | None) -> Iterator[None]:
     """A terminal that was switched to raw mode is put back; its prompt is taken away if nobody came to read it."""
     try:
         yield

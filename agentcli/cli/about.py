@@ -12,7 +12,7 @@ from agentcli.app.program import Program
 from agentcli.cli.output import say, say_json, table
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe
-from agentcli.paths import places
+from agentcli.paths import app_dirs
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="as if in this folder")]
@@ -120,7 +120,7 @@ def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) 
     from agentcli.config.edit import set_key
 
     # Nothing else is read: a value that is wrong where it stands can be put right by this very command.
-    wanted, file = parsed(key, value), places().config_file
+    wanted, file = parsed(key, value), app_dirs().config_file
     set_key(file, steps(key), wanted)
     say(f"{key} = {_plain(wanted)!r} in {file}")
 
@@ -128,7 +128,7 @@ def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) 
 @config.command("path")
 def path() -> None:
     """Where your config.toml is, or would be."""
-    print(places().config_file)
+    print(app_dirs().config_file)
 
 
 def doctor(

@@ -15,7 +15,7 @@ from typing import Any
 from agentcli import __version__
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import harmful
-from agentcli.paths import folder, places
+from agentcli.paths import app_dirs, folder
 
 SHELLS = ("bash", "zsh", "fish")
 WORDS = "--words"
@@ -147,7 +147,7 @@ def _sessions(env: Mapping[str, str]) -> Iterator[str]:
     """Names and ids of this project's sessions, last used first."""
     from agentcli.sessions.store import Store
 
-    store = Store(places(env).sessions)
+    store = Store(app_dirs(env).sessions)
     for info in store.list(store.project_id(_here())):
         yield from (each for each in (info.name, info.id) if each and not harmful(each))
 
@@ -160,7 +160,7 @@ def _here() -> Any:
 
 def _table(env: Mapping[str, str] = os.environ) -> Any:
     """What this version of the program takes, from the cache where it is there."""
-    cached = places(env).cache / f"completion-{__version__}.json"
+    cached = app_dirs(env).cache / f"completion-{__version__}.json"
     stamp = _stamp()
     try:
         table = json.loads(cached.read_bytes())
@@ -168,7 +168,7 @@ def _table(env: Mapping[str, str] = os.environ) -> Any:
             return table
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    table = {"stamp": stamp, **_made()}
+    table = {"stamp": stamp, **_built()}
     try:
         folder(cached.parent)
         aside = cached.with_suffix(f".{os.getpid()}")
@@ -185,7 +185,7 @@ def _stamp() -> float:
     return max(os.stat(entry).st_mtime for entry in (here, *os.scandir(here), os.path.dirname(here)))
 
 
-def _made() -> dict[str, Any]:
+def _built() -> dict[str, Any]:
     from typing import get_args
 
     from agentcli.cli.parser import Format, whole_group
@@ -211,9 +211,9 @@ def _made() -> dict[str, Any]:
 
 def _add(commands: dict[str, Any], path: str, command: Any) -> None:
     """A command with its options, each with the kind of value it takes, and those below it."""
-    shown = [each for each in command.params if not getattr(each, "hidden", False)]
-    options = [each for each in shown if each.opts[0].startswith("-")]
-    arguments = [each for each in shown if each not in options]
+    visible = [each for each in command.params if not getattr(each, "hidden", False)]
+    options = [each for each in visible if each.opts[0].startswith("-")]
+    arguments = [each for each in visible if each not in options]
     commands[path] = {
         "options": {
             **dict.fromkeys(("-h", "--help"), ""),

@@ -19,8 +19,7 @@ from agentcli.context.cache_health import explain_miss, health_of
 from agentcli.context.compaction.plan import Plan
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.forecast import forecast
-from agentcli.context.lab.window_report import plan_json
-from agentcli.context.lab.window_report import show as shown
+from agentcli.context.lab import window_report
 from agentcli.context.limits import limits_of
 from agentcli.context.policies import plan as plan_now
 from agentcli.context.settings import POLICIES, PolicyName
@@ -53,14 +52,14 @@ def show(session: Session = "", json: Json = False, model: Model = "", settings:
     window = _window(program, history)
     counts = window.counter
     tools = counts.overhead((), program.tools_of(history))
-    seen = shown(window, _plan(program, history, "", False), tools=tools)
+    report = window_report.show(window, _plan(program, history, "", False), tools=tools)
     records, spec = list(past.records()), program.spec_for(history)
     health = explain_miss(health_of(records, spec, TRAITS, window.settings.cache.thrash), records, spec)
     if json:
         more = {"estimator": counts.rule.name, "hit_rate": round(health.hit_rate, 4), "misses": health.misses}
-        say_json({**seen.to_json(), **more})
+        say_json({**report.to_json(), **more})
         return
-    say("\n".join(seen.lines(shutil.get_terminal_size((100, 24)).columns)))
+    say("\n".join(report.lines(shutil.get_terminal_size((100, 24)).columns)))
     say(f"\n{counts.words()}")
     say(f"Cache: {health.hit_rate:.1%} of all input was read from it. {health.words()}".rstrip())
 
@@ -77,11 +76,11 @@ def plan(
 ) -> None:
     """What a policy would do with a session now, calling no model."""
     program = _program(cwd, model, settings)
-    made = plan_json(_plan(program, program.past(session or LAST).history, policy, force))
+    planned = window_report.plan_json(_plan(program, program.past(session or LAST).history, policy, force))
     if json:
-        say_json(made)
+        say_json(planned)
         return
-    for key, value in made.items():
+    for key, value in planned.items():
         say(f"{key:22} {f'{len(value)}: {_short(value)}' if isinstance(value, list) and key != 'reasons' else value}")
 
 
@@ -98,8 +97,8 @@ def compare(
     cwd: Cwd = "",
 ) -> None:
     """Replay recorded sessions under several policies with the provider's cache emulated; needs no key."""
-    from agentcli.context.lab import compare as report
     from agentcli.context.lab import plot
+    from agentcli.context.lab.compare import compare as compare_policies
     from agentcli.context.lab.replay import Setup
 
     program = _program(cwd, model, settings)
@@ -109,7 +108,7 @@ def compare(
     setup = Setup(spec, TRAITS, context)
     if summariser:
         setup = replace(setup, summarise=_written_by(program, summariser, spec))
-    found = report.compare(recorded, [name.strip() for name in policies.split(",")], setup)
+    found = compare_policies(recorded, [name.strip() for name in policies.split(",")], setup)
     limits = limits_of(spec, context)
     first = next(iter(found.played))
     series = {name: played.sizes for name, played in found.played[first].items()}
@@ -149,8 +148,8 @@ def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Summa
 
     def write(task: SummaryTask) -> Summary:
         brief, form = Brief(task.window, main), task.form
-        secretary = Summariser(program.models.connect(name), calls, longest=form.reply_tokens, margin=form.margin)
-        return asyncio.run(summarise(task, brief, secretary)).summary
+        summariser = Summariser(program.models.connect(name), calls, longest=form.reply_tokens, margin=form.margin)
+        return asyncio.run(summarise(task, brief, summariser)).summary
 
     return write
 

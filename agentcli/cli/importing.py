@@ -53,7 +53,7 @@ def import_sessions(
     """
     from agentcli.sessions.importing.takeover import Takeover
 
-    ground = ProjectContext(Options(cwd=cwd))
+    context = ProjectContext(Options(cwd=cwd))
     name = name and name_of(name)
     alone = len(paths or ()) == 1 and not program and not Path((paths or [""])[0]).is_dir()
     if name and not alone:
@@ -61,13 +61,13 @@ def import_sessions(
     if session and not alone:
         raise UsageError("--session is for one database: name its file.")
     if name:
-        _must_be_free(ground, name)
+        _must_be_free(context, name)
     with contextlib.ExitStack() as until_done:
         counting = until_done.enter_context(_progress())
-        found, unread = _sources(ground, paths or (), program, session, until_done, counting)
+        found, unread = _sources(context, paths or (), program, session, until_done, counting)
         if here:
-            found = [each for each in found if _is_here(ground, each)]
-        takeover = Takeover(ground.store, ground.cwd, gather=alone, again=again)
+            found = [each for each in found if _is_here(context, each)]
+        takeover = Takeover(context.store, context.cwd, gather=alone, again=again)
         if dry_run:
             counting.end()
             _print_found(found, takeover, json)
@@ -77,14 +77,14 @@ def import_sessions(
             _print_outcomes(outcomes, alone, json)
             first = next((outcome.info for outcome in outcomes if outcome.info), None)
             if name and first:
-                ground.store.rename(first, name, ground.project)
+                context.store.rename(first, name, context.project)
             unread = [outcome for outcome in outcomes if outcome.status == "failed"]
     if unread:
         raise typer.Exit(InputError.exit_code if alone else 1)
 
 
 def _sources(
-    ground: ProjectContext,
+    context: ProjectContext,
     paths: Sequence[str],
     program: str,
     session: str,
@@ -120,8 +120,12 @@ def _sources(
                 raise
             unread.append(Outcome(Candidate(path, "agentcli"), "failed", why=str(error)))
     if program:
-        places = [ground.project.here.directory, str(ground.cwd), *(place.directory for place in ground.project.others)]
-        found += counting.through(kept_by(program, ground.env, places))
+        places = [
+            context.project.here.directory,
+            str(context.cwd),
+            *(place.directory for place in context.project.others),
+        ]
+        found += counting.through(kept_by(program, context.env, places))
     return list({(each.path, each.session): each for each in found}.values()), unread
 
 
@@ -134,18 +138,18 @@ def _stdin() -> Iterator[Path]:
         yield Path(file.name)
 
 
-def _is_here(ground: ProjectContext, source: Candidate) -> bool:
+def _is_here(context: ProjectContext, source: Candidate) -> bool:
     folder = Path(source.folder)
     if not folder.is_absolute():
         return False
-    places = [Path(place.directory) for place in (ground.project.here, *ground.project.others)]
-    return ground.store.project_id(folder) in ground.project.ids or any(
+    places = [Path(place.directory) for place in (context.project.here, *context.project.others)]
+    return context.store.project_id(folder) in context.project.ids or any(
         folder.is_relative_to(place) for place in places
     )
 
 
-def _must_be_free(ground: ProjectContext, name: str) -> None:
-    for other in ground.store.list(ground.project):
+def _must_be_free(context: ProjectContext, name: str) -> None:
+    for other in context.store.list(context.project):
         if other.name == name:
             raise InputError(
                 f"Session {other.id} is called {name!r} already. Say another name, or rename that one first."
@@ -203,13 +207,13 @@ class _Progress:
     def __init__(self) -> None:
         self._on = sys.stderr.isatty()
         self._next = time.monotonic() + PROGRESS_AFTER
-        self._shown = False
+        self._visible = False
 
     def through(self, things: Iterable[T], total: int = 0) -> Iterator[T]:
         """The same things, counted as they pass."""
         for number, thing in enumerate(things, 1):
             if self._on and time.monotonic() >= self._next:
-                self._shown = True
+                self._visible = True
                 self._next = time.monotonic() + PROGRESS_EVERY
                 text = f"{number:,} of {total:,} done" if total else f"{number:,} found"
                 print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
@@ -217,9 +221,9 @@ class _Progress:
 
     def end(self) -> None:
         """Take the line away."""
-        if self._shown:
+        if self._visible:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-            self._shown = False
+            self._visible = False
 
 
 @contextlib.contextmanager

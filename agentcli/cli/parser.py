@@ -96,21 +96,21 @@ PromptText = Annotated[
 def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> Options:
     """The flags of a run as one value; files named by flags are read here."""
     given = dict(flags)
-    said = given.pop("prompt_flag")
-    if said is not None and prompt is not None:
-        raise UsageError(f"There are two prompts, {said!r} and {prompt!r}. Put quotes around the whole of one.")
+    message = given.pop("prompt_flag")
+    if message is not None and prompt is not None:
+        raise UsageError(f"There are two prompts, {message!r} and {prompt!r}. Put quotes around the whole of one.")
     for name in ("system_prompt", "append_system_prompt"):
         file = given.pop(f"{name}_file")
         given[name] = _read(file) if file else given[name]
     given |= {to: tuple(given.pop(name) or ()) for name, to in _LISTS.items()}
-    given["print"] = given["print"] or said is not None
+    given["print"] = given["print"] or message is not None
     given["output_format"] = given["output_format"].value
     if given["fork"] and session is None:
         raise UsageError(
             "--fork makes a copy of a session, and none is named. "
             "Name one with `agentcli resume SESSION --fork`, or take the newest with `agentcli -c --fork`."
         )
-    return Options(prompt=said if said is not None else prompt, session=session, **given)
+    return Options(prompt=message if message is not None else prompt, session=session, **given)
 
 
 _LISTS = {"allow": "allow", "deny": "deny", "add_dir": "add_dirs", "settings": "settings"}
@@ -245,12 +245,12 @@ def _complaint(error: typer.TyperException) -> str:
     command = context.command_path.removesuffix(" run") if context else "agentcli"
     named = not context or context.invoked_subcommand or error.format_message().startswith("No such")
     if not named and isinstance(context.command, TyperGroup):
-        said = f"`{command}` needs a command: {', '.join(context.command.commands)}."
+        message = f"`{command}` needs a command: {', '.join(context.command.commands)}."
     else:
-        said = error.format_message().replace("Value error, ", "")
-    if command == "agentcli" and said.startswith("Got unexpected extra argument"):
-        said += ": put quotes around a prompt of several words."
-    return f"{said}{'' if said.endswith('.') else '.'} See `{command} --help`."
+        message = error.format_message().replace("Value error, ", "")
+    if command == "agentcli" and message.startswith("Got unexpected extra argument"):
+        message += ": put quotes around a prompt of several words."
+    return f"{message}{'' if message.endswith('.') else '.'} See `{command} --help`."
 
 
 def with_command(arguments: list[str], commands: set[str]) -> list[str]:
@@ -308,9 +308,9 @@ def _group(arguments: list[str]) -> TyperGroup:
 
         app.add_typer(sessions.app, name="sessions")
     if helping or "context" in wanted:
-        from agentcli.cli import context as lab
+        from agentcli.cli import context
 
-        app.add_typer(lab.app, name="context")
+        app.add_typer(context.app, name="context")
     if helping or "permissions" in wanted:
         from agentcli.cli import permissions
 

@@ -27,7 +27,7 @@ Deny = Annotated[list[str] | None, typer.Option(help="as if this rule were given
 def show(json: Annotated[bool, typer.Option("--json")] = False) -> None:
     """The mode and the rules in force, with where each came from."""
     program = Program(Options())
-    rules = program.bounds.rules()
+    rules = program.workspace_policy.rules()
     rows = [[kind, str(rule), rule.origin] for kind, rule in rules.listed()]
     if json:
         listed = [{"decision": kind, "rule": rule, "origin": origin} for kind, rule, origin in rows]
@@ -50,15 +50,15 @@ def explain(
 ) -> None:
     """Say allow, ask or deny, by which rule, and why."""
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
-    rules, chosen, place = program.bounds.rules(), program.mode(), program.bounds.place()
+    rules, chosen, workspace = program.workspace_policy.rules(), program.mode(), program.workspace_policy.workspace()
     if json:
         lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer) if command == "-" else [command]
-        for line in explain_lines(lines, TRAITS, rules, chosen, place):
+        for line in explain_lines(lines, TRAITS, rules, chosen, workspace):
             print(line, flush=True)
         return
     if command == "-":
         raise UsageError("Reading calls from stdin needs --json.")
-    decision = decide(ToolCall("explain", "bash", {"command": command}), TRAITS, rules, chosen, place)
+    decision = decide(ToolCall("explain", "bash", {"command": command}), TRAITS, rules, chosen, workspace)
     say(f"{decision.decision}: {decision.rule}")
     say(decision.why)
     if decision.always:

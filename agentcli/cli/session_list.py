@@ -37,8 +37,8 @@ def print_list(
     everywhere: bool = False, json: bool = False, limit: int = 0, cwd: str = "", trash: bool = False
 ) -> None:
     """The sessions of this project or of all, last used first, each with its branches below it; or those in the trash."""
-    ground = ProjectContext(Options(cwd=cwd))
-    infos = ground.store.trashed() if trash else ground.store.list(None if everywhere else ground.project)
+    context = ProjectContext(Options(cwd=cwd))
+    infos = context.store.trashed() if trash else context.store.list(None if everywhere else context.project)
     infos = infos[:limit] if limit else infos
     if json:
         say_json([info_to_json(info) for info in infos])
@@ -46,10 +46,10 @@ def print_list(
         say("The trash is empty.")
     elif not infos:
         say("No sessions yet. `agentcli` starts one; --all lists those of other projects.")
-        if hint := about_gone_folders(ground.store.root):
+        if hint := about_gone_folders(context.store.root):
             say(hint)
     else:
-        _print_table(infos, () if everywhere or trash else ground.project.others)
+        _print_table(infos, () if everywhere or trash else context.project.others)
 
 
 def _print_table(infos: Sequence[SessionInfo], places: Sequence[Place]) -> None:
@@ -81,19 +81,19 @@ def print_found(
     from agentcli.core.sanitise import safe
     from agentcli.sessions.search import search
 
-    ground = ProjectContext(Options(cwd=cwd))
-    projects = () if everywhere else ground.project.ids
-    found = search(ground.store.root, " ".join(words), projects, limit=limit, hits=hits)
+    context = ProjectContext(Options(cwd=cwd))
+    projects = () if everywhere else context.project.ids
+    found = search(context.store.root, " ".join(words), projects, limit=limit, hits=hits)
     if json:
         say_json([one.to_json() for one in found])
     elif not found:
         say("Nothing found." if everywhere else "Nothing found in this project. --all searches all of them.")
     else:
-        marks = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in ground.env else ("", "")
+        marks = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in context.env else ("", "")
         for one in found:
             # Made safe between the two: letters that nobody writes stand for the marks meanwhile.
-            shown = safe(one.told(*_MARKS))
-            print(shown.replace(_MARKS[0], marks[0]).replace(_MARKS[1], marks[1]) + "\n")
+            text = safe(one.told(*_MARKS))
+            print(text.replace(_MARKS[0], marks[0]).replace(_MARKS[1], marks[1]) + "\n")
 
 
 def when(info: SessionInfo) -> str:

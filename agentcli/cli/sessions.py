@@ -61,7 +61,7 @@ def show(selector: Selector, json: Json = False, offset: int = 0, limit: int = 0
         lines = [{"seq": r.seq, "id": r.id, "time": r.time, "kind": r.kind, **body_to_json(r.body)} for r in records]
         say_json({**info_to_json(session.info), "entries": lines})
         return
-    page(safe(text + "\n") for record in records if (text := _told(record)))
+    page(safe(text + "\n") for record in records if (text := _as_text(record)))
 
 
 @app.command()
@@ -82,15 +82,15 @@ def fork(
     selector: Selector, at: Annotated[int, typer.Option(help="the last record to take along")] = 0, cwd: Cwd = ""
 ) -> None:
     """A copy of a session that goes its own way from here, or from an earlier record."""
-    ground = ProjectContext(Options(cwd=cwd))
-    say(ground.store.fork(ground.store.find(selector, ground.project), at or None).id)
+    context = ProjectContext(Options(cwd=cwd))
+    say(context.store.fork(context.store.find(selector, context.project), at or None).id)
 
 
 @app.command()
 def rename(selector: Selector, name: str, cwd: Cwd = "") -> None:
     """Give a session a name that `resume` takes."""
-    ground = ProjectContext(Options(cwd=cwd))
-    info = ground.store.rename(ground.store.find(selector, ground.project), name, ground.project)
+    context = ProjectContext(Options(cwd=cwd))
+    info = context.store.rename(context.store.find(selector, context.project), name, context.project)
     say(f"{info.id} is called {info.name} now.")
 
 
@@ -102,12 +102,12 @@ def delete(
     cwd: Cwd = "",
 ) -> None:
     """Move sessions to the trash; with --undo fetch them back."""
-    ground = ProjectContext(Options(cwd=cwd))
-    store = ground.store
+    context = ProjectContext(Options(cwd=cwd))
+    store = context.store
     if undo:
         each_of(selectors, lambda selector: say(f"{store.restore(selector).id} is back."))
         return
-    infos = _found(ground, selectors)
+    infos = _found(context, selectors)
     if not force:
         _confirm([info for info in infos if store.is_pinned(info)])
 
@@ -131,10 +131,10 @@ def move(
 
     Without names and --from: those of this repository that were led where it lay before.
     """
-    ground = ProjectContext(Options(cwd=cwd))
-    target = folder_named(str(ground.cwd / to)) if to else ground.cwd
-    infos = _moving(ground, selectors or (), source)
-    store = ground.store
+    context = ProjectContext(Options(cwd=cwd))
+    target = folder_named(str(context.cwd / to)) if to else context.cwd
+    infos = _moving(context, selectors or (), source)
+    store = context.store
     if not infos:
         raise UsageError("Which sessions? Name them, or the folder that they were led in: --from DIR.")
 
@@ -152,9 +152,9 @@ def pin(
     cwd: Cwd = "",
 ) -> None:
     """Keep a session whatever [retention] says; with --undo no longer."""
-    ground = ProjectContext(Options(cwd=cwd))
-    info = ground.store.find(selector, ground.project)
-    ground.store.pin(info, not undo)
+    context = ProjectContext(Options(cwd=cwd))
+    info = context.store.find(selector, context.project)
+    context.store.pin(info, not undo)
     say(f"{info.id} is {'no longer kept' if undo else 'kept'} whatever retention says.")
 
 
@@ -166,9 +166,9 @@ def sweep(
     from agentcli.sessions.retention import Swept, superfluous
     from agentcli.sessions.retention import sweep as clear
 
-    ground = ProjectContext(Options(cwd=cwd))
-    retention = ground.config.retention
-    swept = Swept(tuple(superfluous(ground.store, retention))) if dry_run else clear(ground.store, retention)
+    context = ProjectContext(Options(cwd=cwd))
+    retention = context.config.retention
+    swept = Swept(tuple(superfluous(context.store, retention))) if dry_run else clear(context.store, retention)
     for info in swept.trashed:
         say(f"{info.id}  {when(info)}  {info.name or info.title}")
     say(f"{len(swept.trashed)} sessions {'would go' if dry_run else 'went'} to the trash.")
@@ -221,10 +221,10 @@ def check(
     from agentcli.sessions.integrity import repair as mend
     from agentcli.sessions.integrity import report_to_json
 
-    ground = ProjectContext(Options(cwd=cwd))
-    infos = [ground.store.find(selector, ground.project)] if selector else ground.store.list(ground.project)
-    reports = [(mend if repair else examine)(ground.store.folder(info)) for info in infos]
-    left = [] if selector else _unfinished(ground, repair)
+    context = ProjectContext(Options(cwd=cwd))
+    infos = [context.store.find(selector, context.project)] if selector else context.store.list(context.project)
+    reports = [(mend if repair else examine)(context.store.folder(info)) for info in infos]
+    left = [] if selector else _unfinished(context, repair)
     if json:
         say_json([report_to_json(report) for report in (*reports, *left)])
     else:
@@ -251,24 +251,24 @@ def each_of(things: Iterable[T], act: Callable[[T], None]) -> None:
         raise typer.Exit(1)
 
 
-def _found(ground: ProjectContext, selectors: Sequence[str]) -> list[SessionInfo]:
+def _found(context: ProjectContext, selectors: Sequence[str]) -> list[SessionInfo]:
     """Each named session once. Raises InputError for a name that leads to none: then nothing is done to the others either."""
-    infos = [ground.store.find(selector, ground.project) for selector in selectors]
+    infos = [context.store.find(selector, context.project) for selector in selectors]
     return list({info.id: info for info in infos}.values())
 
 
-def _moving(ground: ProjectContext, selectors: Sequence[str], source: str) -> Sequence[SessionInfo]:
+def _moving(context: ProjectContext, selectors: Sequence[str], source: str) -> Sequence[SessionInfo]:
     """The sessions to move, with those of their subagents."""
-    everything = ground.store.list()
-    old = os.path.join(os.path.realpath(ground.cwd / Path(source).expanduser()), "")
-    gone = {place.id for place in ground.project.others if place.gone}
+    everything = context.store.list()
+    old = os.path.join(os.path.realpath(context.cwd / Path(source).expanduser()), "")
+    gone = {place.id for place in context.project.others if place.gone}
     if source:
         led = [info for info in everything if os.path.join(info.directory, "").startswith(old)]
         if not led:
             raise InputError(f"No session was led in {old.rstrip('/')}. See `agentcli sessions list --all`.")
-        infos = [ground.store.chosen(selector, led) for selector in selectors] or led
+        infos = [context.store.chosen(selector, led) for selector in selectors] or led
     else:
-        infos = _found(ground, selectors) or [info for info in everything if info.project_id in gone]
+        infos = _found(context, selectors) or [info for info in everything if info.project_id in gone]
     ids = {info.id for info in infos}
     ids |= {info.id for info in everything if is_subagent(info) and info.parent and info.parent.session in ids}
     return [info for info in everything if info.id in ids]
@@ -286,14 +286,14 @@ def _confirm(pinned: Sequence[SessionInfo]) -> None:
         raise typer.Exit(1)
 
 
-def _unfinished(ground: ProjectContext, repair: bool) -> Sequence[Report]:
+def _unfinished(context: ProjectContext, repair: bool) -> Sequence[Report]:
     """What killed forks and imports left in this project."""
     from agentcli.sessions.integrity import unfinished
 
-    folders = [ground.store.root / each for each in ground.project.ids]
+    folders = [context.store.root / each for each in context.project.ids]
     if not any(abandoned(folder) for folder in folders):
         return ()
-    days = ground.config.retention.leftover_days
+    days = context.config.retention.leftover_days
     reports = [report for folder in folders for report in unfinished(folder, days * DAY, mend=repair)]
     if any(not report.repaired for report in reports):
         _aside(
@@ -307,15 +307,15 @@ def _aside(note: str) -> None:
 
 
 def _read(selector: str, cwd: str) -> Session:
-    ground = ProjectContext(Options(cwd=cwd))
-    info = ground.store.find(selector, ground.project)
-    session = ground.store.open(info.project_id, info.id, read_only=True)
+    context = ProjectContext(Options(cwd=cwd))
+    info = context.store.find(selector, context.project)
+    session = context.store.open(info.project_id, info.id, read_only=True)
     for note in session.notes:
         _aside(note)
     return session
 
 
-def _told(record: Record) -> str:
+def _as_text(record: Record) -> str:
     head = f"#{record.seq}"
     match record.body:
         case Message(role=role) as message:

@@ -40,7 +40,7 @@ def parse_value(text: str) -> Any:
         return text
 
 
-_SAID = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 """What people write for true and false where all is text."""
 
 
@@ -49,14 +49,14 @@ def coerce(key: str, hint: Any, raw: Any, layer: Layer) -> Any:
     hint, allowed = _bare(hint)
     value = raw if layer.typed else (raw if _accepts(hint, raw) and hint is str else parse_value(raw))
     if not layer.typed and hint is bool and isinstance(raw, str):
-        value = _SAID.get(raw.strip().lower(), value)
+        value = _BOOLEANS.get(raw.strip().lower(), value)
     if not layer.typed and _is_list(hint) and isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
     if not _accepts(hint, value):
-        raise ConfigError(f"{key}{layer.place(key)} must be {_words(hint)}, not {value!r}.")
+        raise ConfigError(f"{key}{layer.place(key)} must be {_describe(hint)}, not {value!r}.")
     if wrong := [number for number in _numbers(hint, value) if number not in allowed]:
-        words = "numbers" if _is_list(hint) or isinstance(value, Mapping) else _words(hint)
-        raise ConfigError(f"{key}{layer.place(key)} must be {words} {allowed}, not {wrong[0]!r}.")
+        expected = "numbers" if _is_list(hint) or isinstance(value, Mapping) else _describe(hint)
+        raise ConfigError(f"{key}{layer.place(key)} must be {expected} {allowed}, not {wrong[0]!r}.")
     if _is_list(hint):
         return tuple(value)
     return float(value) if hint is float else value
@@ -107,7 +107,7 @@ def _accepts(hint: Any, value: Any) -> bool:
     return isinstance(value, Mapping) and all(_accepts(inner[0], item) for item in value.values())
 
 
-def _words(hint: Any) -> str:
+def _describe(hint: Any) -> str:
     names = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
     if hint in names:
         return names[hint]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentcli.agent.ports import ApprovalResponse
 from agentcli.providers.scripted.model import call, say
-from tests.agent.desks import Person, messages, open_desk, results, say_to
+from tests.agent.open_session import Person, messages, open_session, results, say_to
 
 COMMAND = "make build"
 
@@ -19,8 +19,8 @@ def test_an_edit_is_shown_as_the_diff_that_it_would_make(tmp_path: Path) -> None
         say("Done."),
     ]
     person = Person(ApprovalResponse("once"))
-    desk = open_desk(tmp_path, script, person=person)
-    say_to(desk, "go")
+    session = open_session(tmp_path, script, person=person)
+    say_to(session, "go")
     assert person.asked[0].kind == "diff"
     assert "-two" in person.asked[0].preview
     assert "+three" in person.asked[0].preview
@@ -31,82 +31,82 @@ def test_an_edit_that_cannot_be_made_is_not_asked_about(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n")
     person = Person(ApprovalResponse("once"))
     script = [say("", call("edit", file_path="a.txt", old_string="zwei", new_string="drei")), say("I see.")]
-    desk = open_desk(tmp_path, script, person=person)
-    say_to(desk, "go")
+    session = open_session(tmp_path, script, person=person)
+    say_to(session, "go")
     assert person.asked == []
-    assert [result.status for result in results(desk)] == ["error"]
+    assert [result.status for result in results(session)] == ["error"]
 
 
 def test_once_allows_once_and_session_allows_the_same_again(tmp_path: Path) -> None:
     calls = [say("", call("bash", command=COMMAND)) for _ in range(3)]
     person = Person(ApprovalResponse("once"), ApprovalResponse("session"))
     saved: list[str] = []
-    desk = open_desk(tmp_path, [*calls, say("Done.")], person=person, saved=saved)
-    say_to(desk, "go")
+    session = open_session(tmp_path, [*calls, say("Done.")], person=person, saved=saved)
+    say_to(session, "go")
     assert [ask.preview for ask in person.asked] == [COMMAND, COMMAND]
-    assert len(results(desk)) == 3
+    assert len(results(session)) == 3
     assert saved == []
 
 
 def test_always_saves_the_exact_rule_that_was_shown(tmp_path: Path) -> None:
     saved: list[str] = []
     person = Person(ApprovalResponse("always"))
-    desk = open_desk(tmp_path, [say("", call("bash", command=COMMAND)), say("Done.")], person=person, saved=saved)
-    say_to(desk, "go")
+    session = open_session(tmp_path, [say("", call("bash", command=COMMAND)), say("Done.")], person=person, saved=saved)
+    say_to(session, "go")
     assert saved == [person.asked[0].always] == [f"bash({COMMAND})"]
 
 
 def test_the_question_tells_why_no_rule_can_be_saved(tmp_path: Path) -> None:
     person = Person(ApprovalResponse("once"))
-    desk = open_desk(tmp_path, [say("", call("bash", command="echo x > .env")), say("Done.")], person=person)
-    say_to(desk, "go")
+    session = open_session(tmp_path, [say("", call("bash", command="echo x > .env")), say("Done.")], person=person)
+    say_to(session, "go")
     assert person.asked[0].always == ""
     assert person.asked[0].unsaved == "what is protected is asked about each time"
 
 
 def test_no_and_why_reach_the_model(tmp_path: Path) -> None:
     person = Person(ApprovalResponse("no", "use the Makefile in sub"))
-    desk = open_desk(tmp_path, [say("", call("bash", command=COMMAND)), say("I will.")], person=person)
-    say_to(desk, "go")
-    assert results(desk)[0].status == "denied"
-    assert "use the Makefile in sub" in results(desk)[0].output
-    assert messages(desk)[-1].text == "I will."
+    session = open_session(tmp_path, [say("", call("bash", command=COMMAND)), say("I will.")], person=person)
+    say_to(session, "go")
+    assert results(session)[0].status == "denied"
+    assert "use the Makefile in sub" in results(session)[0].output
+    assert messages(session)[-1].text == "I will."
 
 
 def test_an_edited_command_runs_as_it_was_edited_and_a_forbidden_one_does_not(tmp_path: Path) -> None:
     person = Person(ApprovalResponse("once", input={"command": "echo safer > out.txt"}))
-    desk = open_desk(tmp_path, [say("", call("bash", command=COMMAND)), say("Ran.")], person=person)
-    say_to(desk, "go")
+    session = open_session(tmp_path, [say("", call("bash", command=COMMAND)), say("Ran.")], person=person)
+    say_to(session, "go")
     assert (tmp_path / "out.txt").read_text() == "safer\n"
 
 
 def test_with_nobody_there_what_would_ask_is_denied(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [say("", call("bash", command=COMMAND)), say("Then not.")])
-    say_to(desk, "go")
-    assert results(desk)[0].status == "denied"
-    assert "Nobody is there" in results(desk)[0].output
+    session = open_session(tmp_path, [say("", call("bash", command=COMMAND)), say("Then not.")])
+    say_to(session, "go")
+    assert results(session)[0].status == "denied"
+    assert "Nobody is there" in results(session)[0].output
 
 
 def test_plan_mode_changes_nothing_and_says_why(tmp_path: Path) -> None:
     script = [say("", call("write", file_path="a.txt", content="x")), say("Only a plan, then.")]
-    desk = open_desk(tmp_path, script, mode="plan", person=Person(ApprovalResponse("once")))
-    say_to(desk, "go")
+    session = open_session(tmp_path, script, mode="plan", person=Person(ApprovalResponse("once")))
+    say_to(session, "go")
     assert not (tmp_path / "a.txt").exists()
-    assert "plan mode" in results(desk)[0].output
+    assert "plan mode" in results(session)[0].output
 
 
 def test_all_calls_of_a_reply_are_allowed_at_once_as_they_were_shown(tmp_path: Path) -> None:
     made = [call("bash", command=f"make part{n}") for n in range(3)]
     person = Person(ApprovalResponse("all"))
-    desk = open_desk(
+    session = open_session(
         tmp_path, [say("", *made), say("", call("bash", command="make more")), say("Done.")], person=person
     )
-    say_to(desk, "go")
+    say_to(session, "go")
     first, after = person.asked
     assert [other.preview for other in first.others] == ["make part1", "make part2"]
     assert after.preview == "make more"
     assert after.others == ()
-    assert [result.status == "denied" for result in results(desk)] == [False, False, False, True]
+    assert [result.status == "denied" for result in results(session)] == [False, False, False, True]
 
 
 def test_what_needs_no_approval_or_cannot_work_is_not_among_the_others(tmp_path: Path) -> None:
@@ -118,6 +118,6 @@ def test_what_needs_no_approval_or_cannot_work_is_not_among_the_others(tmp_path:
         call("bash", command="make b"),
     ]
     person = Person(ApprovalResponse("no"), ApprovalResponse("no"))
-    desk = open_desk(tmp_path, [say("", *reply), say("I see.")], person=person)
-    say_to(desk, "go")
+    session = open_session(tmp_path, [say("", *reply), say("I see.")], person=person)
+    say_to(session, "go")
     assert [[other.preview for other in ask.others] for ask in person.asked] == [["make b"], []]

@@ -18,7 +18,7 @@ from agentcli.core.model import Prices
 from agentcli.core.record import Retry
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.compaction.compacting import Answers, snapshot
-from tests.agent.desks import DEMO, Person, ended, messages, open_desk, say_to
+from tests.agent.open_session import DEMO, Person, ended, messages, open_session, say_to
 
 
 def costly(text: str, tokens: int, *calls: object) -> Reply:
@@ -27,23 +27,25 @@ def costly(text: str, tokens: int, *calls: object) -> Reply:
 
 def test_a_hard_budget_refuses_the_request_that_would_exceed_it(tmp_path: Path) -> None:
     budget = BudgetSettings(session=BudgetLimit(tokens=3_000))
-    desk = open_desk(tmp_path, [costly("one", 2_900, call("list")), say("two")], budget=budget)
-    last = ended(say_to(desk, "go"))
+    session = open_session(tmp_path, [costly("one", 2_900, call("list")), say("two")], budget=budget)
+    last = ended(say_to(session, "go"))
     assert isinstance(last.error, LimitReached)
     assert "session budget of 3,000 tokens" in str(last.error)
-    assert [m.text for m in messages(desk) if m.role == "assistant"] == ["one"]
+    assert [m.text for m in messages(session) if m.role == "assistant"] == ["one"]
 
 
 def test_a_soft_budget_warns_once_slows_down_and_tells_the_model(tmp_path: Path) -> None:
     budget = BudgetSettings(task=BudgetLimit(tokens=10_000, mode="soft"))
     script = [costly(f"{n}", 4_500, call("list")) for n in range(2)] + [say("done")]
-    desk = open_desk(tmp_path, script, budget=budget)
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, script, budget=budget)
+    events = say_to(session, "go")
     assert ended(events).ending == "done"
     assert any(isinstance(event, Waiting) for event in events)
-    assert any(isinstance(record.body, Retry) and "budget" in record.body.reason for record in desk.journal.records())
+    assert any(
+        isinstance(record.body, Retry) and "budget" in record.body.reason for record in session.journal.records()
+    )
     assert sum(isinstance(event, Warned) for event in events) == 1
-    told = [p.text for m in messages(desk) for p in m.parts if isinstance(p, Text) and p.synthetic]
+    told = [p.text for m in messages(session) for p in m.parts if isinstance(p, Text) and p.synthetic]
     assert sum("of the task budget left" in text for text in told) == 1
 
 
@@ -51,65 +53,67 @@ def test_an_approval_budget_asks_and_goes_on_when_allowed(tmp_path: Path) -> Non
     budget = BudgetSettings(session=BudgetLimit(tokens=3_000, mode="approval"))
     script = [costly("one", 2_900, call("list")), say("two")]
     person = Person(ApprovalResponse("once"))
-    assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=person), "go")).text == "two"
-    assert ended(say_to(open_desk(tmp_path, script, budget=budget), "go")).ending == "limit"
+    assert ended(say_to(open_session(tmp_path, script, budget=budget, person=person), "go")).text == "two"
+    assert ended(say_to(open_session(tmp_path, script, budget=budget), "go")).ending == "limit"
 
 
 def test_a_message_too_large_for_the_window_becomes_a_file(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [say("I read on.")], context=ContextSettings(large_input_tokens=1_000))
+    session = open_session(tmp_path, [say("I read on.")], context=ContextSettings(large_input_tokens=1_000))
     text = "\n".join(f"line {n} of a very long paste" for n in range(2_000))
-    say_to(desk, text)
-    said = messages(desk)[0].text
+    say_to(session, text)
+    said = messages(session)[0].text
     assert "Large input saved to" in said
     assert "line 0 of" in said
     assert "line 1999 of" in said
     assert len(said) < 5_000
     [path] = re.findall(r"saved to (.+?): [\d,]+ lines", said)
-    assert desk.journal.output(path) == text
+    assert session.journal.output(path) == text
 
 
 def test_each_of_several_large_inputs_has_a_file_of_its_own(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [say("I read on.")], context=ContextSettings(large_input_tokens=1_000))
+    session = open_session(tmp_path, [say("I read on.")], context=ContextSettings(large_input_tokens=1_000))
     texts = ["\n".join(f"{name} {n} of a very long paste" for n in range(2_000)) for name in ("one", "two", "three")]
 
-    async def work() -> None:
-        desk.steer(Prompt(texts[2]))
-        async for _ in desk.turn(Prompt("", (File("text/plain", "a.txt", texts[0]), Text(texts[1]))), asyncio.Event()):
+    async def ctx() -> None:
+        session.steer(Prompt(texts[2]))
+        async for _ in session.turn(
+            Prompt("", (File("text/plain", "a.txt", texts[0]), Text(texts[1]))), asyncio.Event()
+        ):
             pass
 
-    asyncio.run(work())
-    said = "\n".join(getattr(part, "text", "") for message in messages(desk) for part in message.parts)
+    asyncio.run(ctx())
+    said = "\n".join(getattr(part, "text", "") for message in messages(session) for part in message.parts)
     assert len(said) < 20_000
     paths = re.findall(r"saved to (.+?): [\d,]+ lines", said)
-    assert [desk.journal.output(path) for path in paths] == texts
+    assert [session.journal.output(path) for path in paths] == texts
     ids = re.findall(r'or with recall\(id="(.+?)"\)', said)
-    found = [desk.talk.hands.work.find_result(each) for each in ids]  # also in a fork whose origin is gone
+    found = [session.conversation.runner.ctx.find_result(each) for each in ids]  # also in a fork whose origin is gone
     assert [each and each[1] for each in found] == texts
 
 
 def test_three_misses_in_a_row_name_the_segment_that_changed(tmp_path: Path) -> None:
     script = [Reply((Text(f"{n}"), call("list")), usage=Usage(cache_write=9_000, output=5)) for n in range(6)]
-    desk = open_desk(tmp_path, [*script, say("done")], repeat_limit=0)
-    warned = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
+    session = open_session(tmp_path, [*script, say("done")], repeat_limit=0)
+    warned = [event.message for event in say_to(session, "go") if isinstance(event, Warned)]
     assert len(warned) == 1
     assert "missed 3 times in a row" in warned[0]
 
 
 def test_a_rewind_fills_no_budget_again(tmp_path: Path) -> None:
     budget = BudgetSettings(session=BudgetLimit(tokens=3_000))
-    desk = open_desk(tmp_path, [costly("one", 2_900), say("two"), say("three")], budget=budget)
-    say_to(desk, "go")
-    [prompt] = [entry.seq for entry in desk.history.entries if entry.body.text == "go"]  # type: ignore[union-attr]
-    before = desk.report.budgets()
-    for take_back in (lambda: desk.rewind(prompt), desk.redo, lambda: desk.rewind(prompt)):
+    session = open_session(tmp_path, [costly("one", 2_900), say("two"), say("three")], budget=budget)
+    say_to(session, "go")
+    [prompt] = [entry.seq for entry in session.history.entries if entry.body.text == "go"]  # type: ignore[union-attr]
+    before = session.report.budgets()
+    for take_back in (lambda: session.rewind(prompt), session.redo, lambda: session.rewind(prompt)):
         take_back()
-        assert desk.report.budgets()[0][1] == before[0][1]
-    assert isinstance(ended(say_to(desk, "once more")).error, LimitReached)
+        assert session.report.budgets()[0][1] == before[0][1]
+    assert isinstance(ended(say_to(session, "once more")).error, LimitReached)
 
 
-def told(desk: AgentSession) -> list[str]:
+def told(session: AgentSession) -> list[str]:
     """What the model was told of budgets, in order."""
-    texts = [p.text for m in messages(desk) for p in m.parts if isinstance(p, Text) and p.synthetic]
+    texts = [p.text for m in messages(session) for p in m.parts if isinstance(p, Text) and p.synthetic]
     return [text for text in texts if " left. Finish" in text]
 
 
@@ -118,9 +122,9 @@ def test_the_model_is_told_of_each_budget_when_it_runs_low_and_of_each_task_anew
         session=BudgetLimit(tokens=10_000, mode="soft"), task=BudgetLimit(tokens=5_200, mode="soft"), pressure_from=()
     )
     script = [costly("one", 4_500, call("list")), say("two"), costly("three", 4_700, call("list")), say("four")]
-    desk = open_desk(tmp_path, script, budget=budget)
-    say_to(desk, "go", "go on")
-    assert [("session" in text, "task" in text) for text in told(desk)] == [(False, True), (True, True)]
+    session = open_session(tmp_path, script, budget=budget)
+    say_to(session, "go", "go on")
+    assert [("session" in text, "task" in text) for text in told(session)] == [(False, True), (True, True)]
 
 
 def test_each_budget_that_wants_to_be_asked_is_asked_for_itself(tmp_path: Path) -> None:
@@ -129,25 +133,25 @@ def test_each_budget_that_wants_to_be_asked_is_asked_for_itself(tmp_path: Path) 
     )
     script = [costly("one", 2_900, call("list")), say("two")]
     person = Person(ApprovalResponse("once"), ApprovalResponse("once"))
-    assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=person), "go")).text == "two"
+    assert ended(say_to(open_session(tmp_path, script, budget=budget, person=person), "go")).text == "two"
     assert [ask.why.split(" of ")[0] for ask in person.asked] == ["The session budget", "The task budget"]
     half = Person(ApprovalResponse("once"))
-    assert ended(say_to(open_desk(tmp_path, script, budget=budget, person=half), "go")).ending == "limit"
+    assert ended(say_to(open_session(tmp_path, script, budget=budget, person=half), "go")).ending == "limit"
 
 
 def test_a_budget_that_is_used_up_pays_for_no_summary(tmp_path: Path) -> None:
     """The window demands a compaction, and the ledger makes it."""
     for tokens in (9_000, 0):
         summariser = Answers(snapshot())
-        desk = open_desk(
+        session = open_session(
             tmp_path,
             [costly("The parser keeps its state. " * 200, 900)],
             budget=BudgetSettings(session=BudgetLimit(tokens=tokens)),
             summariser=summariser,
         )
-        say_to(desk, *("And more?" for _ in range(6)))
-        events = asyncio.run(drained(desk.compress("", asyncio.Event())))
-        assert desk.history.compaction is not None
+        say_to(session, *("And more?" for _ in range(6)))
+        events = asyncio.run(drained(session.compress("", asyncio.Event())))
+        assert session.history.compaction is not None
         assert bool(summariser.requests) == (tokens == 0)
         why = str(getattr(events[-1], "why", ""))
         assert ("The session budget of 9,000 tokens would be exceeded" in why) == (tokens > 0)
@@ -162,4 +166,4 @@ def test_what_the_cache_holds_is_reckoned_at_its_price(tmp_path: Path) -> None:
     script = [Reply((Text("one"), call("list")), usage=Usage(cache_write=100_000, output=1)), say("two")]
     for cost, ending in ((1.4, "done"), (1.2, "limit")):
         budget = BudgetSettings(session=BudgetLimit(cost=cost))
-        assert ended(say_to(open_desk(tmp_path, script, model=priced, budget=budget), "go")).ending == ending
+        assert ended(say_to(open_session(tmp_path, script, model=priced, budget=budget), "go")).ending == ending

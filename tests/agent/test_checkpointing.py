@@ -14,7 +14,7 @@ from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.checkpoints.file_states import CheckpointLimits
 from agentcli.sessions.store import Store
-from tests.agent.desks import open_desk, say_to
+from tests.agent.open_session import open_session, say_to
 
 
 def desk_on_disk(  # type: ignore[no-untyped-def]
@@ -25,7 +25,7 @@ def desk_on_disk(  # type: ignore[no-untyped-def]
     store = Store(tmp_path / "sessions")
     journal = store.create(work)
     kept = store.checkpoints(journal, [work], limits=limits, listing=covered if everything else None)
-    return work, open_desk(
+    return work, open_session(
         work,
         script,  # type: ignore[arg-type]
         mode="yolo",
@@ -36,7 +36,7 @@ def desk_on_disk(  # type: ignore[no-untyped-def]
 
 def test_what_git_ignores_goes_back_where_it_is_small_and_the_rest_is_told(tmp_path: Path) -> None:
     script = [say("", call("bash", command="sh change.sh")), say("Done.")]
-    work, desk = desk_on_disk(tmp_path, script, everything=True)
+    work, session = desk_on_disk(tmp_path, script, everything=True)
     (work / ".gitignore").write_text(".env\nbuild/\nbig/\nnode_modules/\n")
     (work / "change.sh").write_text(
         "echo K=2 > .env; echo new > build/out.o; rm build/old.o; echo b >> src/a.py; ln -sfn b ln; mkdir src/kept"
@@ -47,8 +47,8 @@ def test_what_git_ignores_goes_back_where_it_is_small_and_the_rest_is_told(tmp_p
     for name, text in files.items():
         (work / name).write_text(text)
     (work / "ln").symlink_to("src")
-    warned = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
-    told = [event.message for event in desk.undo() if isinstance(event, Noticed)]
+    warned = [event.message for event in say_to(session, "go") if isinstance(event, Warned)]
+    told = [event.message for event in session.undo() if isinstance(event, Noticed)]
     named = told[0].removeprefix("Put back: ").removesuffix(".").split(", ")
     assert sorted(named) == [".env", "build/old.o", "build/out.o", "ln", "src/a.py", "src/kept"]
     assert {name: (work / name).read_text() for name in files} == files
@@ -60,22 +60,22 @@ def test_what_git_ignores_goes_back_where_it_is_small_and_the_rest_is_told(tmp_p
 
 def test_an_ignored_folder_with_too_many_files_is_told_when_something_comes_or_goes_in_it(tmp_path: Path) -> None:
     script = [say("", call("bash", command="echo new > big/new; echo a > a.py")), say("Done.")]
-    work, desk = desk_on_disk(tmp_path, script, CheckpointLimits(ignored_files=20), everything=True)
+    work, session = desk_on_disk(tmp_path, script, CheckpointLimits(ignored_files=20), everything=True)
     (work / ".gitignore").write_text("big/\n")
     (work / "big").mkdir()
     for n in range(21):
         (work / "big" / f"{n}").write_text("big\n")
-    [warned] = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
+    [warned] = [event.message for event in say_to(session, "go") if isinstance(event, Warned)]
     why = "big (is ignored by git and holds too many files)"
     assert warned == f"/undo and /rewind will not put back what changed here: {why}."
-    assert [event.message for event in desk.undo() if isinstance(event, Noticed)] == [
+    assert [event.message for event in session.undo() if isinstance(event, Noticed)] == [
         "Put back: a.py.",
         f"Not put back: {why}.",
     ]
 
 
 def test_an_edit_and_a_command_are_undone_and_redone(tmp_path: Path) -> None:
-    work, desk = desk_on_disk(
+    work, session = desk_on_disk(
         tmp_path,
         [
             say("", call("write", file_path="a.txt", content="one\n")),
@@ -84,29 +84,29 @@ def test_an_edit_and_a_command_are_undone_and_redone(tmp_path: Path) -> None:
         ],
     )
     (work / "mine.txt").write_text("the user's\n")
-    say_to(desk, "go")
+    say_to(session, "go")
     assert (work / "b.txt").exists()
-    desk.undo()
+    session.undo()
     assert (work / "a.txt").read_text() == "one\n"
     assert not (work / "b.txt").exists()
     assert (work / "mine.txt").read_text() == "the user's\n"
-    desk.undo()
+    session.undo()
     assert not (work / "a.txt").exists()
     with pytest.raises(InputError):
-        desk.undo()
-    desk.redo()
+        session.undo()
+    session.redo()
     assert (work / "a.txt").read_text() == "one\n"
 
 
 def test_a_command_that_only_reads_takes_no_states(tmp_path: Path) -> None:
-    work, desk = desk_on_disk(tmp_path, [say("", call("bash", command="ls")), say("Done.")])
+    work, session = desk_on_disk(tmp_path, [say("", call("bash", command="ls")), say("Done.")])
     (work / "a.txt").write_text("one\n")
-    say_to(desk, "go")
-    assert not list(desk.journal.records_of("checkpoint"))
+    say_to(session, "go")
+    assert not list(session.journal.records_of("checkpoint"))
 
 
 def test_files_go_back_to_what_they_were_before_a_prompt(tmp_path: Path) -> None:
-    work, desk = desk_on_disk(
+    work, session = desk_on_disk(
         tmp_path,
         [
             say("", call("write", file_path="a.txt", content="one\n")),
@@ -115,71 +115,71 @@ def test_files_go_back_to_what_they_were_before_a_prompt(tmp_path: Path) -> None
             say("Second."),
         ],
     )
-    say_to(desk, "first", "second")
-    prompts = [e.seq for e in desk.history.entries if isinstance(e.body, Message) and e.body.role == "user"]
-    desk.rewind_files(prompts[-1])
+    say_to(session, "first", "second")
+    prompts = [e.seq for e in session.history.entries if isinstance(e.body, Message) and e.body.role == "user"]
+    session.rewind_files(prompts[-1])
     assert (work / "a.txt").read_text() == "one\n"
 
 
-def said(desk) -> list[str]:  # type: ignore[no-untyped-def]
-    return [entry.body.text for entry in desk.history.entries if isinstance(entry.body, Message)]
+def said(session) -> list[str]:  # type: ignore[no-untyped-def]
+    return [entry.body.text for entry in session.history.entries if isinstance(entry.body, Message)]
 
 
 def test_a_rewound_conversation_comes_back_with_redo(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [say("First."), say("Second."), say("Third.")])
-    say_to(desk, "first", "second")
-    whole = said(desk)
-    second, first = (entry.seq for entry in (desk.history.entries[2], desk.history.entries[0]))
-    desk.rewind(second)
-    desk.rewind(first)
-    assert said(desk) == []
-    desk.redo()
-    assert said(desk) == whole[:2]
-    desk.redo()
-    assert said(desk) == whole
+    session = open_session(tmp_path, [say("First."), say("Second."), say("Third.")])
+    say_to(session, "first", "second")
+    whole = said(session)
+    second, first = (entry.seq for entry in (session.history.entries[2], session.history.entries[0]))
+    session.rewind(second)
+    session.rewind(first)
+    assert said(session) == []
+    session.redo()
+    assert said(session) == whole[:2]
+    session.redo()
+    assert said(session) == whole
     with pytest.raises(InputError):
-        desk.redo()
+        session.redo()
 
 
 def test_a_rewind_after_which_something_was_said_stays(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [say("First."), say("Second.")])
-    say_to(desk, "first")
-    desk.rewind(desk.history.entries[0].seq)
-    say_to(desk, "other")
+    session = open_session(tmp_path, [say("First."), say("Second.")])
+    say_to(session, "first")
+    session.rewind(session.history.entries[0].seq)
+    say_to(session, "other")
     with pytest.raises(InputError):
-        desk.redo()
-    assert "first" not in " ".join(said(desk))
+        session.redo()
+    assert "first" not in " ".join(said(session))
 
 
 def test_redo_takes_back_what_came_last_first(tmp_path: Path) -> None:
-    work, desk = desk_on_disk(tmp_path, [say("", call("write", file_path="a.txt", content="one\n")), say("Done.")])
-    say_to(desk, "go")
-    whole = said(desk)
-    prompt = desk.history.entries[0].seq
-    desk.rewind_files(prompt)
-    desk.rewind(prompt)
+    work, session = desk_on_disk(tmp_path, [say("", call("write", file_path="a.txt", content="one\n")), say("Done.")])
+    say_to(session, "go")
+    whole = said(session)
+    prompt = session.history.entries[0].seq
+    session.rewind_files(prompt)
+    session.rewind(prompt)
     assert not (work / "a.txt").exists()
-    desk.redo()
-    assert said(desk) == whole
+    session.redo()
+    assert said(session) == whole
     assert not (work / "a.txt").exists()
-    desk.redo()
+    session.redo()
     assert (work / "a.txt").read_text() == "one\n"
-    desk.rewind(prompt)
-    desk.undo()
-    desk.redo()
+    session.rewind(prompt)
+    session.undo()
+    session.redo()
     assert (work / "a.txt").exists()
-    assert said(desk) == []
-    desk.redo()
-    assert said(desk) == whole
+    assert said(session) == []
+    session.redo()
+    assert said(session) == whole
 
 
 def test_a_rewind_that_was_taken_back_is_so_after_resuming(tmp_path: Path) -> None:
-    _, desk = desk_on_disk(tmp_path, [say("First."), say("Second.")])
-    say_to(desk, "first", "second")
-    whole, info = said(desk), desk.journal.info
-    desk.rewind(desk.history.entries[0].seq)
-    desk.redo()
-    desk.close()
+    _, session = desk_on_disk(tmp_path, [say("First."), say("Second.")])
+    say_to(session, "first", "second")
+    whole, info = said(session), session.journal.info
+    session.rewind(session.history.entries[0].seq)
+    session.redo()
+    session.close()
     resumed = Store(tmp_path / "sessions").open(info.project_id, info.id)
     assert [entry.body.text for entry in resumed.history.entries] == whole
     resumed.close()
@@ -191,30 +191,30 @@ def test_what_cannot_be_taken_back_is_said_when_it_is_changed_and_when_files_go_
         say("", call("bash", command="echo again >> big.bin")),
         say("Done."),
     ]
-    work, desk = desk_on_disk(tmp_path, script, CheckpointLimits(file_bytes=1_000))
+    work, session = desk_on_disk(tmp_path, script, CheckpointLimits(file_bytes=1_000))
     (work / "big.bin").write_bytes(b"x" * 2_000)
-    told = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
+    told = [event.message for event in say_to(session, "go") if isinstance(event, Warned)]
     assert len(told) == 1  # once a file
     assert "/undo and /rewind will not put back" in told[0]
     assert "here: big.bin (is larger than 1,000 bytes)" in told[0]
     [prompt] = [
-        entry.seq for entry in desk.history.entries if isinstance(entry.body, Message) and entry.body.turn == 1
+        entry.seq for entry in session.history.entries if isinstance(entry.body, Message) and entry.body.turn == 1
     ][:1]
-    said = [event.message for event in desk.rewind_files(prompt) if isinstance(event, Noticed)]
+    said = [event.message for event in session.rewind_files(prompt) if isinstance(event, Noticed)]
     assert not (work / "a.txt").exists()
     assert any("Not put back" in line and "big.bin" in line for line in said)
 
 
 def test_what_a_background_command_changes_later_is_said_to_be_without_a_way_back(tmp_path: Path) -> None:
     script = [say("", call("bash", command="sleep 0", run_in_background=True)) for _ in range(2)]
-    _, desk = desk_on_disk(tmp_path, [*script, say("Done.")])
-    told = [event.message for event in say_to(desk, "go") if isinstance(event, Warned)]
+    _, session = desk_on_disk(tmp_path, [*script, say("Done.")])
+    told = [event.message for event in say_to(session, "go") if isinstance(event, Warned)]
     assert [message for message in told if "background commands" in message] == told[:1]
-    desk.close()
+    session.close()
 
 
 def test_the_edits_of_one_reply_are_undone_together_and_made_again_together(tmp_path: Path) -> None:
-    work, desk = desk_on_disk(
+    work, session = desk_on_disk(
         tmp_path,
         [
             say("", call("write", file_path="a.txt", content="one\n")),
@@ -227,15 +227,15 @@ def test_the_edits_of_one_reply_are_undone_together_and_made_again_together(tmp_
             say("Done."),
         ],
     )
-    say_to(desk, "go")
+    say_to(session, "go")
     names = ["a.txt", "b.txt", "c.txt"]
     assert sorted(path.name for path in work.iterdir()) == names
-    desk.undo()
+    session.undo()
     assert [path.name for path in work.iterdir()] == ["a.txt"]
     assert (work / "a.txt").read_text() == "one\n"
-    desk.redo()
+    session.redo()
     assert sorted(path.name for path in work.iterdir()) == names
     assert (work / "a.txt").read_text() == "three\n"
-    desk.undo()
-    desk.undo()
+    session.undo()
+    session.undo()
     assert list(work.iterdir()) == []

@@ -19,7 +19,7 @@ from agentcli.providers.scripted.model import Fault, Reply, ScriptedModel, call,
 from agentcli.sessions.memory import MemorySession
 from tests.agent.compaction.compacting import Answers, compress, long_story, newest, session, snapshot
 from tests.agent.compaction.compacting import ended as compressed
-from tests.agent.desks import DEMO, ended, messages, open_desk, results, say_to
+from tests.agent.open_session import DEMO, ended, messages, open_session, results, say_to
 
 FIRST, OTHER = f"{DEMO.provider}/first", f"{DEMO.provider}/other"
 ASKED_FIRST = replace(DEMO, id="first")
@@ -54,8 +54,8 @@ def notices(events: list[Event]) -> list[str]:
 @pytest.mark.parametrize("cause", ["overloaded", "rate_limit", "server", "network"])
 def test_the_other_model_answers_and_the_user_is_told(tmp_path: Path, cause: str) -> None:
     pair = Pair(cause)
-    desk = open_desk(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER)
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER)
+    events = say_to(session, "go")
     assert (ended(events).ending, ended(events).text) == ("done", "The other one answers.")
     assert pair.asked == ["first", "other"]
     [notice] = notices(events)
@@ -63,30 +63,30 @@ def test_the_other_model_answers_and_the_user_is_told(tmp_path: Path, cause: str
     assert FIRST in notice
     switched = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Settings)]
     assert [settings.model for settings in switched] == [OTHER]
-    assert messages(desk)[-1].model == "other"
-    assert desk.model.name == desk.history.model == OTHER
+    assert messages(session)[-1].model == "other"
+    assert session.model.name == session.history.model == OTHER
 
 
 @pytest.mark.parametrize("cause", ["auth", "billing", "bad_request", "not_found", "refusal", "bad_reply"])
 def test_what_another_model_does_not_cure_is_not_passed_on(tmp_path: Path, cause: str) -> None:
     pair = Pair(cause)
-    events = say_to(open_desk(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER), "go")
+    events = say_to(open_session(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER), "go")
     assert ended(events).ending == "failed"
     assert set(pair.asked) == {"first"}
 
 
 def test_without_a_configured_model_the_turn_fails(tmp_path: Path) -> None:
     pair = Pair("overloaded")
-    desk = open_desk(tmp_path, pair, model=ASKED_FIRST)
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, pair, model=ASKED_FIRST)
+    events = say_to(session, "go")
     assert (ended(events).ending, pair.asked, notices(events)) == ("failed", ["first"], [])
-    assert desk.model.name == FIRST
+    assert session.model.name == FIRST
 
 
 def test_thoughts_of_the_first_model_are_not_sent_to_the_other(tmp_path: Path) -> None:
     pair = Pair("overloaded", good=1)
-    desk = open_desk(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER)
-    assert ended(say_to(desk, "go")).text == "The other one answers."
+    session = open_session(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER)
+    assert ended(say_to(session, "go")).text == "The other one answers."
     assert pair.asked == ["first", "first", "other"]
     to_first, to_other = (
         [p for turn in request.messages for p in turn.parts if isinstance(p, Thinking)] for request in pair.requests[1:]
@@ -94,17 +94,17 @@ def test_thoughts_of_the_first_model_are_not_sent_to_the_other(tmp_path: Path) -
     assert to_first == [Thinking("a thought of the first", "scripted")]
     assert to_other == []
     assert "I look." in str(pair.requests[-1].messages), "its words are"
-    assert [message.model for message in messages(desk) if message.role == "assistant"] == ["first", "other"]
+    assert [message.model for message in messages(session) if message.role == "assistant"] == ["first", "other"]
 
 
 def test_half_an_answer_is_taken_back_paid_for_and_runs_nothing(tmp_path: Path) -> None:
     pair = Pair("network", after=99)
-    desk = open_desk(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER, mode="yolo")
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, pair, model=ASKED_FIRST, fallback_model=OTHER, mode="yolo")
+    events = say_to(session, "go")
     assert ReplyRestarted() in events
-    assert [message.text for message in messages(desk)][1:] == ["The other one answers."]
+    assert [message.text for message in messages(session)][1:] == ["The other one answers."]
     assert "Half" not in str(pair.requests[-1].messages)
-    assert results(desk) == []
+    assert results(session) == []
     assert not (tmp_path / "never.txt").exists()
     [paid] = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Failure)]
     assert (paid.where, paid.usage.prompt > 0) == (FIRST, True)
@@ -115,21 +115,21 @@ def test_when_the_other_fails_too_the_turn_ends_with_its_error(tmp_path: Path) -
         cause = "overloaded" if request.model.id == "first" else "server"
         return Reply((Text("Half"),), fault=Fault(cause, after=9))  # type: ignore[arg-type]
 
-    desk = open_desk(tmp_path, failing, model=ASKED_FIRST, fallback_model=OTHER)
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, failing, model=ASKED_FIRST, fallback_model=OTHER)
+    events = say_to(session, "go")
     assert ended(events).ending == "failed"
     assert len(notices(events)) == 1
-    assert messages(desk)[-1].text == "Half", "what arrived last is kept"
+    assert messages(session)[-1].text == "Half", "what arrived last is kept"
 
 
 def test_a_resumed_session_goes_on_with_the_model_it_had_and_can_go_back(tmp_path: Path) -> None:
     journal = MemorySession()
-    desk = open_desk(tmp_path, Pair("overloaded"), model=ASKED_FIRST, fallback_model=OTHER, journal=journal)
-    say_to(desk, "go")
+    session = open_session(tmp_path, Pair("overloaded"), model=ASKED_FIRST, fallback_model=OTHER, journal=journal)
+    say_to(session, "go")
     assert journal.history.model == OTHER
-    desk.switch(model=FIRST)
-    assert desk.model.name == FIRST
-    assert ended(say_to(desk, "again")).text == "The other one answers.", "it can fail over once more"
+    session.switch(model=FIRST)
+    assert session.model.name == FIRST
+    assert ended(say_to(session, "again")).text == "The other one answers.", "it can fail over once more"
 
 
 def test_the_other_model_is_connected_when_it_is_needed_and_not_before(tmp_path: Path) -> None:
@@ -139,24 +139,24 @@ def test_the_other_model_is_connected_when_it_is_needed_and_not_before(tmp_path:
         asked.append(name)
         return ScriptedModel(OTHER_SPEC, [say("Here I am.")])
 
-    standby = FallbackModel(OTHER, connect)
-    assert standby.instead_of(ASKED_FIRST, ModelError("x", "auth")) is None
+    fallback = FallbackModel(OTHER, connect)
+    assert fallback.instead_of(ASKED_FIRST, ModelError("x", "auth")) is None
     assert asked == []
     for _ in range(2):
-        model = standby.instead_of(ASKED_FIRST, ModelError("x", "overloaded"))
+        model = fallback.instead_of(ASKED_FIRST, ModelError("x", "overloaded"))
         assert model is not None
         assert model.spec.name == OTHER
     assert asked == [OTHER]
-    assert standby.instead_of(OTHER_SPEC, ModelError("x", "overloaded")) is None, "it does not take over from itself"
+    assert fallback.instead_of(OTHER_SPEC, ModelError("x", "overloaded")) is None, "it does not take over from itself"
 
 
 def test_another_model_that_cannot_be_connected_is_told_beside_the_error(tmp_path: Path) -> None:
     def connect(name: str) -> ScriptedModel:
         raise CredentialsError("There is no key for other.")
 
-    desk = open_desk(tmp_path, Pair("overloaded"), model=ASKED_FIRST, fallback_model=OTHER)
-    desk.talk.standby = FallbackModel(OTHER, connect)
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, Pair("overloaded"), model=ASKED_FIRST, fallback_model=OTHER)
+    session.conversation.fallback = FallbackModel(OTHER, connect)
+    events = say_to(session, "go")
     assert ended(events).ending == "failed"
     [warned] = [event.message for event in events if isinstance(event, Warned)]
     assert OTHER in warned
@@ -167,7 +167,7 @@ def test_a_summary_is_written_by_the_other_model_where_the_summariser_has_failed
     busy = Answers(ModelError("Overloaded.", "overloaded"))
     other = Answers(snapshot("Fix the parser.", "- It is slow."), spec=OTHER_SPEC)
     journal = session(long_story())
-    events = compress(journal, busy, standby=FallbackModel(OTHER, lambda _: other))
+    events = compress(journal, busy, fallback=FallbackModel(OTHER, lambda _: other))
     assert compressed(events).status == "compressed"
     [told] = notices(events)
     assert (OTHER in told, "Overloaded." in told) == (True, True)
@@ -183,7 +183,7 @@ def test_a_summary_is_written_by_the_other_model_where_the_summariser_has_failed
 @pytest.mark.parametrize("cause", ["auth", "bad_request"])
 def test_a_summary_that_another_model_would_not_cure_is_left_to_the_ledger(cause: str) -> None:
     failing, other = Answers(ModelError("No.", cause)), Answers("never", spec=OTHER_SPEC)  # type: ignore[arg-type]
-    events = compress(session(long_story()), failing, standby=FallbackModel(OTHER, lambda _: other))
+    events = compress(session(long_story()), failing, fallback=FallbackModel(OTHER, lambda _: other))
     assert compressed(events).status == "compressed"
     assert other.requests == []
 

@@ -7,95 +7,95 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.agent.incomplete import CUT, EMPTY, MALFORMED, UNKNOWN
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.spending import RunLimits
-from agentcli.agent.unfinished import CUT, EMPTY, MALFORMED, UNKNOWN
 from agentcli.core.errors import IncompleteReply, LimitReached
 from agentcli.core.event import Recorded, TextDelta, TurnEnded
 from agentcli.core.message import Text, ToolCall
 from agentcli.core.record import Failure
 from agentcli.providers.scripted.model import Fault, Reply, call, say
-from tests.agent.desks import Person, ended, messages, open_desk, results, say_to
+from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
 
 
 def test_a_turn_goes_on_until_the_model_asks_for_no_more_tools(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello\n")
-    desk = open_desk(tmp_path, [say("I look.", call("read", file_path="a.txt")), say("It says hello.")])
-    events = say_to(desk, "what does a.txt say?")
+    session = open_session(tmp_path, [say("I look.", call("read", file_path="a.txt")), say("It says hello.")])
+    events = say_to(session, "what does a.txt say?")
     assert ended(events).text == "It says hello."
-    assert [message.role for message in messages(desk)] == ["user", "assistant", "assistant"]
-    assert [(result.name, result.status) for result in results(desk)] == [("read", "success")]
-    assert "hello" in results(desk)[0].output
+    assert [message.role for message in messages(session)] == ["user", "assistant", "assistant"]
+    assert [(result.name, result.status) for result in results(session)] == [("read", "success")]
+    assert "hello" in results(session)[0].output
 
 
 def test_what_the_user_said_is_recorded_before_anything_is_sent(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [Reply(fault=Fault("auth"))])
-    events = say_to(desk, "keep this")
+    session = open_session(tmp_path, [Reply(fault=Fault("auth"))])
+    events = say_to(session, "keep this")
     assert ended(events).ending == "failed"
-    assert messages(desk)[0].text == "keep this"
+    assert messages(session)[0].text == "keep this"
 
 
 def test_an_empty_reply_is_asked_for_once_more_and_never_stored(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [say("", thinking="hm"), say("")])
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, [say("", thinking="hm"), say("")])
+    events = say_to(session, "go")
     assert ended(events).ending == "incomplete"
     assert isinstance(ended(events).error, IncompleteReply)
-    assert all(message.role == "user" for message in messages(desk))
-    reminders = [part.text for m in messages(desk) for part in m.parts if isinstance(part, Text) and part.synthetic]
+    assert all(message.role == "user" for message in messages(session))
+    reminders = [part.text for m in messages(session) for part in m.parts if isinstance(part, Text) and part.synthetic]
     assert reminders.count(EMPTY) == 1
 
 
 def test_an_empty_reply_is_paid_for_in_the_books(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [say(""), say("Now I know.")])
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, [say(""), say("Now I know.")])
+    events = say_to(session, "go")
     failures = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Failure)]
     assert len(failures) == 1
-    assert desk.history.usage.prompt > failures[0].usage.prompt > 0
+    assert session.history.usage.prompt > failures[0].usage.prompt > 0
 
 
 @pytest.mark.parametrize(("stop", "told"), [("max_tokens", CUT), ("malformed_call", MALFORMED), ("error", UNKNOWN)])
 def test_a_reply_that_cannot_stand_is_explained_to_the_model(tmp_path: Path, stop: str, told: str) -> None:
     (tmp_path / "a.txt").write_text("kept\n")
     cut = Reply((Text("I write."), call("write", file_path="a.txt", content="half a fi")), stop=stop)  # type: ignore[arg-type]
-    desk = open_desk(tmp_path, [cut, say("Then not.")], mode="yolo")
-    assert ended(say_to(desk, "go")).text == "Then not."
+    session = open_session(tmp_path, [cut, say("Then not.")], mode="yolo")
+    assert ended(say_to(session, "go")).text == "Then not."
     assert (tmp_path / "a.txt").read_text() == "kept\n", "a call that was cut off ran"
-    assert [result.status for result in results(desk)] == ["interrupted"]
-    assert results(desk)[0].output == f"Not run: the reply that asked for it did not end as it should have ({stop})."
-    assert any(part.text == told for m in messages(desk) for part in m.parts if isinstance(part, Text))
+    assert [result.status for result in results(session)] == ["interrupted"]
+    assert results(session)[0].output == f"Not run: the reply that asked for it did not end as it should have ({stop})."
+    assert any(part.text == told for m in messages(session) for part in m.parts if isinstance(part, Text))
 
 
 def test_empty_replies_with_work_between_them_do_not_end_a_turn(tmp_path: Path) -> None:
     work = [say("", call("list", path=f"{n}")) for n in range(3)]
-    desk = open_desk(tmp_path, [reply for step in work for reply in (say(""), step)] + [say(""), say("Done.")])
-    assert (ended(say_to(desk, "go")).ending, ended(say_to(desk, "go")).text) == ("done", "Done.")
+    session = open_session(tmp_path, [reply for step in work for reply in (say(""), step)] + [say(""), say("Done.")])
+    assert (ended(say_to(session, "go")).ending, ended(say_to(session, "go")).text) == ("done", "Done.")
 
 
 @pytest.mark.parametrize("most", [1, 3, 10])
 def test_pauses_without_end_end_the_turn(tmp_path: Path, most: int) -> None:
-    desk = open_desk(tmp_path, lambda _: say("Wait.", stop="pause"), max_pauses=most)
-    last = ended(say_to(desk, "go"))
+    session = open_session(tmp_path, lambda _: say("Wait.", stop="pause"), max_pauses=most)
+    last = ended(say_to(session, "go"))
     assert (last.ending, last.steps, last.text) == ("incomplete", most, "Wait.")
     assert "agent.max_pauses" in str(last.error)
 
 
 def test_pauses_with_replies_between_them_go_on(tmp_path: Path) -> None:
     pauses = [say("Wait.", stop="pause")] * 2
-    desk = open_desk(tmp_path, [*pauses, say("", call("list")), *pauses, say("Done.")], max_pauses=3)
-    assert ended(say_to(desk, "go")).text == "Done."
+    session = open_session(tmp_path, [*pauses, say("", call("list")), *pauses, say("Done.")], max_pauses=3)
+    assert ended(say_to(session, "go")).text == "Done."
 
 
 def test_a_reply_that_recites_is_asked_for_once_more_in_other_words(tmp_path: Path) -> None:
     recited = say("It was the best of times", stop="recitation")
-    assert ended(say_to(open_desk(tmp_path, [recited, say("In my words.")]), "go")).text == "In my words."
-    last = ended(say_to(open_desk(tmp_path, [recited] * 2), "go"))
+    assert ended(say_to(open_session(tmp_path, [recited, say("In my words.")]), "go")).text == "In my words."
+    last = ended(say_to(open_session(tmp_path, [recited] * 2), "go"))
     assert (last.ending, last.steps, last.text) == ("refused", 2, recited.parts[0].text)  # type: ignore[union-attr]
     assert "word for word" in str(last.error)
 
 
 def test_a_turn_that_never_got_a_whole_answer_is_kept_as_failed(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, lambda _: say("Half", stop="max_tokens"))
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, lambda _: say("Half", stop="max_tokens"))
+    events = say_to(session, "go")
     (failure,) = [e.record.body for e in events if isinstance(e, Recorded) and isinstance(e.record.body, Failure)]
     assert failure.message == str(ended(events).error)
     assert "agent.max_output" in failure.message
@@ -103,36 +103,36 @@ def test_a_turn_that_never_got_a_whole_answer_is_kept_as_failed(tmp_path: Path) 
 
 def test_a_stream_that_breaks_runs_none_of_its_calls(tmp_path: Path) -> None:
     broken = Reply((Text("I write."), call("write", file_path="a.txt", content="x")), fault=Fault("auth", after=99))
-    desk = open_desk(tmp_path, [broken], mode="yolo")
-    assert ended(say_to(desk, "go")).ending == "failed"
+    session = open_session(tmp_path, [broken], mode="yolo")
+    assert ended(say_to(session, "go")).ending == "failed"
     assert not (tmp_path / "a.txt").exists()
-    assert messages(desk)[-1].stop == "error"
+    assert messages(session)[-1].stop == "error"
 
 
 def test_calls_that_only_read_run_together_and_are_answered_in_order(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / f"{name}.txt").write_text(name * 3)
     calls = [call("read", file_path=f"{name}.txt") for name in "abc"]
-    desk = open_desk(tmp_path, [say("All three.", *calls), say("Read.")])
-    say_to(desk, "go")
-    assert sorted(result.output.strip()[-3:] for result in results(desk)) == ["aaa", "bbb", "ccc"]
-    assert {result.call_id for result in results(desk)} == {c.call_id for c in messages(desk)[1].calls}
+    session = open_session(tmp_path, [say("All three.", *calls), say("Read.")])
+    say_to(session, "go")
+    assert sorted(result.output.strip()[-3:] for result in results(session)) == ["aaa", "bbb", "ccc"]
+    assert {result.call_id for result in results(session)} == {c.call_id for c in messages(session)[1].calls}
 
 
 def test_an_unknown_tool_and_a_wrong_input_are_answered_not_fatal(tmp_path: Path) -> None:
     wrong = say("Hm.", call("fly", where="up"), call("read", path="a.txt"), ToolCall("", "read", {"file_path": 7}))
-    desk = open_desk(tmp_path, [wrong, say("I see.")])
-    assert ended(say_to(desk, "go")).text == "I see."
-    assert [result.status for result in results(desk)] == ["error"] * 3
-    assert "There is no tool 'fly'" in results(desk)[0].output
+    session = open_session(tmp_path, [wrong, say("I see.")])
+    assert ended(say_to(session, "go")).text == "I see."
+    assert [result.status for result in results(session)] == ["error"] * 3
+    assert "There is no tool 'fly'" in results(session)[0].output
 
 
 def test_an_interrupt_keeps_what_came_and_the_next_turn_works(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [say("word " * 200, rate=2_000), say("Yes?")])
+    session = open_session(tmp_path, [say("word " * 200, rate=2_000), say("Yes?")])
 
     async def interrupted() -> list[object]:
         interrupt, seen = asyncio.Event(), []
-        async for event in desk.turn(Prompt("talk"), interrupt):
+        async for event in session.turn(Prompt("talk"), interrupt):
             seen.append(event)
             if isinstance(event, TextDelta) and len(seen) > 20:
                 interrupt.set()
@@ -141,48 +141,48 @@ def test_an_interrupt_keeps_what_came_and_the_next_turn_works(tmp_path: Path) ->
     seen = asyncio.run(interrupted())
     assert isinstance(seen[-1], TurnEnded)
     assert seen[-1].ending == "interrupted"
-    assert messages(desk)[-1].stop == "interrupted"
-    assert messages(desk)[-1].text.startswith("word word")
-    assert ended(say_to(desk, "hello?")).text == "Yes?"
+    assert messages(session)[-1].stop == "interrupted"
+    assert messages(session)[-1].text.startswith("word word")
+    assert ended(say_to(session, "hello?")).text == "Yes?"
 
 
 def test_an_interrupt_while_a_command_runs_kills_it_and_answers_its_call(tmp_path: Path) -> None:
     slow = say("I wait.", call("bash", command="echo begun; sleep 30"), call("bash", command="touch never"))
-    desk = open_desk(tmp_path, [slow, say("Stopped.")], mode="yolo")
+    session = open_session(tmp_path, [slow, say("Stopped.")], mode="yolo")
 
     async def interrupted() -> float:
         interrupt = asyncio.Event()
         loop = asyncio.get_running_loop()
         loop.call_later(1.0, interrupt.set)
         began = loop.time()
-        async for _ in desk.turn(Prompt("wait"), interrupt):
+        async for _ in session.turn(Prompt("wait"), interrupt):
             pass
         return loop.time() - began
 
     assert asyncio.run(interrupted()) < 10
-    assert [result.status for result in results(desk)] == ["interrupted", "interrupted"]
+    assert [result.status for result in results(session)] == ["interrupted", "interrupted"]
     assert not (tmp_path / "never").exists()
 
 
 def test_a_limit_ends_the_turn_before_the_request_that_would_break_it(tmp_path: Path) -> None:
     script = [say(f"{n}", call("list")) for n in range(9)]
-    desk = open_desk(tmp_path, script, allowance=RunLimits(turns=3))
-    last = ended(say_to(desk, "go"))
+    session = open_session(tmp_path, script, run_limits=RunLimits(turns=3))
+    last = ended(say_to(session, "go"))
     assert (last.ending, last.steps) == ("limit", 3)
     assert isinstance(last.error, LimitReached)
-    assert len(results(desk)) == 3
+    assert len(results(session)) == 3
 
 
 def test_what_the_user_adds_meanwhile_is_heard_at_the_next_step(tmp_path: Path) -> None:
-    desk = open_desk(
+    session = open_session(
         tmp_path, lambda request: say("Heard.") if "also b" in str(request.messages) else say("1", call("list"))
     )
 
     async def steered() -> list[object]:
         seen = []
-        async for event in desk.turn(Prompt("do a"), asyncio.Event()):
+        async for event in session.turn(Prompt("do a"), asyncio.Event()):
             if isinstance(event, TextDelta) and not any(isinstance(before, TextDelta) for before in seen):
-                desk.steer(Prompt("also b"))
+                session.steer(Prompt("also b"))
             seen.append(event)
         return seen
 
@@ -195,8 +195,8 @@ def test_what_the_user_adds_meanwhile_is_heard_at_the_next_step(tmp_path: Path) 
 def test_the_same_call_with_the_same_result_again_and_again_is_asked_about(tmp_path: Path) -> None:
     script = [say("Again.", call("list")) for _ in range(5)] + [say("Enough.")]
     person = Person(ApprovalResponse("no", "stop listing"))
-    desk = open_desk(tmp_path, script, person=person)
-    say_to(desk, "go")
+    session = open_session(tmp_path, script, person=person)
+    say_to(session, "go")
     assert len(person.asked) == 1
     assert "3 times in a row" in person.asked[0].why
-    assert [result.status for result in results(desk)][:4] == ["success", "success", "success", "denied"]
+    assert [result.status for result in results(session)][:4] == ["success", "success", "success", "denied"]

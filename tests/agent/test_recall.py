@@ -8,7 +8,7 @@ from pathlib import Path
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.providers.scripted.model import call, say
-from tests.agent.desks import open_desk, results
+from tests.agent.open_session import open_session, results
 
 
 def test_what_was_rewound_can_still_be_recalled(tmp_path: Path) -> None:
@@ -19,20 +19,20 @@ def test_what_was_rewound_can_still_be_recalled(tmp_path: Path) -> None:
         say("Again.", call("recall", "second", id="first")),
         say("Seen."),
     ]
-    desk = open_desk(tmp_path, script)
+    session = open_session(tmp_path, script)
 
-    async def work() -> None:
-        await said(desk, "Read it.")
-        desk.rewind(next(entry.seq for entry in desk.history.entries))
-        assert not results(desk)
-        await said(desk, "What was in it?")
+    async def ctx() -> None:
+        await send(session, "Read it.")
+        session.rewind(next(entry.seq for entry in session.history.entries))
+        assert not results(session)
+        await send(session, "What was in it?")
 
-    asyncio.run(work())
-    [found] = results(desk)
+    asyncio.run(ctx())
+    [found] = results(session)
     assert "a line of its own" in found.output
     assert found.status == "success"
 
 
-async def said(desk: AgentSession, text: str) -> None:
-    async for _ in desk.turn(Prompt(text), asyncio.Event()):
+async def send(session: AgentSession, text: str) -> None:
+    async for _ in session.turn(Prompt(text), asyncio.Event()):
         pass

@@ -14,7 +14,7 @@ from agentcli.core.model import Prices
 from agentcli.core.record import Body, Compaction, Prune, Record, Retry, Settings
 from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.memory import MemorySession
-from tests.agent.desks import open_desk
+from tests.agent.open_session import open_session
 from tests.context.story import Story
 
 
@@ -57,22 +57,22 @@ def test_the_cache_report_has_tokens_and_money_by_kind_and_what_rewrote_it() -> 
 
 
 def test_a_desk_tells_at_a_glance_and_has_no_jobs_at_first(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [])
-    glance = desk.report.status()
+    session = open_session(tmp_path, [])
+    glance = session.report.status()
     assert (glance.hit_rate, glance.budget, glance.jobs) == (None, None, 0)
-    assert glance.prunes == prunes_from(desk.talk.builder.window()) > 0
-    assert desk.report.tasks() == job_lines([], 0.0)
-    assert not desk.background()
+    assert glance.prunes == prunes_from(session.conversation.builder.window()) > 0
+    assert session.report.tasks() == job_lines([], 0.0)
+    assert not session.background()
 
 
 def test_a_session_that_is_left_leaves_no_job_behind(tmp_path: Path) -> None:
     async def story() -> str:
         script = [say("", call("bash", command="sleep 1000", run_in_background=True)), say("Done.")]
-        desk = open_desk(tmp_path, script, mode="yolo")
-        async for _ in desk.turn(Prompt("go"), asyncio.Event()):
+        session = open_session(tmp_path, script, mode="yolo")
+        async for _ in session.turn(Prompt("go"), asyncio.Event()):
             pass
-        [job] = desk.jobs.running()
-        desk.close()
+        [job] = session.jobs.running()
+        session.close()
         assert job.task is not None
         await asyncio.wait_for(job.task, 20)
         return job.state
@@ -110,6 +110,6 @@ def test_after_a_resume_the_cache_report_tells_of_the_whole_session(tmp_path: Pa
     journal.append(Prune(("call_1",), 900, "asked for"))
     journal.append(Compaction("manual", "compressed", "auto", (1, 8), 9, "<state_snapshot/>"))
     journal.append(Prune(("call_4",), 900, "asked for"))
-    lines = open_desk(tmp_path, [], journal=journal).report.cache()
+    lines = open_session(tmp_path, [], journal=journal).report.cache()
     assert "in 4 requests; 0 missed it." in lines[0]
     assert "1 compactions, 2 prunes, 0 outputs recalled." in lines

@@ -22,7 +22,7 @@ from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.info import Parent
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
-from tests.agent.desks import DEMO, Person, ended, open_desk, results, say_to
+from tests.agent.open_session import DEMO, Person, ended, open_session, results, say_to
 from tests.context.folding import folded
 
 SEND = call("task", "t1", description="find it", prompt="Where is the parser?")
@@ -57,7 +57,7 @@ def on_disk(tmp_path: Path, script: Tell, **more: object) -> tuple[Path, Store, 
     def child(parent: Session) -> Session:
         return store.create(work, parent=Parent(parent.id, parent.history.last_seq, "subagent"))
 
-    desk = open_desk(
+    session = open_session(
         work,
         script,
         journal=journal,
@@ -65,13 +65,13 @@ def on_disk(tmp_path: Path, script: Tell, **more: object) -> tuple[Path, Store, 
         changes=lambda _: lambda append: Changes(journal, kept, append),
         **more,  # type: ignore[arg-type]
     )
-    return work, store, desk
+    return work, store, session
 
 
 def test_a_subagent_that_never_gave_a_whole_answer_reports_an_error_with_what_it_said(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, family([say("", SEND), say("Ah.")], [say("It may be in", stop="max_tokens")]))
-    assert ended(say_to(desk, "go")).ending == "done"
-    (result,) = results(desk)
+    session = open_session(tmp_path, family([say("", SEND), say("Ah.")], [say("It may be in", stop="max_tokens")]))
+    assert ended(say_to(session, "go")).ending == "done"
+    (result,) = results(session)
     assert result.status == "error"
     assert "ran into its output limit 4 times in a row" in result.output
     assert result.output.endswith("It may be in")
@@ -82,10 +82,10 @@ def test_the_last_words_of_a_subagent_are_the_result_of_the_call(tmp_path: Path)
         [say("I send somebody.", SEND), say("It is in parser.py.")],
         [say("Looking.", call("list")), say("In parser.py:3.")],
     )
-    desk = open_desk(tmp_path, script)
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, script)
+    events = say_to(session, "go")
     assert ended(events).text == "It is in parser.py."
-    [result] = results(desk)
+    [result] = results(session)
     assert (result.name, result.status, result.output, result.title) == (
         "task",
         "success",
@@ -105,7 +105,7 @@ def test_a_subagent_sees_its_task_alone_and_has_no_subagents_of_its_own(tmp_path
         seen.append(request)
         return say("Found.")
 
-    say_to(open_desk(tmp_path, script), "the secret of the conversation")
+    say_to(open_session(tmp_path, script), "the secret of the conversation")
     [request] = seen
     words = repr(request.messages)
     assert "Where is the parser?" in words
@@ -118,11 +118,11 @@ def test_what_a_subagent_spends_is_its_parents_to_pay(tmp_path: Path) -> None:
         [Reply((SEND,), usage=Usage(100, 10)), Reply(say("Done.").parts, usage=Usage(200, 10))],
         [Reply(say("Found.").parts, usage=Usage(1_000, 50))],
     )
-    desk = open_desk(tmp_path, script, model=replace(DEMO, prices=Prices(1, 1)))
-    events = say_to(desk, "go")
-    assert desk.history.usage == Usage(1_300, 70)
-    assert desk.history.cost == pytest.approx(1_370 / 1e6)
-    assert any("(subagents)" in line for line in desk.report.costs())
+    session = open_session(tmp_path, script, model=replace(DEMO, prices=Prices(1, 1)))
+    events = say_to(session, "go")
+    assert session.history.usage == Usage(1_300, 70)
+    assert session.history.cost == pytest.approx(1_370 / 1e6)
+    assert any("(subagents)" in line for line in session.report.costs())
     reported = [event for event in events if isinstance(event, UsageReported)]
     assert [(event.kind, event.usage.input) for event in reported] == [
         ("reply", 100),
@@ -132,42 +132,42 @@ def test_what_a_subagent_spends_is_its_parents_to_pay(tmp_path: Path) -> None:
 
 
 def test_its_session_stands_under_its_parent_and_is_never_the_newest(tmp_path: Path) -> None:
-    work, store, desk = on_disk(tmp_path, family([say("", SEND), say("Done.")], [say("Found.")]))
-    say_to(desk, "go")
+    work, store, session = on_disk(tmp_path, family([say("", SEND), say("Done.")], [say("Found.")]))
+    say_to(session, "go")
     infos = {info.id: info for info in store.list(store.project_id(work))}
     [child] = [info for info in infos.values() if info.parent]
     assert child.parent is not None
-    assert (child.parent.session, child.parent.kind) == (desk.journal.id, "subagent")
-    assert results(desk)[0].metadata["session"] == child.id
+    assert (child.parent.session, child.parent.kind) == (session.journal.id, "subagent")
+    assert results(session)[0].metadata["session"] == child.id
     newest = store.newest(store.project_id(work))
     assert newest is not None
-    assert newest.id == desk.journal.id
+    assert newest.id == session.journal.id
     assert child.usage.total < newest.usage.total
 
 
 def test_its_edits_are_asked_about_counted_and_taken_back_with_its_parent(tmp_path: Path) -> None:
     person = Person(ApprovalResponse("once"))
     write = call("write", file_path="a.txt", content="one\ntwo\n")
-    work, store, desk = on_disk(
+    work, store, session = on_disk(
         tmp_path, family([say("", SEND), say("Done.")], [say("", write), say("Written.")]), person=person
     )
-    say_to(desk, "go")
+    say_to(session, "go")
     assert (work / "a.txt").read_text() == "one\ntwo\n"
     assert person.asked[0].why.startswith("A subagent asks (find it).")
-    assert "+one" in desk.report.diff()
-    summary = store.find(desk.journal.id).summary
+    assert "+one" in session.report.diff()
+    summary = store.find(session.journal.id).summary
     assert (summary.additions, summary.files) == (2, 1)
-    fact = folded(Ledger(cwd=str(work)), desk.journal.records()).file("a.txt")
+    fact = folded(Ledger(cwd=str(work)), session.journal.records()).file("a.txt")
     assert fact is not None
     assert (fact.state, fact.additions) == ("CREATED", 2)
-    desk.undo()
+    session.undo()
     assert not (work / "a.txt").exists()
 
 
 def test_what_nobody_allows_is_denied_and_told(tmp_path: Path) -> None:
     write = call("write", "w1", file_path="a.txt", content="x")
-    desk = open_desk(tmp_path, family([say("", SEND), say("Done.")], [say("", write), say("I may not write.")]))
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, family([say("", SEND), say("Done.")], [say("", write), say("I may not write.")]))
+    events = say_to(session, "go")
     assert not (tmp_path / "a.txt").exists()
     [denied] = [event for event in events if isinstance(event, PermissionDecided) and event.decision == "deny"]
     assert denied.call_id == "w1"
@@ -176,8 +176,8 @@ def test_what_nobody_allows_is_denied_and_told(tmp_path: Path) -> None:
 def test_several_work_side_by_side(tmp_path: Path) -> None:
     both = [call("task", f"t{n}", description=f"part {n}", prompt=f"part {n}") for n in (1, 2)]
     child = [say("", call("bash", command="sleep 0.3")), say("Found.")]
-    desk = open_desk(tmp_path, family([say("", *both), say("Done.")], child), mode="yolo")
-    events = say_to(desk, "go")
+    session = open_session(tmp_path, family([say("", *both), say("Done.")], child), mode="yolo")
+    events = say_to(session, "go")
     answered = [
         n for n, event in enumerate(events) if isinstance(event, Recorded) and isinstance(event.record.body, ToolResult)
     ]
@@ -196,42 +196,42 @@ def test_an_explorer_changes_nothing_and_in_plan_mode_there_are_only_explorers(t
         sent = ToolCall("t1", "task", {"description": "look", "prompt": "look", "agent": "explore"})
         return say("", sent if seen == [] else SEND) if steps(request) == 0 else say("Done.")
 
-    say_to(open_desk(tmp_path, script), "go")
-    say_to(open_desk(tmp_path, script, mode="plan"), "go")
+    say_to(open_session(tmp_path, script), "go")
+    say_to(open_session(tmp_path, script, mode="plan"), "go")
     assert seen[0] == seen[1] == {"read", "glob", "grep", "list", "web_fetch", "recall"}
 
 
 def test_an_unknown_kind_is_told_with_those_that_there_are(tmp_path: Path) -> None:
     sent = call("task", description="look", prompt="look", agent="wizard")
-    desk = open_desk(tmp_path, family([say("", sent), say("Done.")], [say("Found.")]))
-    say_to(desk, "go")
-    assert (results(desk)[0].status, "general, explore" in results(desk)[0].output) == ("error", True)
+    session = open_session(tmp_path, family([say("", sent), say("Done.")], [say("Found.")]))
+    say_to(session, "go")
+    assert (results(session)[0].status, "general, explore" in results(session)[0].output) == ("error", True)
 
 
 def test_the_budget_of_an_agent_stops_the_subagent_and_not_its_parent(tmp_path: Path) -> None:
     budget = BudgetSettings(agent=BudgetLimit(tokens=4_000))
     child = [Reply((call("list"),), usage=Usage(3_900, 10)), say("Found.")]
-    desk = open_desk(tmp_path, family([say("", SEND), say("I do it myself.")], child), budget=budget)
-    assert ended(say_to(desk, "go")).text == "I do it myself."
-    assert results(desk)[0].status == "error"
-    assert "agent budget of 4,000 tokens" in results(desk)[0].output
+    session = open_session(tmp_path, family([say("", SEND), say("I do it myself.")], child), budget=budget)
+    assert ended(say_to(session, "go")).text == "I do it myself."
+    assert results(session)[0].status == "error"
+    assert "agent budget of 4,000 tokens" in results(session)[0].output
 
 
 def test_a_subagent_cannot_spend_what_its_parent_no_longer_has(tmp_path: Path) -> None:
     budget = BudgetSettings(session=BudgetLimit(tokens=5_000))
     parent = [Reply((SEND,), usage=Usage(3_000, 10)), say("Done.")]
     child = [Reply((call("list"),), usage=Usage(1_900, 10)), say("Found.")]
-    desk = open_desk(tmp_path, family(parent, child), budget=budget)
-    last = ended(say_to(desk, "go"))
-    assert "session budget of 5,000 tokens" in results(desk)[0].output
+    session = open_session(tmp_path, family(parent, child), budget=budget)
+    last = ended(say_to(session, "go"))
+    assert "session budget of 5,000 tokens" in results(session)[0].output
     assert last.ending == "limit"
 
 
 def test_the_limits_of_a_run_hold_for_its_subagents(tmp_path: Path) -> None:
     child = [Reply((call("list"),), usage=Usage(1_000, 10)), say("Found.")]
-    desk = open_desk(tmp_path, family([say("", SEND), say("Done.")], child), allowance=RunLimits(tokens=900))
-    last = ended(say_to(desk, "go"))
-    assert "--max-tokens" in results(desk)[0].output
+    session = open_session(tmp_path, family([say("", SEND), say("Done.")], child), run_limits=RunLimits(tokens=900))
+    last = ended(say_to(session, "go"))
+    assert "--max-tokens" in results(session)[0].output
     assert last.ending == "limit"
     rest = RunLimits(5, 1.0, 100).rest(2, Usage(30), 0.25)
     assert (rest.turns, rest.cost, rest.tokens) == (3, 0.75, 70)
@@ -239,11 +239,11 @@ def test_the_limits_of_a_run_hold_for_its_subagents(tmp_path: Path) -> None:
 
 def test_an_interrupt_ends_a_subagent_and_keeps_what_it_said(tmp_path: Path) -> None:
     child = [say("Half of it is done.", call("bash", command="sleep 30"))]
-    desk = open_desk(tmp_path, family([say("", SEND), say("Done.")], child), mode="yolo")
+    session = open_session(tmp_path, family([say("", SEND), say("Done.")], child), mode="yolo")
 
     async def interrupted() -> list[Event]:
         interrupt, events = asyncio.Event(), list[Event]()
-        async for event in desk.turn(Prompt("go"), interrupt):
+        async for event in session.turn(Prompt("go"), interrupt):
             events.append(event)
             if isinstance(event, ToolProgress) and "sleep" in event.text:
                 interrupt.set()
@@ -251,6 +251,6 @@ def test_an_interrupt_ends_a_subagent_and_keeps_what_it_said(tmp_path: Path) -> 
 
     events = asyncio.run(asyncio.wait_for(interrupted(), 20))
     assert ended(events).ending == "interrupted"
-    [result] = results(desk)
+    [result] = results(session)
     assert result.status == "interrupted"
     assert "Half of it is done." in result.output

@@ -15,14 +15,14 @@ from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Title
 from agentcli.providers.scripted.model import Fault, Reply, Script, ScriptedModel, call, say
 from agentcli.sessions.store import Store
-from tests.agent.desks import DEMO, open_desk, say_to
+from tests.agent.open_session import DEMO, open_session, say_to
 
 CHEAP: ModelSpec = replace(DEMO, id="cheap", prices=Prices(1.0, 5.0))
 USED = Usage(input=1_000, output=100)
 
 
-def titled(desk: AgentSession) -> list[Event]:
-    return list(asyncio.run(desk.improve_title()))
+def titled(session: AgentSession) -> list[Event]:
+    return list(asyncio.run(session.improve_title()))
 
 
 def cheap(*script: Reply, seen: list[str] | None = None) -> ScriptedModel:
@@ -39,23 +39,23 @@ def test_a_finished_turn_gets_a_title_once_and_what_it_cost_is_counted(tmp_path:
     store, seen = Store(tmp_path / "sessions"), list[str]()
     journal = store.create(tmp_path)
     model = cheap(say('"**Fixing the login test.**"\n', usage=USED), seen=seen)
-    desk = open_desk(tmp_path, [say("It was the clock.")], journal=journal, summariser=model)
-    say_to(desk, "please look why test_login fails on Mondays")
-    before = desk.history.usage
-    recorded, spent = titled(desk)
+    session = open_session(tmp_path, [say("It was the clock.")], journal=journal, summariser=model)
+    say_to(session, "please look why test_login fails on Mondays")
+    before = session.history.usage
+    recorded, spent = titled(session)
     assert isinstance(recorded, Recorded)
     assert recorded.record.body == Title("Fixing the login test", model=CHEAP.name, usage=USED, cost=0.0015)
     assert isinstance(spent, UsageReported)
     assert (spent.kind, spent.usage, spent.cost) == ("title", USED, 0.0015)
     assert "test_login" in seen[0]
     assert "It was the clock." in seen[0]
-    assert titled(desk) == []
-    assert desk.history.usage == before + USED
-    assert f"  {CHEAP.name} (titles): 1 request, $0.0015" in desk.report.costs()
-    desk.close()
+    assert titled(session) == []
+    assert session.history.usage == before + USED
+    assert f"  {CHEAP.name} (titles): 1 request, $0.0015" in session.report.costs()
+    session.close()
     (info,) = store.list()
     assert info.title == "Fixing the login test"
-    assert info.usage == desk.history.usage
+    assert info.usage == session.history.usage
     resumed = store.open(info.project_id, info.id)
     assert (resumed.history.title, resumed.history.usage) == (info.title, info.usage)
     assert resumed.record(recorded.record.seq) == recorded.record
@@ -65,23 +65,23 @@ def test_a_finished_turn_gets_a_title_once_and_what_it_cost_is_counted(tmp_path:
 def test_nothing_is_asked_before_an_answer_or_once_the_user_named_it_or_switched_it_off(tmp_path: Path) -> None:
     seen = list[str]()
     model = cheap(say("Never"), seen=seen)
-    assert titled(open_desk(tmp_path, [say("x")], summariser=model)) == []
-    named = open_desk(tmp_path, [say("x")], summariser=model)
+    assert titled(open_session(tmp_path, [say("x")], summariser=model)) == []
+    named = open_session(tmp_path, [say("x")], summariser=model)
     say_to(named, "go")
     named.rename("mine")
     assert titled(named) == []
-    off = open_desk(tmp_path, [say("x")], summariser=model, titles=False)
+    off = open_session(tmp_path, [say("x")], summariser=model, titles=False)
     say_to(off, "go")
     assert titled(off) == []
     assert seen == []
 
 
 def test_a_session_without_a_cheap_model_or_with_a_spent_budget_asks_none(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [say("x")])
-    say_to(desk, "go")
-    assert titled(desk) == []
+    session = open_session(tmp_path, [say("x")])
+    say_to(session, "go")
+    assert titled(session) == []
     seen = list[str]()
-    spent = open_desk(
+    spent = open_session(
         tmp_path,
         [say("x", usage=Usage(input=9_000, output=1))],
         summariser=cheap(say("Never"), seen=seen),
@@ -93,15 +93,15 @@ def test_a_session_without_a_cheap_model_or_with_a_spent_budget_asks_none(tmp_pa
 
 
 def test_a_model_that_fails_or_says_nothing_changes_no_title(tmp_path: Path) -> None:
-    failing = open_desk(tmp_path, [say("x")], summariser=cheap(Reply(fault=Fault("bad_request"))))
+    failing = open_session(tmp_path, [say("x")], summariser=cheap(Reply(fault=Fault("bad_request"))))
     say_to(failing, "go")
     assert not [event for event in titled(failing) if isinstance(event, Recorded) and event.record.body.title]
-    mute = open_desk(tmp_path, [say("x")], summariser=cheap(say("", usage=USED)))
+    mute = open_session(tmp_path, [say("x")], summariser=cheap(say("", usage=USED)))
     say_to(mute, "go")
     before = mute.history.usage
     titled(mute)
     assert (mute.history.title, mute.history.usage) == ("", before + USED)
-    calls = open_desk(tmp_path, [say("x")], summariser=cheap(say("", call("bash", command="touch oops"))))
+    calls = open_session(tmp_path, [say("x")], summariser=cheap(say("", call("bash", command="touch oops"))))
     say_to(calls, "go")
     titled(calls)
     assert not (tmp_path / "oops").exists()

@@ -33,10 +33,10 @@ class Mistaken:
 
 
 class Broken(Program):
-    def desk(self, journal: Journal) -> AgentSession:
-        desk = super().desk(journal)
-        desk.talk.builder.model = Mistaken(desk.model)
-        return desk
+    def session_for(self, journal: Journal) -> AgentSession:
+        session = super().session_for(journal)
+        session.conversation.builder.model = Mistaken(session.model)
+        return session
 
 
 @pytest.mark.parametrize("form", ["json", "stream-json"])
@@ -44,10 +44,10 @@ def test_the_result_comes_last_also_when_the_program_itself_is_wrong(
     form: Format, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    places = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    dirs = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     options = Options(prompt="hi", print=True, model="script:echo", output_format=form, cwd=str(tmp_path))
     with pytest.raises(RuntimeError, match="nobody foresaw"):
-        print_mode(Broken(options, {**places, "HOME": str(tmp_path)}), options)
+        print_mode(Broken(options, {**dirs, "HOME": str(tmp_path)}), options)
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (last["type"], last["status"], last["exit_code"]) == ("result", "error", 1)
     assert "nobody foresaw this" in last["error"]

@@ -23,7 +23,7 @@ def program(tmp_path: Path, *settings: str) -> Program:
 
 def test_a_sweep_keeps_what_retention_keeps_and_notes_its_time(tmp_path: Path) -> None:
     made = program(tmp_path, "retention.count=1")
-    stamp = made.places.state / SWEPT
+    stamp = made.dirs.state / SWEPT
     assert due(stamp)
     sweep_now(made)
     assert len(made.store.list()) == 1
@@ -63,7 +63,7 @@ def test_nothing_is_swept_or_noted_where_nothing_is_wanted(tmp_path: Path) -> No
     made = program(tmp_path, "retention.leftover_days=0")
     assert not made.config.retention.wanted
     sweep_later(made)
-    assert not (made.places.state / SWEPT).exists()
+    assert not (made.dirs.state / SWEPT).exists()
 
 
 def test_only_what_was_never_finished_goes_by_default(tmp_path: Path) -> None:

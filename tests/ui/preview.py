@@ -176,7 +176,7 @@ class ScriptedSession:
             ApprovalRequest(call, "edit shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
         )
         if answer is None or answer.choice == "no":
-            words_ = answer.words if answer else ""
+            words_ = answer.reason if answer else ""
             yield self._keep(
                 ToolResult("c1", "edit", "denied", f"The user said no. {words_}", title="edit shop/cart.py")
             )
@@ -185,7 +185,7 @@ class ScriptedSession:
             data = {"diff": DIFF, "additions": 2, "deletions": 1}
             yield self._keep(ToolResult("c1", "edit", "success", "done", title="edit shop/cart.py", metadata=data))
         async for event in self._echo(
-            [f"answer {answer.choice if answer else None} {answer.words if answer else ''}"], interrupt
+            [f"answer {answer.choice if answer else None} {answer.reason if answer else ''}"], interrupt
         ):
             yield event
 

@@ -13,7 +13,7 @@ from agentcli.core.record import Compaction
 from agentcli.providers.scripted.model import say
 from agentcli.ui import commands
 from agentcli.ui.render import past_messages
-from tests.agent.desks import open_desk, say_to
+from tests.agent.open_session import open_session, say_to
 from tests.ui.contexts import ScriptedContext
 
 
@@ -36,7 +36,7 @@ def completions(name: str, context: ScriptedContext) -> list[str]:
 
 def talked(folder: Path, *prompts: str) -> ScriptedContext:
     """A session in which these were said, each answered with its number."""
-    session = open_desk(folder, [say(f"answer {n}") for n, _ in enumerate(prompts, 1)])
+    session = open_session(folder, [say(f"answer {n}") for n, _ in enumerate(prompts, 1)])
     say_to(session, *prompts)
     return ScriptedContext(session=session)
 
@@ -63,7 +63,7 @@ def seqs(context: ScriptedContext) -> list[int]:
     ],
 )
 def test_in_an_empty_session_each_says_that_there_is_nothing_yet(tmp_path: Path, line: str, told: str) -> None:
-    assert told in "\n".join(type_(ScriptedContext(session=open_desk(tmp_path, [])), line))
+    assert told in "\n".join(type_(ScriptedContext(session=open_session(tmp_path, [])), line))
 
 
 def test_what_is_pinned_is_told_with_its_words_and_unpinned_without_a_number(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_name_that_would_steer_a_terminal_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_export_into_a_folder_is_named_after_the_session(tmp_path: Path) -> None:
-    session: AgentSession = open_desk(tmp_path, [])
+    session: AgentSession = open_session(tmp_path, [])
     (tmp_path / "out").mkdir()
     type_(ScriptedContext(session=session), "/export out")
     assert [file.name for file in (tmp_path / "out").iterdir()] == [f"{session.journal.id}.md"]
@@ -155,7 +155,9 @@ def test_an_option_that_compress_does_not_have_is_no_focus(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["~no-such-user/x.md", "a\0b.md", "no/such/folder.md", "x" * 5_000])
 def test_an_export_to_nowhere_is_told(tmp_path: Path, name: str) -> None:
-    assert "Say another: /export FILE" in type_(ScriptedContext(session=open_desk(tmp_path, [])), f"/export {name}")[0]
+    assert (
+        "Say another: /export FILE" in type_(ScriptedContext(session=open_session(tmp_path, [])), f"/export {name}")[0]
+    )
 
 
 @pytest.mark.parametrize("name", list(commands.COMMANDS))

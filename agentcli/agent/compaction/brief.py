@@ -51,9 +51,9 @@ class Brief:
         """The user's rules, all of them unless they would fill the window."""
         return fitting_rules(rules, self.characters(int(self.window.usable * self.form.rules_share)))
 
-    def known(self, secretary: Summariser) -> int:
+    def known(self, summariser: Summariser) -> int:
         """Characters of the former snapshot that the summariser is shown; what it is not shown stays all the same."""
-        return min(self.longest, self.characters(secretary.room // 4))
+        return min(self.longest, self.characters(summariser.room // 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,9 @@ class SummaryResult:
     struck: tuple[Struck, ...] = ()
 
 
-def chunks(task: SummaryTask, brief: Brief, secretary: Summariser) -> tuple[str, ...]:
+def chunks(task: SummaryTask, brief: Brief, summariser: Summariser) -> tuple[str, ...]:
     """The part that goes, for one call each; a call is held back for a second try where one is enough for the rest."""
     counter = brief.window.counter
     frame = counter.text(prompt(task.policy.prompt)) + counter.text(brief.focus) + len(ORDER)
-    room = max(200, secretary.room - frame - brief.known(secretary) // 2)
-    return material(task.gone, counter, room, max(1, secretary.calls), brief.form).chunks
+    room = max(200, summariser.room - frame - brief.known(summariser) // 2)
+    return material(task.gone, counter, room, max(1, summariser.calls), brief.form).chunks

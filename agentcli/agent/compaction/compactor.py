@@ -90,28 +90,28 @@ class Compactor:
         builder, window = self._builder, self._builder.window()
         spec, form = builder.model.spec, window.settings.snapshot
         brief = Brief(window, spec, focus, builder.system, builder.tools, builder.options)
-        summariser = self._summariser(spec)
-        secretary = Summariser(
-            summariser,
+        model = self._summariser(spec)
+        summariser = Summariser(
+            model,
             self._calls_left,
             window.tokens,
             interrupt,
             form.reply_tokens,
             form.margin,
-            standby=self._fallback,
+            fallback=self._fallback,
         )
         run = CompactionRun(
             builder.journal,
             brief,
-            secretary,
+            summariser,
             trigger=trigger,
             hooks=self._hooks,
-            may_call=lambda: self._objection(summariser.spec),
+            may_call=lambda: self._objection(model.spec),
             cwd=self._cwd,
         )
         async for event in run.events():
             if isinstance(event, CompactionEnded):
-                self._calls_left = secretary.calls
+                self._calls_left = summariser.calls
                 self._learn(event)
             yield event
 

@@ -14,23 +14,23 @@ from agentcli.context.snapshot.verify import Evidence
 from agentcli.core.secrets import redact
 
 
-async def summarise(task: SummaryTask, brief: Brief, secretary: Summariser) -> SummaryResult:
+async def summarise(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
     """The summary in the form of the policy. Raises ModelError, Unusable and Interrupted."""
     match task.policy.form:
         case "snapshot":
-            return await snapshot(task, brief, secretary)
+            return await snapshot(task, brief, summariser)
         case "prose":
-            return await prose(task, brief, secretary)
+            return await prose(task, brief, summariser)
         case "regions":
-            return await regions(task, brief, secretary)
+            return await regions(task, brief, summariser)
 
 
 def without_model(task: SummaryTask, brief: Brief, why: str = "") -> Summary:
     """The summary made from the ledger alone, marked as such."""
     if task.policy.form == "regions":
         return Summary(replaced=replaced(task, {}, Evidence(()), brief, []), note=TRUNCATED)
-    made = from_ledger(task.ledger, task.former_snapshot, task.goal, brief.form)
-    return Summary(finished(made, brief), note="; ".join(filter(None, (made.note, why))))
+    result = from_ledger(task.ledger, task.former_snapshot, task.goal, brief.form)
+    return Summary(finished(result, brief), note="; ".join(filter(None, (result.note, why))))
 
 
 def truncated(task: SummaryTask, brief: Brief) -> Summary:

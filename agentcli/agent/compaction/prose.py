@@ -13,17 +13,17 @@ from agentcli.core.secrets import redact
 from agentcli.resources import prompt
 
 
-async def prose(task: SummaryTask, brief: Brief, secretary: Summariser) -> SummaryResult:
+async def prose(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
     evidence = task.evidence()
     struck: list[Struck] = []
     former = task.former.snapshot if task.former else ""
-    for chunk in chunks(task, brief, secretary):
-        known = wrap("former_summary", former[: brief.known(secretary)]) if former else ""
+    for chunk in chunks(task, brief, summariser):
+        known = wrap("former_summary", former[: brief.known(summariser)]) if former else ""
         wish = f"The user asks to keep in particular: {brief.focus.strip()}" if brief.focus.strip() else ""
         text = "\n\n".join(filter(None, (known, wrap(TAG, chunk), wish, "Summarize our conversation above.")))
         target = str(brief.window.settings.sliding.summary_tokens)
-        reply = await secretary.ask(
-            secretary.request((prompt(task.policy.prompt).replace("{target_tokens}", target),), text)
+        reply = await summariser.ask(
+            summariser.request((prompt(task.policy.prompt).replace("{target_tokens}", target),), text)
         )
         if wrong := speaks_another_language(reply, spoken(task.gone)):
             raise Unusable(f"the summary was written in another language ({wrong}) than the conversation")

@@ -20,18 +20,18 @@ from agentcli.core.truncate import truncate_middle
 from agentcli.resources import prompt
 
 
-async def regions(task: SummaryTask, brief: Brief, secretary: Summariser) -> SummaryResult:
+async def regions(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
     """One summary for each region, as many regions in a call as it holds; what no call is left for is cut to its ends."""
     evidence = task.evidence()
     struck: list[Struck] = []
     wanted = {n: _segment(task, calls) for n, calls in enumerate(task.plan.regions, 1)}
-    room = secretary.room - brief.window.counter.text(prompt(task.policy.prompt))
-    said: dict[int, str] = {}
-    for batch in _batches(wanted, brief, room)[: secretary.calls]:
-        reply = await secretary.ask(secretary.request((prompt(task.policy.prompt),), "\n\n".join(batch)))
+    room = summariser.room - brief.window.counter.text(prompt(task.policy.prompt))
+    answers: dict[int, str] = {}
+    for batch in _batches(wanted, brief, room)[: summariser.calls]:
+        reply = await summariser.ask(summariser.request((prompt(task.policy.prompt),), "\n\n".join(batch)))
         if not speaks_another_language(reply, spoken(task.view.messages)):
-            said |= _answers(reply)
-    return SummaryResult(Summary(replaced=replaced(task, said, evidence, brief, struck)), tuple(struck))
+            answers |= _answers(reply)
+    return SummaryResult(Summary(replaced=replaced(task, answers, evidence, brief, struck)), tuple(struck))
 
 
 def _segment(task: SummaryTask, calls: Sequence[str]) -> list[ViewMessage]:
@@ -49,8 +49,8 @@ def _batches(wanted: Mapping[int, Sequence[ViewMessage]], brief: Brief, room: in
     left = room
     for number, messages in wanted.items():
         tokens = sum(map(brief.window.size, messages))
-        told = "\n".join(recite(message, 1_000_000, 1_000_000) for message in messages)
-        text = truncate_middle(told, int(len(told) * min(1.0, room / max(1, 2 * tokens))))
+        recited = "\n".join(recite(message, 1_000_000, 1_000_000) for message in messages)
+        text = truncate_middle(recited, int(len(recited) * min(1.0, room / max(1, 2 * tokens))))
         target = brief.window.settings.regions.summary_of(tokens)
         segment = wrap("conversation_segment", text, n=number, target_tokens=target)
         size = brief.window.counter.text(segment)
@@ -69,13 +69,13 @@ def _answers(reply: str) -> dict[int, str]:
 
 
 def replaced(
-    task: SummaryTask, said: Mapping[int, str], evidence: Evidence, brief: Brief, struck: list[Struck]
+    task: SummaryTask, answers: Mapping[int, str], evidence: Evidence, brief: Brief, struck: list[Struck]
 ) -> dict[str, str]:
     """For each call of each region the text in place of its output; the first bears the summary, the others name it."""
     texts = {}
     for number, calls in enumerate(task.plan.regions, 1):
         messages = _segment(task, calls)
-        text, gone = verified_text(said.get(number, ""), evidence)
+        text, gone = verified_text(answers.get(number, ""), evidence)
         struck += gone
         turns = [message.turn for message in messages]
         longest = 4 * (

@@ -35,14 +35,14 @@ class CompactionRun:
         self,
         journal: Journal,
         brief: Brief,
-        secretary: Summariser,
+        summariser: Summariser,
         *,
         trigger: Trigger,
         hooks: Hooks | None = None,
         may_call: Callable[[], Awaitable[str]] | None = None,
         cwd: str = "",
     ) -> None:
-        self._journal, self._brief, self._secretary = journal, brief, secretary
+        self._journal, self._brief, self._summariser = journal, brief, summariser
         self._trigger, self._hooks, self._may_call, self._cwd = trigger, hooks, may_call, cwd
 
     async def events(self) -> AsyncIterator[Event]:
@@ -58,9 +58,9 @@ class CompactionRun:
         work = prepare(plan, self._journal.history, window, self._cwd, self._unledgered())
         if heavy := pins_report(work.pins, window.counter, int(window.usable * window.settings.pins_share)):
             yield Warned(heavy)
-        self._secretary.forbidden = await self._may_call() if self._may_call and plan.summarised else ""
+        self._summariser.forbidden = await self._may_call() if self._may_call and plan.summarised else ""
         writing = asyncio.create_task(self._summary(work))
-        async for event in self._secretary.during(writing):
+        async for event in self._summariser.during(writing):
             for recorded in self._recorded_first(event):
                 yield recorded
         for event in self._outcome(work, writing):
@@ -73,8 +73,8 @@ class CompactionRun:
 
     def _plan(self) -> Plan:
         """The policy's plan; without a trigger where nothing is to be done."""
-        made = plan(self._brief.window, forced=self._trigger != "auto")
-        return replace(made, trigger="overflow") if self._trigger == "overflow" and made.trigger else made
+        result = plan(self._brief.window, forced=self._trigger != "auto")
+        return replace(result, trigger="overflow") if self._trigger == "overflow" and result.trigger else result
 
     async def _hook_warnings(self, plan: Plan) -> AsyncIterator[Event]:
         if self._hooks is None:
@@ -83,24 +83,24 @@ class CompactionRun:
         event = before_compression(
             kind, self._journal.id, self._journal.folder, policy=plan.policy, tokens_before=plan.tokens_before
         )
-        for failed in await self._hooks.fire(event, self._secretary.interrupt):
+        for failed in await self._hooks.fire(event, self._summariser.interrupt):
             yield Warned(f"{failed.rstrip('.')}. The compaction goes on.")
 
     async def _summary(self, work: SummaryTask) -> tuple[SummaryResult, str]:
         """The summary by the model, or by the ledger alone with the reason; outputs cut as the plan says. Raises Interrupted."""
-        interrupt = self._secretary.interrupt
+        interrupt = self._summariser.interrupt
         if interrupt and interrupt.is_set():
             raise Interrupted
         cut = clipped_outputs(work)
         if not work.plan.summarised:
             return SummaryResult(Summary(replaced=cut)), ""
         try:
-            made, trouble = await summarise(work, self._brief, self._secretary), ""
+            result, trouble = await summarise(work, self._brief, self._summariser), ""
         except (ModelError, Unusable) as error:
             trouble = str(error)
-            made = SummaryResult(without_model(work, self._brief, f"the summariser failed: {trouble}"))
-        whole = replace(made.summary, replaced={**made.summary.replaced, **cut})
-        return replace(made, summary=whole), trouble
+            result = SummaryResult(without_model(work, self._brief, f"the summariser failed: {trouble}"))
+        whole = replace(result.summary, replaced={**result.summary.replaced, **cut})
+        return replace(result, summary=whole), trouble
 
     def _recorded_first(self, event: Event) -> Iterator[Event]:
         """An event of the summarising; a retry or fallback is recorded before it is shown."""
@@ -116,15 +116,15 @@ class CompactionRun:
     def _outcome(self, work: SummaryTask, written: asyncio.Task[tuple[SummaryResult, str]]) -> Iterator[Event]:
         """Apply the summary, or give up with the session as it was."""
         try:
-            made, trouble = written.result()
+            result, trouble = written.result()
         except Interrupted:
             yield from self._gave_up("Interrupted: the session goes on unchanged.")
             return
-        if work.plan.optional and (trouble := trouble or made.summary.note):
+        if work.plan.optional and (trouble := trouble or result.summary.note):
             why = f"The summariser failed ({trouble}). Nothing demands a compaction yet: the session goes on unchanged."
             yield from self._gave_up(why)
             return
-        yield from self._apply(work, made, trouble)
+        yield from self._apply(work, result, trouble)
 
     def _ended(self, status: CompactionStatus, before: int, why: str, later: int | None = None) -> CompactionEnded:
         """The attempt is over; `before` and `later` are the tokens of the view, the same where nothing was changed."""
@@ -138,10 +138,10 @@ class CompactionRun:
         first = min((entry.seq for entry in self._journal.history.entries), default=newest.seq)
         return [record for record in in_force(list(self._journal.records())) if record.seq < first]
 
-    def _apply(self, work: SummaryTask, made: SummaryResult, trouble: str) -> Iterator[Event]:
+    def _apply(self, work: SummaryTask, result: SummaryResult, trouble: str) -> Iterator[Event]:
         """Record the first form of the result that is small enough; if none is, the session stays as it is."""
-        record, shrunk = self._first_that_fits(work, made, bool(trouble))
-        spent = self._charged(record, made)
+        record, shrunk = self._first_that_fits(work, result, bool(trouble))
+        spent = self._charged(record, result)
         if shrunk is None:
             why = "The tokens could not be counted; the session goes on unchanged."
             yield from self._failed(spent, "failed_token_count", why)
@@ -153,16 +153,16 @@ class CompactionRun:
         before = work.plan.tokens_before
         later = max(0, round(before * (1 - shrunk)))
         yield Recorded(self._journal.append(replace(spent, tokens_before=before, tokens_after=later)))
-        yield self._ended("compressed", before, _told(work, made, record, trouble), later)
+        yield self._ended("compressed", before, _report(work, result, record, trouble), later)
 
-    def _charged(self, record: Compaction, made: SummaryResult) -> Compaction:
+    def _charged(self, record: Compaction, result: SummaryResult) -> Compaction:
         """The record with what it cost, what was struck, and how tokens were counted."""
         return replace(
             record,
-            usage=self._secretary.usage,
-            cost=self._secretary.cost,
-            model=self._secretary.spec.name if self._secretary.usage.total else "",
-            note="; ".join(filter(None, (record.note, _log(made, self._brief.form)))),
+            usage=self._summariser.usage,
+            cost=self._summariser.cost,
+            model=self._summariser.spec.name if self._summariser.usage.total else "",
+            note="; ".join(filter(None, (record.note, _log(result, self._brief.form)))),
             carry=replace(record.carry, calibration=self._brief.window.counter.calibration.to_json()),
         )
 
@@ -172,8 +172,8 @@ class CompactionRun:
             self._trigger,
             "failed_summary",
             self._policy,
-            usage=self._secretary.usage,
-            cost=self._secretary.cost,
+            usage=self._summariser.usage,
+            cost=self._summariser.cost,
             note=why,
         )
         yield from self._failed(spent, "failed_summary", why)
@@ -188,17 +188,17 @@ class CompactionRun:
         yield self._ended(status, before, why)
 
     def _first_that_fits(
-        self, work: SummaryTask, made: SummaryResult, fallen_back: bool
+        self, work: SummaryTask, result: SummaryResult, fallen_back: bool
     ) -> tuple[Compaction, float | None]:
         """The summary; where that does not fit the window or saves too little, the ledger's; where that does not, the least."""
-        record, shrunk = self._measured(work, made.summary)
+        record, shrunk = self._measured(work, result.summary)
         if work.policy.form == "regions" or not work.plan.summarised or work.plan.optional:
             return record, shrunk
         others = [] if fallen_back else [without_model(work, self._brief, "the summary was too long")]
         for other in (*others, truncated(work, self._brief)):
             if shrunk is None or (self._worth_it(work, shrunk) and self._fits(record)):
                 break
-            record, shrunk = self._measured(work, replace(other, replaced=made.summary.replaced))
+            record, shrunk = self._measured(work, replace(other, replaced=result.summary.replaced))
         return record, shrunk
 
     def _measured(self, work: SummaryTask, summary: Summary) -> tuple[Compaction, float | None]:
@@ -220,22 +220,24 @@ def _share(shrunk: float) -> str:
     return f"only {shrunk:.0%} smaller" if shrunk > 0 else f"{-shrunk:.0%} larger" if shrunk < 0 else "no smaller"
 
 
-def _log(made: SummaryResult, form: SnapshotSettings) -> str:
+def _log(result: SummaryResult, form: SnapshotSettings) -> str:
     """What was struck from the summary and why, for who reads the record."""
     longest = form.struck_characters
-    struck = [f"struck {item.sentence[:longest]!r}: {item.why[:longest]}" for item in made.struck[: form.struck_items]]
-    more = len(made.struck) - len(struck)
+    struck = [
+        f"struck {item.sentence[:longest]!r}: {item.why[:longest]}" for item in result.struck[: form.struck_items]
+    ]
+    more = len(result.struck) - len(struck)
     return "; ".join((*struck, f"struck {more} more") if more else struck)
 
 
-def _told(work: SummaryTask, made: SummaryResult, record: Compaction, trouble: str) -> str:
+def _report(work: SummaryTask, result: SummaryResult, record: Compaction, trouble: str) -> str:
     """What was done, in a line for people."""
     count = len(work.gone)
-    said = [f"Summarised {count} messages." if count else f"Cut {len(work.plan.clipped)} large outputs to their ends."]
+    lines = [f"Summarised {count} messages." if count else f"Cut {len(work.plan.clipped)} large outputs to their ends."]
     if trouble:
-        said.append(f"The summariser failed ({trouble}); the snapshot was made from the session's ledger.")
+        lines.append(f"The summariser failed ({trouble}); the snapshot was made from the session's ledger.")
     elif record.note:
-        said.append(f"Note: {record.note}.")
-    if made.struck:
-        said.append(f"{len(made.struck)} sentences were struck that nothing in the conversation bears out.")
-    return " ".join(said)
+        lines.append(f"Note: {record.note}.")
+    if result.struck:
+        lines.append(f"{len(result.struck)} sentences were struck that nothing in the conversation bears out.")
+    return " ".join(lines)

@@ -21,18 +21,18 @@ from agentcli.core.secrets import redact
 from agentcli.resources import prompt
 
 
-async def snapshot(task: SummaryTask, brief: Brief, secretary: Summariser) -> SummaryResult:
+async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
     """The snapshot of the part that goes, made piece by piece, each piece updating what was made of the ones before.
 
     Raises ModelError and Unusable where not even the first piece could be summarised, and Interrupted.
     """
     so_far, evidence, note = task.former_snapshot, task.evidence(), ""
     struck: list[Struck] = []
-    pieces = chunks(task, brief, secretary)
+    pieces = chunks(task, brief, summariser)
     for number, piece in enumerate(pieces, 1):
-        request = _request(task, brief, secretary, so_far, piece, whole=len(pieces) == 1)
+        request = _request(task, brief, summariser, so_far, piece, whole=len(pieces) == 1)
         try:
-            reply = await _well_formed(secretary, request, task, again=secretary.calls > len(pieces) - number + 1)
+            reply = await _well_formed(summariser, request, task, again=summariser.calls > len(pieces) - number + 1)
         except (ModelError, Unusable) as error:
             if number == 1:
                 raise
@@ -51,13 +51,13 @@ async def snapshot(task: SummaryTask, brief: Brief, secretary: Summariser) -> Su
 
 def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
     """The snapshot with no more knowledge than so many characters: a reply that rambles must not push out what was known."""
-    kept = []
+    items = []
     for item in snapshot.knowledge:
         characters -= len(item)
         if characters < 0:
             break
-        kept.append(item)
-    return replace(snapshot, knowledge=tuple(kept))
+        items.append(item)
+    return replace(snapshot, knowledge=tuple(items))
 
 
 def finished(snapshot: Snapshot, brief: Brief) -> str:
@@ -80,12 +80,12 @@ def _clean(section: Sequence[str], brief: Brief) -> tuple[str, ...]:
     return tuple(item if len(item) <= longest else item[: longest - 1] + "…" for item in items)
 
 
-async def _well_formed(secretary: Summariser, request: Request, task: SummaryTask, again: bool) -> str:
+async def _well_formed(summariser: Summariser, request: Request, task: SummaryTask, again: bool) -> str:
     """A reply in the language of the conversation, and of the right form; one retry at most, then the form is repaired."""
-    reply = await secretary.ask(request)
+    reply = await summariser.ask(request)
     wrong = _foreign(reply, task)
     if again and (wrong or flaws(reply)):
-        reply = await secretary.ask(request)
+        reply = await summariser.ask(request)
         wrong = _foreign(reply, task)
     if wrong:
         raise Unusable(f"the summary was written in another language ({wrong}) than the conversation")
@@ -95,20 +95,20 @@ async def _well_formed(secretary: Summariser, request: Request, task: SummaryTas
 
 
 def _foreign(reply: str, task: SummaryTask) -> str:
-    said = parse(reply)
-    words = "\n".join((said.goal, *said.knowledge, *said.actions, *said.plan))
-    return speaks_another_language(words, spoken(task.gone))
+    found = parse(reply)
+    text = "\n".join((found.goal, *found.knowledge, *found.actions, *found.plan))
+    return speaks_another_language(text, spoken(task.gone))
 
 
 def _request(
-    task: SummaryTask, brief: Brief, secretary: Summariser, former: Snapshot | None, chunk: str, whole: bool
+    task: SummaryTask, brief: Brief, summariser: Summariser, former: Snapshot | None, chunk: str, whole: bool
 ) -> Request:
     closing = _closing(brief.focus)
-    if whole and (shared := _shared_prefix(task, brief, secretary, closing)):
+    if whole and (shared := _shared_prefix(task, brief, summariser, closing)):
         return shared
-    known = wrap("former_snapshot", render(trimmed(former, brief.known(secretary)))) if former else ""
+    known = wrap("former_snapshot", render(trimmed(former, brief.known(summariser)))) if former else ""
     text = "\n\n".join(filter(None, (known, wrap(TAG, chunk), closing)))
-    return secretary.request((prompt(task.policy.prompt),), text)
+    return summariser.request((prompt(task.policy.prompt),), text)
 
 
 def _closing(focus: str) -> str:
@@ -116,7 +116,7 @@ def _closing(focus: str) -> str:
     return wish + ORDER
 
 
-def _shared_prefix(task: SummaryTask, brief: Brief, secretary: Summariser, closing: str) -> Request | None:
+def _shared_prefix(task: SummaryTask, brief: Brief, summariser: Summariser, closing: str) -> Request | None:
     """The session's own request up to the split, with the instructions behind it: what the cache holds is read, not paid
     again. None where the summariser is another model or would not have room for it."""
     messages = task.view.messages
@@ -126,9 +126,9 @@ def _shared_prefix(task: SummaryTask, brief: Brief, secretary: Summariser, closi
         if split
         else len(messages)
     )
-    if secretary.spec.name != brief.main.name or not brief.system or not messages[:end] or task.plan.primers:
+    if summariser.spec.name != brief.main.name or not brief.system or not messages[:end] or task.plan.primers:
         return None
-    if brief.window.counter.head + sum(map(brief.window.size, messages[:end])) > secretary.room:
+    if brief.window.counter.head + sum(map(brief.window.size, messages[:end])) > summariser.room:
         return None
     request = assemble(
         replace(task.view, messages=messages[:end]),
@@ -145,4 +145,4 @@ def _shared_prefix(task: SummaryTask, brief: Brief, secretary: Summariser, closi
         turns = (*turns[:-1], replace(turns[-1], parts=(*turns[-1].parts, order)))
     else:
         turns = (*turns, RequestMessage("user", (order,)))
-    return replace(request, messages=turns, max_output=secretary.reply)
+    return replace(request, messages=turns, max_output=summariser.max_reply)

@@ -45,7 +45,7 @@ class Summariser:
     """Why it must not be called at all."""
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
-    standby: FallbackModel | None = None
+    fallback: FallbackModel | None = None
     events: list[Event] = field(default_factory=list)
     _happened: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -57,10 +57,10 @@ class Summariser:
     @property
     def room(self) -> int:
         """Tokens that a prompt to it may hold."""
-        return int((self.spec.window - self.reply) * (1 - self.margin))
+        return int((self.spec.window - self.max_reply) * (1 - self.margin))
 
     @property
-    def reply(self) -> int:
+    def max_reply(self) -> int:
         """Tokens that it may answer with."""
         return min(self.longest, self.spec.max_output, self.spec.window // 4)
 
@@ -72,17 +72,17 @@ class Summariser:
             raise Unusable("no summary call is left for this turn")
         self.calls -= 1
         while True:
-            draft, failure = await self._heard(request)
-            self._pay(draft)
+            reply, failure = await self._heard(request)
+            self._pay(reply)
             if self.interrupt and self.interrupt.is_set():
                 raise Interrupted
-            if draft.text.strip():
-                return draft.text
+            if reply.text.strip():
+                return reply.text
             if failure is None:
-                raise Unusable(f"the reply was empty ({draft.stop or 'cut'})")
+                raise Unusable(f"the reply was empty ({reply.stop or 'cut'})")
             if not self._falls_back(failure):
                 raise failure
-            request = replace(request, model=self.spec, max_output=min(request.max_output, self.reply))
+            request = replace(request, model=self.spec, max_output=min(request.max_output, self.max_reply))
 
     async def during(self, work: asyncio.Task[Any]) -> AsyncIterator[Event]:
         """What happens while some work goes on, as it happens; each event once. The work is over then, or is cancelled."""
@@ -107,22 +107,24 @@ class Summariser:
 
     def request(self, system: Sequence[str], text: str) -> Request:
         """A request that shows it one text."""
-        return Request(self.spec, tuple(system), (), (RequestMessage("user", (Text(text),)),), max_output=self.reply)
+        return Request(
+            self.spec, tuple(system), (), (RequestMessage("user", (Text(text),)),), max_output=self.max_reply
+        )
 
     async def _heard(self, request: Request) -> tuple[ReplyBuilder, ModelError | None]:
-        draft = ReplyBuilder()
+        reply = ReplyBuilder()
         try:
             async for step in merge(self.model.stream(request), until=self.interrupt):
-                draft = draft.add(step)
+                reply = reply.add(step)
                 if isinstance(step, Retrying):
                     self._tell(step)
         except ModelError as error:
-            return draft, error
-        return draft, None
+            return reply, error
+        return reply, None
 
     def _falls_back(self, failure: ModelError) -> bool:
         """Whether another model writes from now on; it is told."""
-        other = self.standby.instead_of(self.spec, failure) if self.standby else None
+        other = self.fallback.instead_of(self.spec, failure) if self.fallback else None
         if other is None:
             return False
         self.model = other
@@ -133,10 +135,10 @@ class Summariser:
         self.events.append(event)
         self._happened.set()
 
-    def _pay(self, draft: ReplyBuilder) -> None:
-        if draft.usage is None:
+    def _pay(self, reply: ReplyBuilder) -> None:
+        if reply.usage is None:
             return
-        cost = self.spec.cost(draft.usage)
-        self.usage += draft.usage
+        cost = self.spec.cost(reply.usage)
+        self.usage += reply.usage
         self.cost = self.cost if cost is None else (self.cost or 0.0) + cost
-        self._tell(UsageReported(draft.usage, cost, self.context, kind="summary"))
+        self._tell(UsageReported(reply.usage, cost, self.context, kind="summary"))

@@ -67,18 +67,18 @@ def model(spec: ModelSpec) -> Model:
     played = iter(REPLIES)
 
     def reply(request: Request) -> Reply:
-        if not any(line in _words(request) for line in (TASK, CHECK)):
+        if not any(line in _last_prompt(request) for line in (TASK, CHECK)):
             return say(OVER, rate=RATE)
         return next(played, say(OVER, rate=RATE))
 
     return ScriptedModel(spec, reply)
 
 
-def _words(request: Request) -> str:
+def _last_prompt(request: Request) -> str:
     """What the user said last, or what a summary carries of it."""
     for turn in reversed(request.messages):
         texts = [part.text for part in turn.parts if isinstance(part, Text)] if turn.role == "user" else []
-        said = [text for text in texts if not text.startswith("<system-reminder>")]
-        if said:
-            return "\n".join(said)
+        prompts = [text for text in texts if not text.startswith("<system-reminder>")]
+        if prompts:
+            return "\n".join(prompts)
     return ""

@@ -82,7 +82,7 @@ def compaction(
     focus: str = "",
     system: tuple[str, ...] = (),
     interrupt: asyncio.Event | None = None,
-    standby: FallbackModel | None = None,
+    fallback: FallbackModel | None = None,
     calls: int | None = None,
     **more: Any,
 ) -> AsyncIterator[Event]:
@@ -90,8 +90,8 @@ def compaction(
     settings = replace(settings or ContextSettings(), policy=policy)
     window, form = window_of(shown(journal), main, counts or TokenCounter(), settings, TRAITS), settings.snapshot
     left = settings.max_summary_calls if calls is None else calls
-    secretary = Summariser(model, left, window.tokens, interrupt, form.reply_tokens, form.margin, standby=standby)
-    run = CompactionRun(journal, Brief(window, main, focus, tuple(system)), secretary, trigger=trigger, **more)
+    summariser = Summariser(model, left, window.tokens, interrupt, form.reply_tokens, form.margin, fallback=fallback)
+    run = CompactionRun(journal, Brief(window, main, focus, tuple(system)), summariser, trigger=trigger, **more)
     return run.events()
 
 

@@ -19,7 +19,7 @@ from agentcli.core.message import Message
 from agentcli.core.model import Breakpoint, Request, StreamEvent
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
 from agentcli.sessions.memory import MemorySession
-from tests.agent.desks import DEMO, ended, open_desk, say_to
+from tests.agent.open_session import DEMO, ended, open_session, say_to
 
 SMALL = replace(DEMO, window=12_000, max_output=2_000)
 
@@ -39,23 +39,23 @@ def test_a_long_turn_in_a_small_window_ends_well(tmp_path: Path) -> None:
     reading.step = 0  # type: ignore[attr-defined]
     for n in range(1, 13):
         (tmp_path / f"f{n}.txt").write_text(lines(f"f{n}", 120))
-    desk = open_desk(tmp_path, reading, model=SMALL)
-    events = say_to(desk, "Read all twelve files. Never skip one.")
+    session = open_session(tmp_path, reading, model=SMALL)
+    events = say_to(session, "Read all twelve files. Never skip one.")
     assert ended(events).text == "All read."
     assert any(isinstance(event, Pruned | CompactionEnded) for event in events)
     prompts = [
-        e.body.usage.prompt for e in desk.history.entries if isinstance(e.body, Message) and e.body.usage is not None
+        e.body.usage.prompt for e in session.history.entries if isinstance(e.body, Message) and e.body.usage is not None
     ]
     assert max(prompts) <= 10_000
 
 
 def test_what_cannot_be_made_smaller_stops_with_numbers_and_a_way_out(tmp_path: Path) -> None:
     tiny = replace(DEMO, window=3_000, max_output=500)
-    desk = open_desk(tmp_path, [say("Yes.")], model=tiny, context=ContextSettings(large_input_tokens=10**6))
-    desk_events = say_to(desk, *(lines("prompt", 40) for _ in range(6)))
+    session = open_session(tmp_path, [say("Yes.")], model=tiny, context=ContextSettings(large_input_tokens=10**6))
+    desk_events = say_to(session, *(lines("prompt", 40) for _ in range(6)))
     failed = [event.error for event in desk_events if getattr(event, "error", None)]
     assert failed
-    sent = [e.body.usage.prompt for e in desk.history.entries if isinstance(e.body, Message) and e.body.usage]
+    sent = [e.body.usage.prompt for e in session.history.entries if isinstance(e.body, Message) and e.body.usage]
     assert max(sent) <= 2_500, "a request was sent that was known not to fit"
     assert all(isinstance(error, ContextError) for error in failed)
     assert "/new" in str(failed[-1])
@@ -70,12 +70,12 @@ def test_close_to_a_mark_the_provider_is_asked_for_its_count(tmp_path: Path) -> 
             return 100
 
     model = Counting(SMALL, [say("one", call("list")), say("two")])
-    desk = open_desk(tmp_path, [], model=SMALL, context=ContextSettings(exact_count_margin=10.0), repeat_limit=0)
-    desk.talk.builder.model = model
-    say_to(desk, "go")
+    session = open_session(tmp_path, [], model=SMALL, context=ContextSettings(exact_count_margin=10.0), repeat_limit=0)
+    session.conversation.builder.model = model
+    say_to(session, "go")
     assert len(asked) == 2, "once before each of the two requests"
-    far = open_desk(tmp_path, [], model=SMALL, context=ContextSettings(exact_count_margin=0.0))
-    far.talk.builder.model = model
+    far = open_session(tmp_path, [], model=SMALL, context=ContextSettings(exact_count_margin=0.0))
+    far.conversation.builder.model = model
     say_to(far, "go")
     assert len(asked) == 2
 
@@ -91,8 +91,8 @@ def test_what_counts_as_a_milestone_of_the_cache_is_set(tmp_path: Path) -> None:
             return say("", call("read", file_path="f.txt")) if len(seen) == 1 else say("Go on.")
 
         context = ContextSettings(cache=CacheSettings(milestone=milestone))
-        desk = open_desk(tmp_path, script, model=replace(DEMO, cache_minimum=10), context=context)
-        say_to(desk, "Read it.", "And?", "And?")
+        session = open_session(tmp_path, script, model=replace(DEMO, cache_minimum=10), context=context)
+        say_to(session, "Read it.", "And?", "And?")
         places.append(Breakpoint(2, 0) in seen[-1].breakpoints)
     assert places == [True, False]
 
@@ -108,9 +108,9 @@ def test_close_to_the_mark_of_another_policy_it_is_asked_too(tmp_path: Path) -> 
     for limit, times in ((4_000, 1), (400_000, 0)):
         asked.clear()
         rules = GeminiSettings(limit=limit)
-        desk = open_desk(tmp_path, [], context=ContextSettings(policy="gemini", gemini=rules))
-        desk.talk.builder.model = Counting(DEMO, [say("one")])
-        say_to(desk, "go")
+        session = open_session(tmp_path, [], context=ContextSettings(policy="gemini", gemini=rules))
+        session.conversation.builder.model = Counting(DEMO, [say("one")])
+        say_to(session, "go")
         assert len(asked) == times, "the prompt has some two thousand tokens"
 
 
@@ -141,10 +141,12 @@ def grown(tmp_path: Path, down: Down, journal: MemorySession | None = None, **mo
     (tmp_path / "f.txt").write_text(lines("f", 300))
     script = [say("Reading.", call("read", file_path="f.txt", offset=n)) for n in range(1, 7)] + [say("Done.")]
     context = replace(PAYS, prune=PruneSettings(enabled=False), **more)
-    desk = open_desk(tmp_path, script, model=WIDE, context=context, summariser=down, journal=journal, repeat_limit=0)
+    session = open_session(
+        tmp_path, script, model=WIDE, context=context, summariser=down, journal=journal, repeat_limit=0
+    )
     if journal is None:
-        say_to(desk, "Read it.")
-    return desk
+        say_to(session, "Read it.")
+    return session
 
 
 def tries(events: Sequence[Event]) -> list[CompactionEnded]:
@@ -152,43 +154,45 @@ def tries(events: Sequence[Event]) -> list[CompactionEnded]:
 
 
 def test_an_early_compaction_whose_summariser_fails_leaves_the_session_as_it_is(tmp_path: Path) -> None:
-    desk = grown(tmp_path, down := Down())
-    before = desk.talk.builder.window().view.messages
-    [ended] = tries(events := say_to(desk, "And now?"))
+    session = grown(tmp_path, down := Down())
+    before = session.conversation.builder.window().view.messages
+    [ended] = tries(events := say_to(session, "And now?"))
     assert ended.status == "failed_summary"
     assert "The server is on fire." in ended.why
     assert "the session goes on unchanged" in ended.why
     assert isinstance(events[-1], TurnEnded)
-    assert desk.talk.builder.window().view.messages[: len(before)] == before
-    assert desk.history.compaction is None
+    assert session.conversation.builder.window().view.messages[: len(before)] == before
+    assert session.history.compaction is None
     assert down.asked == 1
 
 
 def test_it_is_tried_again_only_when_enough_has_changed(tmp_path: Path) -> None:
-    desk = grown(tmp_path, down := Down())
-    assert [each.status for each in tries(say_to(desk, "And now?"))] == ["failed_summary"]
-    assert not tries(say_to(desk, "And now?", "And now?")), "nothing has changed"
+    session = grown(tmp_path, down := Down())
+    assert [each.status for each in tries(say_to(session, "And now?"))] == ["failed_summary"]
+    assert not tries(say_to(session, "And now?", "And now?")), "nothing has changed"
     down.mended = True
-    assert not tries(say_to(desk, "x " * 1_000)), "too little has changed"
-    assert [each.status for each in tries(say_to(desk, "x " * 4_000))] == ["compressed"]
+    assert not tries(say_to(session, "x " * 1_000)), "too little has changed"
+    assert [each.status for each in tries(say_to(session, "x " * 4_000))] == ["compressed"]
     eager = grown(tmp_path, Down(), retry_growth=0.0)
     assert len(tries(say_to(eager, "And now?", "And now?"))) == 2
 
 
 def test_a_resumed_session_remembers_that_it_failed(tmp_path: Path) -> None:
-    desk = grown(tmp_path, Down())
-    assert tries(say_to(desk, "And now?"))
-    again = grown(tmp_path, down := Down(), desk.journal)  # type: ignore[arg-type]
+    session = grown(tmp_path, Down())
+    assert tries(say_to(session, "And now?"))
+    again = grown(tmp_path, down := Down(), session.journal)  # type: ignore[arg-type]
     assert not tries(say_to(again, "And now?"))
     assert down.asked == 0
 
 
 def test_at_a_mark_the_ledger_stands_in_for_a_summariser_that_failed_early(tmp_path: Path) -> None:
-    desk = grown(tmp_path, Down())
-    assert [each.status for each in tries(say_to(desk, "And now?"))] == ["failed_summary"]
-    size, limits = desk.talk.builder.window().tokens, limits_of(WIDE, desk.talk.builder.settings)
-    desk.talk.builder.settings = replace(desk.talk.builder.settings, soft=(size + 1) / limits.usable)
-    [ended] = tries(say_to(desk, "x " * 50))
+    session = grown(tmp_path, Down())
+    assert [each.status for each in tries(say_to(session, "And now?"))] == ["failed_summary"]
+    size, limits = session.conversation.builder.window().tokens, limits_of(WIDE, session.conversation.builder.settings)
+    session.conversation.builder.settings = replace(
+        session.conversation.builder.settings, soft=(size + 1) / limits.usable
+    )
+    [ended] = tries(say_to(session, "x " * 50))
     assert ended.status == "compressed"
     assert "made from the session's ledger" in ended.why
 
@@ -196,26 +200,28 @@ def test_at_a_mark_the_ledger_stands_in_for_a_summariser_that_failed_early(tmp_p
 def test_what_is_assumed_of_a_model_in_no_table_is_said_once(tmp_path: Path) -> None:
     strange = replace(DEMO, window=123_000, known=False)
     warned = [
-        e.message for e in say_to(open_desk(tmp_path, [say("Yes.")], model=strange), "a", "b") if isinstance(e, Warned)
+        e.message
+        for e in say_to(open_session(tmp_path, [say("Yes.")], model=strange), "a", "b")
+        if isinstance(e, Warned)
     ]
     assert len(warned) == 1
     assert "a window of 123,000 tokens" in warned[0]
-    assert not [e for e in say_to(open_desk(tmp_path, [say("Yes.")]), "a") if isinstance(e, Warned)]
+    assert not [e for e in say_to(open_session(tmp_path, [say("Yes.")]), "a") if isinstance(e, Warned)]
 
 
 def test_a_summary_call_that_fails_is_one_of_those_a_turn_may_make(tmp_path: Path) -> None:
-    desk = grown(tmp_path, down := Down(), max_summary_calls=1)
-    say_to(desk, "And now?")
+    session = grown(tmp_path, down := Down(), max_summary_calls=1)
+    say_to(session, "And now?")
     assert down.asked == 1
 
     async def drained(events: AsyncIterator[Event]) -> list[Event]:
         return [event async for event in events]
 
-    [ended] = tries(asyncio.run(drained(desk.talk.overflow(asyncio.Event()))))
+    [ended] = tries(asyncio.run(drained(session.conversation.overflow(asyncio.Event()))))
     assert "no summary call is left for this turn" in ended.why
     assert down.asked == 1
-    desk.uncompress()
-    [ended] = tries(asyncio.run(drained(desk.compress("", asyncio.Event()))))
+    session.uncompress()
+    [ended] = tries(asyncio.run(drained(session.compress("", asyncio.Event()))))
     assert "The server is on fire." in ended.why, "who asks by hand may ask again"
     assert down.asked == 2
 
@@ -226,19 +232,19 @@ def test_an_interrupt_does_not_wait_for_an_exact_count(tmp_path: Path) -> None:
             await asyncio.Event().wait()
             return None
 
-    desk = open_desk(tmp_path, [], context=ContextSettings(exact_count_seconds=1000.0))
-    desk.talk.builder.model = Silent(desk.model, [])
+    session = open_session(tmp_path, [], context=ContextSettings(exact_count_seconds=1000.0))
+    session.conversation.builder.model = Silent(session.model, [])
 
     async def story() -> bool:
         interrupt = asyncio.Event()
         asyncio.get_running_loop().call_soon(interrupt.set)
-        return await asyncio.wait_for(desk.talk.builder.count_exactly(interrupt), 20)
+        return await asyncio.wait_for(session.conversation.builder.count_exactly(interrupt), 20)
 
     assert not asyncio.run(story())
 
 
 def test_where_nothing_was_compacted_nothing_can_be_taken_back(tmp_path: Path) -> None:
-    desk = open_desk(tmp_path, [say("Done.")])
-    say_to(desk, "go")
+    session = open_session(tmp_path, [say("Done.")])
+    say_to(session, "go")
     with pytest.raises(InputError, match="Nothing to take back"):
-        desk.uncompress()
+        session.uncompress()

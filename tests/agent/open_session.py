@@ -43,7 +43,7 @@ class Person:
         return self.answers.pop(0) if self.answers else None
 
 
-def open_desk(
+def open_session(
     folder: Path,
     script: Script,
     *,
@@ -52,7 +52,7 @@ def open_desk(
     person: Person | None = None,
     context: ContextSettings | None = None,
     budget: BudgetSettings | None = None,
-    allowance: RunLimits | None = None,
+    run_limits: RunLimits | None = None,
     saved: list[str] | None = None,
     journal: Any = None,
     changes: Any = lambda _: None,
@@ -66,7 +66,7 @@ def open_desk(
     async def nobody(_: Any) -> None:
         return None
 
-    outfit = SessionSetup(
+    setup = SessionSetup(
         connect=lambda name: ScriptedModel(replace(model, id=name.partition("/")[2]), script),
         summariser=lambda _: summariser or made,
         estimator=lambda _: Calibrated(),
@@ -80,24 +80,24 @@ def open_desk(
         hooks=HookSettings(),
         limits=ToolLimits(),
         rules=parse_rules(),
-        place=Workspace(folder, (folder,), home=folder / "home"),
+        workspace=Workspace(folder, (folder,), home=folder / "home"),
         approve=person or nobody,
         ask=nobody,
         save_rule=(saved if saved is not None else []).append,
-        allowance=lambda: allowance or RunLimits(),
+        run_limits=lambda: run_limits or RunLimits(),
         today=lambda: date(2026, 11, 20),
         strict=True,
         changes=changes,
         child=child,
     )
-    return AgentSession(journal or MemorySession(), outfit, made, mode)
+    return AgentSession(journal or MemorySession(), setup, made, mode)
 
 
-def say_to(desk: AgentSession, *texts: str) -> list[Event]:
+def say_to(session: AgentSession, *texts: str) -> list[Event]:
     """All events of one turn, or of several."""
 
     async def collect() -> list[Event]:
-        return [event for text in texts async for event in desk.turn(Prompt(text), asyncio.Event())]
+        return [event for text in texts async for event in session.turn(Prompt(text), asyncio.Event())]
 
     return asyncio.run(collect())
 
@@ -110,11 +110,11 @@ def ended(events: Sequence[Event]) -> TurnEnded:
     return last
 
 
-def messages(desk: AgentSession) -> list[Message]:
+def messages(session: AgentSession) -> list[Message]:
     """What was said, in order."""
-    return [entry.body for entry in desk.history.entries if isinstance(entry.body, Message)]
+    return [entry.body for entry in session.history.entries if isinstance(entry.body, Message)]
 
 
-def results(desk: AgentSession) -> list[ToolResult]:
+def results(session: AgentSession) -> list[ToolResult]:
     """The answers to calls, in order."""
-    return [entry.body for entry in desk.history.entries if isinstance(entry.body, ToolResult)]
+    return [entry.body for entry in session.history.entries if isinstance(entry.body, ToolResult)]

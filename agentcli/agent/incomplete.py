@@ -43,9 +43,9 @@ _RECITED = Defect(RECITED, 1, "repeated a source word for word", "Rephrase the r
 _REFUSED = Defect("", 0, "refused to go on", "Rephrase the request.", "refused")
 
 
-def defect(draft: ReplyBuilder, most_pauses: int) -> Defect | None:
+def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
     """In which way the reply is no whole answer; None where it is one. `most_pauses` in a row end the turn."""
-    match draft.stop:
+    match reply.stop:
         case "malformed_call":
             return _MALFORMED
         case "max_tokens":
@@ -60,31 +60,31 @@ def defect(draft: ReplyBuilder, most_pauses: int) -> Defect | None:
         case "recitation":
             return _RECITED
         case "error" | "other":
-            asked = any(isinstance(part, ToolCall) for part in draft.parts)
+            asked = any(isinstance(part, ToolCall) for part in reply.parts)
             return _UNKNOWN if asked else _BROKEN_OFF
         case _:
-            return _EMPTY if draft.empty else None
+            return _EMPTY if reply.empty else None
 
 
-def at_last(defect: Defect, draft: ReplyBuilder) -> AgentError:
+def at_last(defect: Defect, reply: ReplyBuilder) -> AgentError:
     """The error that ends a turn whose last replies all had this defect."""
     times = defect.again + 1
     often = "" if times == 1 else " twice in a row" if times == 2 else f" {times} times in a row"
-    message = f"The model {defect.happened}{often}{_named(draft)}. {defect.cure}"
+    message = f"The model {defect.happened}{often}{_named(reply)}. {defect.cure}"
     if defect.ending == "refused":
         return ModelError(message, "refusal")
-    return IncompleteReply(message, transient=draft.stop == "other")
+    return IncompleteReply(message, transient=reply.stop == "other")
 
 
-def not_run(draft: ReplyBuilder) -> str:
+def not_run(reply: ReplyBuilder) -> str:
     """What a call is answered with whose reply did not end as it should have."""
-    return f"Not run: the reply that asked for it did not end as it should have{_named(draft)}."
+    return f"Not run: the reply that asked for it did not end as it should have{_named(reply)}."
 
 
 _GOOD: frozenset[Stop | None] = frozenset({"end_turn", "tool_use", "stop_sequence", None})
 
 
-def _named(draft: ReplyBuilder) -> str:
+def _named(reply: ReplyBuilder) -> str:
     """Why the reply ended, in brackets: in the provider's own word where it has one."""
-    reason = draft.detail or ("" if draft.stop in _GOOD else draft.stop)
+    reason = reply.detail or ("" if reply.stop in _GOOD else reply.stop)
     return f" ({reason})" if reason else ""
