@@ -92,7 +92,7 @@ def print_found(
         marks = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in context.env else ("", "")
         for one in found:
             # Made safe between the two: letters that nobody writes stand for the marks meanwhile.
-            text = safe(one.told(*_MARKS))
+            text = safe(one.report(*_MARKS))
             print(text.replace(_MARKS[0], marks[0]).replace(_MARKS[1], marks[1]) + "\n")
 
 

@@ -127,8 +127,8 @@ def fork(source: Path, target: Path, info: SessionInfo, seq: int, disk: Disk) ->
         return _finish(folder, counted, disk)
 
     begun = build(target, fill, disk)
-    [made] = settle_drafts([begun], lambda: _sync_folders(begun.folder, disk), disk=disk)
-    return made
+    [info] = settle_drafts([begun], lambda: _sync_folders(begun.folder, disk), disk=disk)
+    return info
 
 
 def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> SessionInfo:

@@ -138,8 +138,8 @@ def title_of_fork(title: str) -> str:
 
 def first_title(message: Message) -> str:
     """A title from the words of a prompt: its first line, cut at a word."""
-    words = message.text or " ".join(part.path for part in message.parts if isinstance(part, File))
-    line = next((line for line in words.splitlines() if line.strip()), "")
+    text = message.text or " ".join(part.path for part in message.parts if isinstance(part, File))
+    line = next((line for line in text.splitlines() if line.strip()), "")
     title = " ".join("".join(letter if letter.isprintable() else " " for letter in line).split())
     if len(title) <= TITLE_LENGTH:
         return title

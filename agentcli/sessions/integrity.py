@@ -238,8 +238,8 @@ def _orphaned(folder: Path, found: _Findings) -> Iterator[Problem]:
 
 
 def _left_over(folder: Path) -> Iterator[Problem]:
-    for place in (folder, folder / "records", folder / "outputs"):
-        for path in leftovers(place):
+    for each in (folder, folder / "records", folder / "outputs"):
+        for path in leftovers(each):
             why = f"{path.name} was being written when its process died"
             yield Problem("leftover", why, file=str(path.relative_to(folder)), notice=True)
     if (folder / "partial.json").exists():
@@ -247,16 +247,16 @@ def _left_over(folder: Path) -> Iterator[Problem]:
         yield Problem("leftover", why, file="partial.json", notice=True)
 
 
-def _glance(lost: bool, said: int, newest: int) -> Iterator[Problem]:
+def _glance(lost: bool, recorded: int, newest: int) -> Iterator[Problem]:
     if lost:
         yield Problem(
             "glance", "session.json is missing or damaged; it is rebuilt from the records", file="session.json"
         )
-    elif said > newest:
-        why = f"session.json knows of record {said}, but the newest is {newest}"
-        yield Problem("missing", why, said, file="session.json")
-    elif said < newest:
-        why = f"session.json stops at record {said} of {newest}; it is caught up with when the session is opened"
+    elif recorded > newest:
+        why = f"session.json knows of record {recorded}, but the newest is {newest}"
+        yield Problem("missing", why, recorded, file="session.json")
+    elif recorded < newest:
+        why = f"session.json stops at record {recorded} of {newest}; it is caught up with when the session is opened"
         yield Problem("glance", why, file="session.json", notice=True)
 
 

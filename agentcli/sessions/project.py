@@ -152,10 +152,10 @@ def about_gone_folders(root: Path) -> str:
     )
 
 
-def top_for(place: str, directory: str) -> Path:
+def top_for(project: str, directory: str) -> Path:
     """The top folder of the place with this id, which `directory` is or was in; it need not be there any more."""
     here = Path(directory)
-    return next((above for above in (here, *here.parents) if _id(above) == place), here)
+    return next((above for above in (here, *here.parents) if _id(above) == project), here)
 
 
 def _id(root: Path) -> str:

@@ -113,18 +113,18 @@ def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
 def remove_leftovers(folder: Path, disk: Disk) -> Sequence[Path]:
     """Remove the temporary files of killed writers and return them. Only for the holder of the lock."""
     removed = []
-    for place in (folder, folder / "records", folder / "outputs"):
-        for path in leftovers(place):
+    for each in (folder, folder / "records", folder / "outputs"):
+        for path in leftovers(each):
             with contextlib.suppress(OSError):
                 disk.unlink(path)
                 removed.append(path)
     return removed
 
 
-def leftovers(place: Path) -> Sequence[Path]:
+def leftovers(folder: Path) -> Sequence[Path]:
     """Temporary files that a killed writer left in a folder."""
     try:
-        return [place / name for name in os.listdir(place) if is_temporary(name)]
+        return [folder / name for name in os.listdir(folder) if is_temporary(name)]
     except OSError:
         return ()
 

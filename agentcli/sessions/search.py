@@ -52,7 +52,7 @@ class Found:
     hits: tuple[Hit, ...]
     total: int
 
-    def told(self, begin: str = "", end: str = "") -> str:
+    def report(self, begin: str = "", end: str = "") -> str:
         """The session and its hits for people, a line each, the words between two marks."""
         info = self.info
         head = f"{info.id}  {info.time.updated[:16].replace('T', ' ')}  {info.name or info.title}"
@@ -61,7 +61,7 @@ class Found:
         return "\n".join([head, *lines, *([f"         and {more:,} more"] if more else [])])
 
     def __str__(self) -> str:
-        return self.told()
+        return self.report()
 
     def to_json(self) -> dict[str, Any]:
         """As `sessions search --json` prints it."""
@@ -119,13 +119,13 @@ class _Sieve:
 
     def words_in(self, data: bytes) -> set[str]:
         small = data.lower()
-        seen = {word for word, needle in self.plain.items() if needle in small}
+        found = {word for word, needle in self.plain.items() if needle in small}
         if self.others or not data.isascii():
             # İ, ẞ and their like change their length when folded, so that bytes alone cannot decide.
             text = data.decode("utf-8", "replace").casefold()
-            seen |= {word for word in self.others if dumps(word)[1:-1] in text}
-            seen |= {word for word, needle in self.plain.items() if needle.decode() in text}
-        return seen
+            found |= {word for word in self.others if dumps(word)[1:-1] in text}
+            found |= {word for word, needle in self.plain.items() if needle.decode() in text}
+        return found
 
 
 def _sessions(root: Path, projects: Sequence[str]) -> Iterator[str]:
@@ -142,12 +142,12 @@ def _folders(folder: str) -> list[str]:
 
 def _sifted(folder: str, sieve: _Sieve, wanted: int) -> _Promising | None:
     names: list[str] = []
-    seen: set[str] = set()
+    found: set[str] = set()
     for name, data in _files(folder):
         if here := sieve.words_in(data):
-            seen |= here
+            found |= here
             names.append(name)
-    return _Promising(folder, tuple(names)) if len(seen) == wanted else None
+    return _Promising(folder, tuple(names)) if len(found) == wanted else None
 
 
 def _looked_at(promising: _Promising, words: Sequence[str], most: int) -> Found | None:
@@ -157,8 +157,8 @@ def _looked_at(promising: _Promising, words: Sequence[str], most: int) -> Found 
         return None
     path = Path(promising.folder)
     best = sorted(hits, key=lambda each: (-len(each[1]), each[0].where == "tool", each[0].seq))[:most]
-    shown = tuple(sorted((hit for hit, _ in best), key=lambda hit: hit.seq))
-    return Found(read_info(path) or retrace(path), shown, len(hits))
+    listed = tuple(sorted((hit for hit, _ in best), key=lambda hit: hit.seq))
+    return Found(read_info(path) or retrace(path), listed, len(hits))
 
 
 def _written(folder: str) -> float:

@@ -92,7 +92,7 @@ class Session:
         self._changed = True
         self._info = note(self._info, record, digest(data))
         self._fold_in(record)
-        if (writer.made or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
+        if (writer.exists or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()
         if isinstance(body, Undo):
             for said_again in lasting(before, self._history):
@@ -101,7 +101,7 @@ class Session:
 
     def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
         """Remember a reply that is still arriving; written at most once a second, the last piece included."""
-        if self._writing().made:
+        if self._writing().exists:
             self._partial.keep(self._info.records, parts)
 
     def keep_output(self, call_id: str, text: str) -> str:
@@ -155,7 +155,7 @@ class Session:
         if writer is None or self._closed:
             return
         self._partial.flush()
-        if self._changed and (writer.made or any(not isinstance(record.body, Settings) for record in writer.waiting)):
+        if self._changed and (writer.exists or any(not isinstance(record.body, Settings) for record in writer.waiting)):
             self._save(writer, durable=True)
         writer.release()
         self._closed = True

@@ -77,8 +77,8 @@ class Store:
         here = str(Path(os.path.realpath(directory)))
         info = SessionInfo(new_id(), project_id(directory), here, parent, version=version, time=Times(created=stamp()))
         folder = self.folder(info)
-        on_made = partial(remember_later, folder.parent, directory)
-        writer = Writer(folder, self._disk, encode_origin(info), on_made=on_made)
+        on_created = partial(remember_later, folder.parent, directory)
+        writer = Writer(folder, self._disk, encode_origin(info), on_created=on_created)
         session = Session(folder, info, self._disk, writer, interval=self._interval)
         if model or mode:
             session.append(Settings(model, mode))
@@ -118,8 +118,8 @@ class Store:
             time=Times(stamp(), stamp()),
             imported={},
         )
-        made = fork(source, self.folder(copy), copy, until, self._disk)
-        return self.rename(made, self.unused_name(made.name, made.project_id)) if made.name else made
+        forked = fork(source, self.folder(copy), copy, until, self._disk)
+        return self.rename(forked, self.unused_name(forked.name, forked.project_id)) if forked.name else forked
 
     def checkpoints(
         self,
@@ -278,10 +278,10 @@ class Store:
 
     def unused_name(self, name: str, project: Projects) -> str:
         """The name, or the first with a number behind it that no session of the project has."""
-        taken = {other.name for other in self.list(project)}
+        used = {other.name for other in self.list(project)}
         stem = re.sub(r" \(\d+\)$", "", name)
         numbered = (f"{stem} ({n})" for n in itertools.count(2))
-        return name if name not in taken else next(other for other in numbered if other not in taken)
+        return name if name not in used else next(other for other in numbered if other not in used)
 
     def _fitting(self, selector: str, project: Projects) -> Sequence[SessionInfo]:
         whole = [folder for folder in self._folders(None) if os.path.basename(folder) == selector]
@@ -316,8 +316,8 @@ def _chosen(selector: str, fitting: Sequence[SessionInfo], none: str) -> Session
         case []:
             raise InputError(none.format(selector))
         case _:
-            shown = ", ".join(f"{info.id} ({info.name or info.title})" for info in fitting[:_CANDIDATES])
-            raise InputError(f"{selector!r} fits {len(fitting)} sessions: {shown}. Give more of the id.")
+            listed = ", ".join(f"{info.id} ({info.name or info.title})" for info in fitting[:_CANDIDATES])
+            raise InputError(f"{selector!r} fits {len(fitting)} sessions: {listed}. Give more of the id.")
 
 
 def is_subagent(info: SessionInfo) -> bool:

@@ -136,7 +136,7 @@ def test_marks_are_put_around_the_words():
 def test_a_found_session_is_told_with_its_words_marked(root: Path):
     key = keep(root, Title("Hay"), *(said(f"needle {n}") for n in range(5)))
     (found,) = search(root, "needle")
-    lines = found.told("[", "]").split("\n")
+    lines = found.report("[", "]").split("\n")
     assert lines[0].startswith(key)
     assert lines[0].endswith("Hay")
     assert "[needle] 0" in lines[1]

@@ -68,9 +68,9 @@ class Changes:
 
     def redoes(self) -> int:
         """The number of the record that `redo` would take back, 0 for none."""
-        made = self.batches()
-        taking = to_redo(made)
-        return max((batch.seq for batch in made if batch.id in taking.batches), default=0)
+        batches = self.batches()
+        taking = to_redo(batches)
+        return max((batch.seq for batch in batches if batch.id in taking.batches), default=0)
 
     def rewind(self, seq: int) -> Restored:
         """Put files back as they were at record `seq`. Raises InputError when nothing was changed since."""

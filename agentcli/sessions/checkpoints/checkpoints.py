@@ -181,12 +181,12 @@ class Checkpoints:
         rules_changed = any(
             path.name == ".gitignore" and pending.before.states.get(path) != state for path, state in states.items()
         )
-        made: set[Path] = set()
+        created: set[Path] = set()
         for path in sorted(path for path in now.states if path not in pending.before.states):
             if any(root in path.parents for root in pending.before.uncovered):
                 del states[path]  # it lay beyond the limit before, which is said of the root
-            elif not rules_changed and (path.parent in made or _made_since(path, pending.started)):
-                made.add(path)
+            elif not rules_changed and (path.parent in created or _made_since(path, pending.started)):
+                created.add(path)
             else:
                 del states[path]
                 uncovered[path] = "may have been there before"

@@ -16,7 +16,7 @@ class Objects:
     def __init__(self, folder: Path, disk: Disk, pool: Path | None = None) -> None:
         self._folder, self._disk, self._pool = folder, disk, pool
         self._size: int | None = None
-        self._made: set[Path] = set()
+        self._folders: set[Path] = set()
 
     @property
     def size(self) -> int:
@@ -75,10 +75,10 @@ class Objects:
             self._disk.link(path, shared)
 
     def _make(self, folder: Path) -> None:
-        if folder not in self._made:
+        if folder not in self._folders:
             make_folder(self._disk, folder.parent)
             self._disk.mkdir(folder)
-            self._made.add(folder)
+            self._folders.add(folder)
 
 
 def sweep_pool(pool: Path) -> int:

@@ -83,9 +83,9 @@ def lasting(before: History, after: History) -> Iterator[Body]:
     if before.title != after.title or before.name != after.name:
         yield Title(before.title, before.name)
     # Who switched from a loose mode to a strict one must not find the loose one back.
-    kept = (before.model, before.mode, before.policy, before.system, before.tools)
-    if kept != (after.model, after.mode, after.policy, after.system, after.tools):
-        yield Settings(*kept)
+    settings = (before.model, before.mode, before.policy, before.system, before.tools)
+    if settings != (after.model, after.mode, after.policy, after.system, after.tools):
+        yield Settings(*settings)
 
 
 def paid(undo: Undo, before: History, after: History) -> Undo:
@@ -146,12 +146,12 @@ def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
         for path, before in batch.before.items():
             first = targets.get(path)
             after = batch.after.get(path)
-            made = before is None and after is not None
+            is_new = before is None and after is not None
             targets[path] = Target(
                 path,
                 wanted=before if first is None else first.wanted,
                 left=after,
-                created=made if first is None else first.created or (made and first.wanted is None),
+                created=is_new if first is None else first.created or (is_new and first.wanted is None),
             )
     uncovered = {path: why for batch in since for path, why in batch.uncovered.items()}
     return Taking(tuple(batch.id for batch in chosen), tuple(targets.values()), uncovered)

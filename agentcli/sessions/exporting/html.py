@@ -10,7 +10,17 @@ from typing import Any
 
 from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, coloured, language_of, rendered
 from agentcli.sessions.exporting.source import Source
-from agentcli.sessions.exporting.transcript import Aside, Clean, Done, Note, Picture, Scene, Words, pretty, tell
+from agentcli.sessions.exporting.transcript import (
+    Aside,
+    Call,
+    Clean,
+    Entry,
+    MessageText,
+    Note,
+    Picture,
+    entries,
+    pretty,
+)
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _SPEAKERS = {"user": "You", "assistant": "Agent"}
@@ -25,8 +35,8 @@ def to_html(source: Source, clean: Clean = str, *, highlight_limit: int = HIGHLI
     """
     info = source.info
     title = _text(clean(info.name or info.title or info.id))
-    scenes = tell([record for record, _ in source.records], clean)
-    body = "\n".join(block for scene in scenes for block in _scene(scene, highlight_limit))
+    content = entries([record for record, _ in source.records], clean)
+    body = "\n".join(block for entry in content for block in _entry(entry, highlight_limit))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -60,12 +70,12 @@ def _facts(source: Source, clean: Clean) -> Iterator[str]:
         yield f"${info.cost:.2f}"
 
 
-def _scene(scene: Scene, limit: int) -> Iterator[str]:
-    match scene:
-        case Words(seq, time, speaker, text):
-            said = rendered(_plain(text), limit) if speaker == "assistant" else _text(text)
+def _entry(entry: Entry, limit: int) -> Iterator[str]:
+    match entry:
+        case MessageText(seq, time, speaker, text):
+            body = rendered(_plain(text), limit) if speaker == "assistant" else _text(text)
             who = f'<a class="who" href="#r{seq}">{_text(_SPEAKERS.get(speaker, speaker))} · {_text(time[11:16])}</a>'
-            yield f'<section class="{_text(speaker)}" id="r{seq}">{who}<div class="words">{said}</div></section>'
+            yield f'<section class="{_text(speaker)}" id="r{seq}">{who}<div class="words">{body}</div></section>'
         case Aside(_, label, text):
             yield f"<details><summary>{_text(label)}</summary>{_pre(text)}</details>"
         case Picture(_, mime, data) if mime in _PICTURES:
@@ -74,27 +84,27 @@ def _scene(scene: Scene, limit: int) -> Iterator[str]:
             yield f'<p class="note">{_text(mime)}</p>'
         case Note(_, text):
             yield f'<p class="note">{_text(text)}</p>'
-        case Done():
-            yield _done(scene, limit)
+        case Call():
+            yield _call(entry, limit)
 
 
-def _done(scene: Done, limit: int) -> str:
-    name, subject, status = map(_text, (scene.call.name, scene.subject, scene.status))
+def _call(entry: Call, limit: int) -> str:
+    name, subject, status = map(_text, (entry.call.name, entry.subject, entry.status))
     head = f'<b>{name}</b> <code>{subject}</code> <span class="{status}">{status}</span>'
-    blocks = [_given(scene, name, value, limit) for name, value in scene.call.input.items()]
-    if scene.result is not None:
-        diff = scene.result.metadata.get("diff")
+    blocks = [_given(entry, name, value, limit) for name, value in entry.call.input.items()]
+    if entry.result is not None:
+        diff = entry.result.metadata.get("diff")
         if isinstance(diff, str) and diff:
             blocks.append(f'<div class="label">diff</div><pre>{coloured(_plain(diff), "diff", limit)}</pre>')
-        blocks.append(f'<div class="label">result</div>{_pre(scene.result.output)}')
-    return f'<details id="c{scene.seq}"><summary>{head}</summary>{"".join(blocks)}</details>'
+        blocks.append(f'<div class="label">result</div>{_pre(entry.result.output)}')
+    return f'<details id="c{entry.seq}"><summary>{head}</summary>{"".join(blocks)}</details>'
 
 
-def _given(scene: Done, name: str, value: Any, limit: int) -> str:
+def _given(entry: Call, name: str, value: Any, limit: int) -> str:
     text = _plain(pretty(value))
     if "\n" not in text and len(text) < 80 and name != "command":
         return f'<div><span class="label">{_text(name)}</span> <code>{escape(text)}</code></div>'
-    language = language_of(name, scene.call.input)
+    language = language_of(name, entry.call.input)
     return f'<div class="label">{_text(name)}</div><pre>{coloured(text, language, limit)}</pre>'
 
 
@@ -108,5 +118,5 @@ def _text(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Remove what a page cannot display: control characters, escape sequences of terminals, lone surrogates."""
-    shown = "".join(letter for letter in _ESCAPES.sub("", text) if letter in "\n\t" or letter.isprintable())
-    return shown.encode("utf-8", "replace").decode("utf-8")
+    visible = "".join(letter for letter in _ESCAPES.sub("", text) if letter in "\n\t" or letter.isprintable())
+    return visible.encode("utf-8", "replace").decode("utf-8")

@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterable, Iterator
 
 from agentcli.sessions.exporting.source import Source
-from agentcli.sessions.exporting.transcript import Aside, Clean, Done, Note, Picture, Scene, Words, pretty, tell
+from agentcli.sessions.exporting.transcript import (
+    Aside,
+    Call,
+    Clean,
+    Entry,
+    MessageText,
+    Note,
+    Picture,
+    entries,
+    pretty,
+)
 
 _SPEAKERS = {"user": "You", "assistant": "Agent"}
 
@@ -22,18 +32,18 @@ def to_markdown(source: Source, clean: Clean = str) -> str:
         f"{info.time.created} · {info.model or 'no model'}{cost} · `{info.directory or '-'}`",
     ]
     speaker = ""
-    for scene in tell([record for record, _ in source.records], clean):
-        who = _SPEAKERS.get(scene.speaker, "") if isinstance(scene, Words) else speaker
-        if isinstance(scene, Words) and (who != speaker or scene.speaker == "user"):
+    for entry in entries([record for record, _ in source.records], clean):
+        who = _SPEAKERS.get(entry.speaker, "") if isinstance(entry, MessageText) else speaker
+        if isinstance(entry, MessageText) and (who != speaker or entry.speaker == "user"):
             lines += ["", f"## {who}", ""]
             speaker = who
-        lines += ["", *_scene(scene)]
+        lines += ["", *_entry(entry)]
     return "\n".join(lines) + "\n"
 
 
-def _scene(scene: Scene) -> Iterable[str]:
-    match scene:
-        case Words(text=text):
+def _entry(entry: Entry) -> Iterable[str]:
+    match entry:
+        case MessageText(text=text):
             return [text]
         case Aside(_, label, text):
             return _folded(_line(label), [fence(text)])
@@ -41,20 +51,20 @@ def _scene(scene: Scene) -> Iterable[str]:
             return [f"*[{mime}, {len(data) * 3 // 4:,} bytes]*"]
         case Note(_, text):
             return [f"*{_line(text)}*"]
-        case Done():
-            return _folded(_line(f"{scene.call.name} {scene.subject} — {scene.status}"), _done(scene))
+        case Call():
+            return _folded(_line(f"{entry.call.name} {entry.subject} — {entry.status}"), _call(entry))
 
 
-def _done(scene: Done) -> Iterator[str]:
-    for name, value in scene.call.input.items():
+def _call(entry: Call) -> Iterator[str]:
+    for name, value in entry.call.input.items():
         yield f"`{name}`"
         yield fence(pretty(value))
-    if scene.result is None:
+    if entry.result is None:
         return
-    diff = scene.result.metadata.get("diff")
+    diff = entry.result.metadata.get("diff")
     if isinstance(diff, str) and diff:
         yield fence(diff, "diff")
-    yield fence(scene.result.output)
+    yield fence(entry.result.output)
 
 
 def fence(text: str, language: str = "") -> str:

@@ -18,7 +18,7 @@ _SUBJECTS = ("command", "file_path", "pattern", "path", "url", "query", "descrip
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class MessageText:
     """A text of the user or of the model."""
 
     seq: int
@@ -46,7 +46,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Call:
     """A tool call and its result; without a result it was never answered."""
 
     seq: int
@@ -74,14 +74,14 @@ class Note:
     text: str
 
 
-Scene = Words | Aside | Picture | Done | Note
+Entry = MessageText | Aside | Picture | Call | Note
 
 
-def tell(records: Sequence[Record], clean: Clean = str) -> Iterator[Scene]:
+def entries(records: Sequence[Record], clean: Clean = str) -> Iterator[Entry]:
     """The entries of a session's transcript, without what was rewound."""
-    kept = in_force(list(records))
-    results = {record.body.call_id: record.body for record in kept if isinstance(record.body, ToolResult)}
-    for record in kept:
+    current = in_force(list(records))
+    results = {record.body.call_id: record.body for record in current if isinstance(record.body, ToolResult)}
+    for record in current:
         match record.body:
             case Message() as message:
                 yield from _message(record, message, results, clean)
@@ -100,24 +100,24 @@ def tell(records: Sequence[Record], clean: Clean = str) -> Iterator[Scene]:
                 pass
 
 
-def _message(record: Record, message: Message, results: dict[str, ToolResult], clean: Clean) -> Iterable[Scene]:
+def _message(record: Record, message: Message, results: dict[str, ToolResult], clean: Clean) -> Iterable[Entry]:
     for part in message.parts:
-        scene = _part(record, message, part, results, clean)
-        if isinstance(scene, Done) and scene.result:
-            yield scene
-            yield from (Picture(record.seq, image.mime, image.data) for image in scene.result.images)
-        elif scene is not None:
-            yield scene
+        entry = _part(record, message, part, results, clean)
+        if isinstance(entry, Call) and entry.result:
+            yield entry
+            yield from (Picture(record.seq, image.mime, image.data) for image in entry.result.images)
+        elif entry is not None:
+            yield entry
     if message.error:
         yield Note(record.seq, clean(message.error))
 
 
-def _part(record: Record, message: Message, part: Part, results: dict[str, ToolResult], clean: Clean) -> Scene | None:
+def _part(record: Record, message: Message, part: Part, results: dict[str, ToolResult], clean: Clean) -> Entry | None:
     match part:
         case Text(text, True, source):
             return Aside(record.seq, source or "note", clean(text))
         case Text(text):
-            return Words(record.seq, record.time, message.role, clean(text)) if text.strip() else None
+            return MessageText(record.seq, record.time, message.role, clean(text)) if text.strip() else None
         case Thinking(text):
             return Aside(record.seq, "thinking", clean(text)) if text.strip() else None
         case Image(mime, data):
@@ -125,15 +125,15 @@ def _part(record: Record, message: Message, part: Part, results: dict[str, ToolR
         case File(_, path, text):
             return Aside(record.seq, f"file {clean(path)}", clean(text))
         case ToolCall():
-            return _done(record.seq, part, results.get(part.call_id), clean)
+            return _call(record.seq, part, results.get(part.call_id), clean)
 
 
-def _done(seq: int, call: ToolCall, result: ToolResult | None, clean: Clean) -> Done:
+def _call(seq: int, call: ToolCall, result: ToolResult | None, clean: Clean) -> Call:
     call = replace(call, input=cleaned(call.input, clean))
     if result is not None:
         metadata = cleaned(result.metadata, clean)
         result = replace(result, output=clean(result.output), title=clean(result.title), metadata=metadata)
-    return Done(seq, call, result)
+    return Call(seq, call, result)
 
 
 def cleaned(value: Any, clean: Clean) -> Any:

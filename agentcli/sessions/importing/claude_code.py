@@ -23,7 +23,7 @@ from agentcli.core.message import (
     Usage,
 )
 from agentcli.core.record import Failure, Todo, TodoItem
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, images_of, sound, text_of
+from agentcli.sessions.importing.imported import Content, Foreign, Imported, Item, Summary, images_of, sound, text_of
 from agentcli.sessions.importing.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.tools import CLAUDE_CODE, ours, todo_list
@@ -48,14 +48,14 @@ def read(lines: Iterable[str]) -> Imported:
     notes: list[str] = []
     entries = list(objects(lines, notes))
     whole = [(number, entry) for number, entry in entries if entry.get("uuid")]
-    talk = [(number, entry) for number, entry in whole if not entry.get("isSidechain")]
-    if whole and not talk:
+    main = [(number, entry) for number, entry in whole if not entry.get("isSidechain")]
+    if whole and not main:
         raise InputError("it holds only what a subagent did: import the file of the session that started it")
-    kept = _current(talk)
-    if len(kept) < len(talk):
-        notes.append(f"{len(talk) - len(kept)} entries of abandoned branches were left out")
+    current = _current(main)
+    if len(current) < len(main):
+        notes.append(f"{len(main) - len(current)} entries of abandoned branches were left out")
     reader = _Reader()
-    for number, entry in kept:
+    for number, entry in current:
         with skipping(f"line {number}", notes):
             reader.add(entry)
     named = {
@@ -68,19 +68,19 @@ def read(lines: Iterable[str]) -> Imported:
     return settle(Foreign("claude-code", items, cwd, items[0].time if items else "", name, title, tuple(notes)))
 
 
-def _current(talk: Sequence[tuple[int, Json]]) -> list[tuple[int, Json]]:
+def _current(main: Sequence[tuple[int, Json]]) -> list[tuple[int, Json]]:
     """Entries of the prompts that the newest entry descends from; answers to parallel calls branch off that line."""
-    up = {str(entry["uuid"]): entry for _, entry in talk}
+    up = {str(entry["uuid"]): entry for _, entry in main}
     line: set[str] = set()
-    at = str(talk[-1][1]["uuid"]) if talk else ""
+    at = str(main[-1][1]["uuid"]) if main else ""
     while at in up and at not in line:
         line.add(at)
         at = _parent(up[at])
     prompt: dict[str, str] = {}
-    for _, entry in talk:
+    for _, entry in main:
         own = str(entry["uuid"])
         prompt[own] = own if _is_prompt(entry) else prompt.get(_parent(entry), "")
-    return [pair for pair in talk if (asked := prompt[str(pair[1]["uuid"])]) in line or not asked]
+    return [pair for pair in main if (asked := prompt[str(pair[1]["uuid"])]) in line or not asked]
 
 
 def _parent(entry: Json) -> str:
@@ -115,8 +115,8 @@ class _Reader:
             case "user" if entry.get("isCompactSummary"):
                 self.items.append(sound(Item(time, self._summary(entry["message"]), key)))
             case "user":
-                self.items.extend(sound(Item(time, said, key)) for said in _spoken(entry, time))
-                if self.items and isinstance(self.items[-1].said, Message) and self.items[-1].key == key:
+                self.items.extend(sound(Item(time, content, key)) for content in _spoken(entry, time))
+                if self.items and isinstance(self.items[-1].content, Message) and self.items[-1].key == key:
                     self.prompts[key] = len(self.items) - 1
                 if self._planned(entry):
                     self.items.append(Item(time, Todo(tuple(self.tasks.values()))))
@@ -129,50 +129,50 @@ class _Reader:
 
     def _reply(self, entry: Json, time: str, key: str) -> None:
         message = entry["message"]
-        said = _reply(message, bool(entry.get("isApiErrorMessage")))
-        place = self.replies.get(message.get("id") or "")
-        former = None if place is None else self.items[place].said
-        if isinstance(said, Message):
-            self.asked |= {call.call_id: call for call in said.calls}
-        if isinstance(said, Message) and isinstance(former, Message) and place is not None:
-            self.keys[key] = self.items[place].key
-            joined = replace(said, parts=(*former.parts, *said.parts), stop=said.stop or former.stop)
-            self.items[place] = sound(replace(self.items[place], said=joined))
+        content = _reply(message, bool(entry.get("isApiErrorMessage")))
+        index = self.replies.get(message.get("id") or "")
+        former = None if index is None else self.items[index].content
+        if isinstance(content, Message):
+            self.asked |= {call.call_id: call for call in content.calls}
+        if isinstance(content, Message) and isinstance(former, Message) and index is not None:
+            self.keys[key] = self.items[index].key
+            joined = replace(content, parts=(*former.parts, *content.parts), stop=content.stop or former.stop)
+            self.items[index] = sound(replace(self.items[index], content=joined))
             return
         self.replies[message.get("id") or key] = len(self.items)
-        self.items.append(sound(Item(time, said, key)))
+        self.items.append(sound(Item(time, content, key)))
 
     def _attach(self, entry: Json, key: str) -> None:
         """Put a file before the text of the prompt that it is attached to; files that the program reads again by itself are left out."""
-        place = self.prompts.get(_parent(entry))
-        if place is None:
+        index = self.prompts.get(_parent(entry))
+        if index is None:
             return
-        self.prompts[key] = place
-        item = self.items[place]
+        self.prompts[key] = index
+        item = self.items[index]
         part = _attached(entry.get("attachment") or {})
-        if part is not None and isinstance(item.said, Message) and item.said.is_prompt:
-            at = next((n for n, one in enumerate(item.said.parts) if isinstance(one, Text)), len(item.said.parts))
-            parts = (*item.said.parts[:at], part, *item.said.parts[at:])
-            self.items[place] = sound(replace(item, said=item.said.with_parts(parts)))
+        if part is not None and isinstance(item.content, Message) and item.content.is_prompt:
+            at = next((n for n, one in enumerate(item.content.parts) if isinstance(one, Text)), len(item.content.parts))
+            parts = (*item.content.parts[:at], part, *item.content.parts[at:])
+            self.items[index] = sound(replace(item, content=item.content.with_parts(parts)))
 
     def _summary(self, message: Json) -> Summary:
         trigger, tokens = self.boundary.get("trigger"), int(self.boundary.get("preTokens") or 0)
-        kept = str((self.boundary.get("preservedSegment") or {}).get("headUuid") or "")
+        first = str((self.boundary.get("preservedSegment") or {}).get("headUuid") or "")
         self.boundary = {}
         text = text_of(_parts(message["content"]))
-        return Summary(text, self.keys.get(kept, kept), tokens, "manual" if trigger == "manual" else "auto")
+        return Summary(text, self.keys.get(first, first), tokens, "manual" if trigger == "manual" else "auto")
 
     def _planned(self, entry: Json) -> bool:
         """Follow the tasks of the model's plan, which are created and changed one by one; True if this answer changed them."""
-        told = entry.get("toolUseResult")
-        if not isinstance(told, dict):
+        result = entry.get("toolUseResult")
+        if not isinstance(result, dict):
             return False
         answered = [block for block in entry["message"]["content"] if isinstance(block, dict)]
         call = self.asked.get(str(answered[0].get("tool_use_id"))) if answered else None
         if call is None or call.name not in ("TaskCreate", "TaskUpdate"):
             return False
-        made = told.get("task")
-        key = str(made["id"] if isinstance(made, dict) else call.input.get("taskId"))
+        task = result.get("task")
+        key = str(task["id"] if isinstance(task, dict) else call.input.get("taskId"))
         if call.input.get("status") == "deleted":
             return self.tasks.pop(key, None) is not None
         former = self.tasks.get(key, TodoItem(""))
@@ -206,7 +206,7 @@ def _reply(message: Json, failed: bool) -> Message | Failure:
     return Message("assistant", parts, 0, "anthropic", message.get("model") or "", usage if raw else None, None, stop)
 
 
-def _spoken(entry: Json, time: str) -> Iterable[Said]:
+def _spoken(entry: Json, time: str) -> Iterable[Content]:
     """The answers to calls in a user entry, then its text."""
     content = list(blocks(entry["message"]["content"]))
     for block in content:

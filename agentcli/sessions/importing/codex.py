@@ -94,9 +94,9 @@ class _Reader:
         """End the reply that is being put together."""
         if self.parts:
             stop: Stop = "tool_use" if isinstance(self.parts[-1], ToolCall) else "end_turn"
-            said = Message("assistant", tuple(self.parts), 0, self.provider, self.model, stop=stop)
+            message = Message("assistant", tuple(self.parts), 0, self.provider, self.model, stop=stop)
             self.reply = len(self.items)
-            self.items.append(sound(Item(self.time, said)))
+            self.items.append(sound(Item(self.time, message)))
             self.parts = []
 
     def _bare(self, entry: Json) -> None:
@@ -116,9 +116,9 @@ class _Reader:
     def _item(self, payload: Json, time: str) -> None:
         match payload["type"]:
             case "message" if payload["role"] == "user":
-                said = tuple(map(_injected, _parts(payload["content"])))
-                if said:
-                    self._say(Item(time, Message("user", said)))
+                parts = tuple(map(_injected, _parts(payload["content"])))
+                if parts:
+                    self._say(Item(time, Message("user", parts)))
             case "message" if payload["role"] == "assistant":
                 self._part(time, *_parts(payload["content"]))
             case "reasoning":
@@ -149,10 +149,10 @@ class _Reader:
         """A failure, which some versions report twice."""
         text = str(error.get("message") or "The request failed.")
         inner = _json(text).get("error")
-        said = Failure(str(inner.get("message") or text) if isinstance(inner, dict) else text, "model")
+        content = Failure(str(inner.get("message") or text) if isinstance(inner, dict) else text, "model")
         self.close()
-        if not (self.items and self.items[-1].said == said):
-            self._say(Item(time, said))
+        if not (self.items and self.items[-1].content == content):
+            self._say(Item(time, content))
 
     def _compacted(self, payload: Json, time: str) -> None:
         """A compaction. The reply that was its summary is no reply of the conversation; its usage goes with it."""
@@ -164,14 +164,14 @@ class _Reader:
         spent = self._summariser(text)
         usage = spent.usage if spent and spent.usage else Usage()
         model = f"{spent.provider}/{spent.model}" if spent else ""
-        self._say(Item(time, Summary(text, words=tuple(_words(payload, text)), model=model, usage=usage)))
+        self._say(Item(time, Summary(text, prompts=tuple(_kept_prompts(payload, text)), model=model, usage=usage)))
 
     def _summariser(self, text: str) -> Message | None:
-        said = self.items[-1].said if self.items else None
-        if isinstance(said, Message) and said.role == "assistant" and said.text and said.text in text:
+        content = self.items[-1].content if self.items else None
+        if isinstance(content, Message) and content.role == "assistant" and content.text and content.text in text:
             del self.items[-1]
             self.reply = None
-            return said
+            return content
         return None
 
     def _usage(self, raw: Json) -> None:
@@ -180,12 +180,12 @@ class _Reader:
         if self.reply is None:
             return
         item = self.items[self.reply]
-        if isinstance(item.said, Message) and item.said.usage is None and raw:
+        if isinstance(item.content, Message) and item.content.usage is None and raw:
             cached = int(raw.get("cached_input_tokens") or 0)
             fresh = max(int(raw.get("input_tokens") or 0) - cached, 0)
             reasoning = int(raw.get("reasoning_output_tokens") or 0)
             usage = Usage(fresh, int(raw.get("output_tokens") or 0), reasoning, cached)
-            self.items[self.reply] = replace(item, said=replace(item.said, usage=usage))
+            self.items[self.reply] = replace(item, content=replace(item.content, usage=usage))
 
     def _part(self, time: str, *parts: Part) -> None:
         self.time = self.time if self.parts else time
@@ -214,11 +214,11 @@ def _parts(content: Any) -> Iterable[Part]:
 
 def _reasoning(payload: Json) -> Iterable[Thinking]:
     """Only the readable part: what is encrypted means nothing to another provider."""
-    said = [
+    texts = [
         raw["text"] for raw in (*(payload.get("summary") or ()), *(payload.get("content") or ())) if raw.get("text")
     ]
-    if said:
-        yield Thinking("\n\n".join(said))
+    if texts:
+        yield Thinking("\n\n".join(texts))
 
 
 def _call(payload: Json) -> ToolCall:
@@ -245,10 +245,14 @@ def _command(command: Any) -> str:
     """The command line itself, without the shell that was started for it."""
     if isinstance(command, str):
         return command
-    words = [str(word) for word in command]
-    if len(words) == 3 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc"):
-        return words[2]
-    return " ".join(words)
+    arguments = [str(word) for word in command]
+    if (
+        len(arguments) == 3
+        and arguments[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh")
+        and arguments[1] in ("-c", "-lc")
+    ):
+        return arguments[2]
+    return " ".join(arguments)
 
 
 def _result(payload: Json, time: str, changed: Json) -> ToolResult:
@@ -283,9 +287,9 @@ def _output(output: Any) -> tuple[str, int | None, bool]:
         return text, code, output.get("success") is False
     text = str(output or "")
     if text.startswith("{"):
-        told = _json(text)
-        if isinstance(told.get("output"), str):
-            return told["output"], (told.get("metadata") or {}).get("exit_code"), False
+        result = _json(text)
+        if isinstance(result.get("output"), str):
+            return result["output"], (result.get("metadata") or {}).get("exit_code"), False
     if head := _HEAD.match(text):
         found = _EXIT.search(head[0])
         return text[head.end() :], int(found[1]) if found else None, False
@@ -307,14 +311,14 @@ def _summary(payload: Json) -> str:
     history = payload.get("replacement_history") or ()
     if any(item.get("encrypted_content") for item in history):
         return ""
-    said = (part.text for item in history for part in _parts(item.get("content") or ()) if isinstance(part, Text))
-    return "\n\n".join(said)
+    texts = (part.text for item in history for part in _parts(item.get("content") or ()) if isinstance(part, Text))
+    return "\n\n".join(texts)
 
 
-def _words(payload: Json, summary: str) -> Iterable[str]:
+def _kept_prompts(payload: Json, summary: str) -> Iterable[str]:
     """The prompts that a compaction left in the view, oldest first."""
     for item in payload.get("replacement_history") or ():
         if item.get("type") == "message" and item.get("role") == "user":
-            said = Message("user", tuple(map(_injected, _parts(item.get("content") or ()))))
-            if said.text and said.text != summary:
-                yield said.text
+            message = Message("user", tuple(map(_injected, _parts(item.get("content") or ()))))
+            if message.text and message.text != summary:
+                yield message.text

@@ -64,7 +64,7 @@ def candidates(path: Path, *, name: str = "", chosen: str = "", named: bool = Fa
 
 
 def _candidate(path: Path, program: Format, name: str, named: bool) -> Candidate:
-    id, folder = _told(path)
+    id, folder = _id_and_folder(path)
     if program == "claude-code":
         id = path.stem  # one that was resumed begins with the lines of another
     if program == "gemini-cli":
@@ -87,7 +87,7 @@ def kept_by(program: str, env: Mapping[str, str], places: Iterable[str] = ()) ->
 
     `places` are possible working folders: Gemini CLI may keep only the hash of a folder's path.
     """
-    hashes = {hashlib.sha256(os.fsencode(place)).hexdigest(): place for place in places}
+    hashes = {hashlib.sha256(os.fsencode(folder)).hexdigest(): folder for folder in places}
     for path in sorted(set(PROGRAMS[program].files(_Home(env)))):
         for found in recognised(path) if path.is_file() else ():
             yield replace(found, folder=found.folder or hashes.get(path.parent.parent.name, ""))
@@ -119,21 +119,21 @@ def _claude(home: _Home) -> Iterable[Path]:
 
 
 def _codex(home: _Home) -> Iterable[Path]:
-    kept = home.folder("CODEX_HOME", ".codex")
-    yield from (kept / "sessions").rglob("rollout-*.jsonl")
-    yield from (kept / "archived_sessions").rglob("rollout-*.jsonl")
+    folder = home.folder("CODEX_HOME", ".codex")
+    yield from (folder / "sessions").rglob("rollout-*.jsonl")
+    yield from (folder / "archived_sessions").rglob("rollout-*.jsonl")
 
 
 def _gemini(home: _Home) -> Iterable[Path]:
-    kept = home.folder("GEMINI_CLI_HOME", "") / ".gemini" / "tmp"
-    return (path for path in kept.glob("*/chats/session-*") if path.suffix in ENDINGS)
+    folder = home.folder("GEMINI_CLI_HOME", "") / ".gemini" / "tmp"
+    return (path for path in folder.glob("*/chats/session-*") if path.suffix in ENDINGS)
 
 
 def _opencode(home: _Home) -> Iterable[Path]:
-    kept = home.folder("XDG_DATA_HOME", ".local/share") / "opencode"
+    folder = home.folder("XDG_DATA_HOME", ".local/share") / "opencode"
     if named := home.env.get("OPENCODE_DB"):
-        yield kept / named  # an absolute path stays what it is
-    yield from kept.glob("opencode*.db")
+        yield folder / named  # an absolute path stays what it is
+    yield from folder.glob("opencode*.db")
 
 
 def _pi(home: _Home) -> Iterable[Path]:
@@ -162,7 +162,7 @@ def recognised(path: Path) -> Sequence[Candidate]:
         return ()
 
 
-def _told(path: Path) -> tuple[str, str]:
+def _id_and_folder(path: Path) -> tuple[str, str]:
     """The id and the folder that the first lines of a file name."""
     id = folder = ""
     for value in _head(path):

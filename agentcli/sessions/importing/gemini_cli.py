@@ -12,8 +12,8 @@ from typing import Any
 from agentcli.core.errors import InputError
 from agentcli.core.message import Image, Message, Part, Source, Status, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings
-from agentcli.sessions.importing.gemini_log import CONTEXTS, Entry, Log, folders, parts, words
-from agentcli.sessions.importing.imported import Foreign, Imported, Item, Said, Summary, images_of, sound
+from agentcli.sessions.importing.gemini_log import CONTEXTS, Entry, Log, folders, message_text, parts
+from agentcli.sessions.importing.imported import Content, Foreign, Imported, Item, Summary, images_of, sound
 from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
 from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.tools import GEMINI_CLI, ours
@@ -42,8 +42,8 @@ def read(lines: Iterable[str]) -> Imported:
         try:
             with reading(entry.place):
                 time = utc(entry.raw.get("timestamp"))
-                said = [_summary(entry, tokens)] if entry.summary else _said(entry.raw, time)
-                items.extend([sound(Item(time, one, key)) for one in said])
+                contents = [_summary(entry, tokens)] if entry.summary else _contents(entry.raw, time)
+                items.extend([sound(Item(time, one, key)) for one in contents])
                 tokens = int((entry.raw.get("tokens") or {}).get("input") or tokens)
         except InputError as error:
             log.damaged.append(error)
@@ -93,29 +93,29 @@ def _log(text: str) -> Log:
 
 
 def _summary(entry: Entry, tokens: int) -> Summary:
-    return Summary(words(entry.raw), entry.kept, tokens)
+    return Summary(message_text(entry.raw), entry.kept_from, tokens)
 
 
-def _said(raw: Json, time: str) -> Iterable[Said]:
+def _contents(raw: Json, time: str) -> Iterable[Content]:
     match raw["type"]:
         case "user":
             yield from _asked(raw, time)
         case "gemini":
             yield from _replied(raw, time)
         case "error":
-            yield Failure(words(raw), "model")
+            yield Failure(message_text(raw), "model")
         case _:
             pass  # what the program told the user
 
 
-def _asked(raw: Json, time: str) -> Iterable[Said]:
+def _asked(raw: Json, time: str) -> Iterable[Content]:
     """A prompt, what the program put in its place, or results, each with the pictures that came with it."""
     content = list(parts(raw["content"]))
     answers = _answers(content)
     for call_id, answer in answers.items():
         yield _bare_result(call_id, answer, time)
-    told = [part for part in content if part.get("text")] if answers else content
-    prompt = tuple(_prompt(told))
+    texts = [part for part in content if part.get("text")] if answers else content
+    prompt = tuple(_prompt(texts))
     if prompt:
         yield Message("user", prompt)
 
@@ -132,15 +132,15 @@ def _prompt(content: Iterable[Json]) -> Iterable[Part]:
         yield part
 
 
-def _replied(raw: Json, time: str) -> Iterable[Said]:
+def _replied(raw: Json, time: str) -> Iterable[Content]:
     content = list(parts(raw.get("content")))
     thoughts = [Thinking(_thought(thought)) for thought in raw.get("thoughts") or ()]
-    told = [part for part in _parts(content) if not (thoughts and isinstance(part, Thinking))]
+    texts = [part for part in _parts(content) if not (thoughts and isinstance(part, Thinking))]
     calls = {call.call_id: call for call in map(_call, _calls(raw, content))}
     model, usage = raw.get("model") or "", _usage(raw.get("tokens"))
-    said = (*thoughts, *told, *calls.values())
-    if said:
-        yield Message("assistant", said, 0, "google", model, usage, None, "tool_use" if calls else "end_turn")
+    everything = (*thoughts, *texts, *calls.values())
+    if everything:
+        yield Message("assistant", everything, 0, "google", model, usage, None, "tool_use" if calls else "end_turn")
     elif usage:
         if model:
             yield Settings(model=f"google/{model}")
@@ -177,14 +177,14 @@ def _call(raw: Json) -> ToolCall:
 def _result(call: Json, time: str) -> ToolResult:
     answers = _answers(list(parts(call.get("result"))))
     answer = answers.get(call["id"]) or [part for those in answers.values() for part in those]
-    shown = call.get("resultDisplay")
-    metadata = _metadata(shown if isinstance(shown, dict) else {})
+    display = call.get("resultDisplay")
+    metadata = _metadata(display if isinstance(display, dict) else {})
     moment = seconds(call.get("timestamp") or time)
     status = _STATUS[call["status"]]
     output = _output(answer)
     name = ours(GEMINI_CLI, call["name"], {})[0]
     if name == "bash" and status == "success":
-        failed, ending = _ended(output, shown)
+        failed, ending = _ended(output, display)
         metadata |= ending
         status = "error" if failed else status
     return ToolResult(call["id"], name, status, output, ended=moment, metadata=metadata, images=_images(answer))
@@ -214,15 +214,15 @@ def _answers(content: Sequence[Json]) -> dict[str, list[Json]]:
 
 def _output(answer: Iterable[Json]) -> str:
     """The result as the model got it: the text inside each function response."""
-    told = []
+    texts = []
     for part in answer:
         if "functionResponse" in part:
             response = part["functionResponse"].get("response") or {}
             output = response.get("output", response.get("error", response))
-            told.append(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+            texts.append(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
         elif part.get("text"):
-            told.append(part["text"])
-    return "\n".join(told)
+            texts.append(part["text"])
+    return "\n".join(texts)
 
 
 def _images(answer: Iterable[Json]) -> tuple[Image, ...]:
@@ -231,14 +231,14 @@ def _images(answer: Iterable[Json]) -> tuple[Image, ...]:
     return images_of(_parts(every))
 
 
-def _ended(output: str, shown: Any) -> tuple[bool, Json]:
+def _ended(output: str, display: Any) -> tuple[bool, Json]:
     """A shell command's failure and exit code, from the lines after its output; since 2026 they name no code 0."""
     text = output.removeprefix("<untrusted_context>\n").removesuffix("\n</untrusted_context>").rstrip()
     if not text.startswith(("Output: ", "Command: ")):
         return False, {}  # cancelled, or sent to the background
     short = text.startswith("Output: ")
-    if isinstance(shown, str) and shown.strip():
-        text = text.removeprefix(f"Output: {shown.rstrip()}")
+    if isinstance(display, str) and display.strip():
+        text = text.removeprefix(f"Output: {display.rstrip()}")
     ending = _ENDING.search(text[-_LONGEST_ENDING:])
     code, signal = (ending["code"], ending["signal"]) if ending else (None, None)
     if code and code != "(none)":
@@ -248,17 +248,17 @@ def _ended(output: str, shown: Any) -> tuple[bool, Json]:
     return False, {"exit_code": 0} if short else {}
 
 
-def _metadata(shown: Json) -> Json:
+def _metadata(display: Json) -> Json:
     """The diff of an edit, as Gemini CLI kept it to show it."""
-    if not isinstance(shown.get("fileDiff"), str):
+    if not isinstance(display.get("fileDiff"), str):
         return {}
-    known: Json = {"diff": shown["fileDiff"]}
-    if shown.get("filePath") or shown.get("fileName"):
-        known["path"] = shown.get("filePath") or shown["fileName"]
-    counted = shown.get("diffStat") or {}
+    known: Json = {"diff": display["fileDiff"]}
+    if display.get("filePath") or display.get("fileName"):
+        known["path"] = display.get("filePath") or display["fileName"]
+    counted = display.get("diffStat") or {}
     if "model_added_lines" in counted:
         known |= {"additions": counted["model_added_lines"], "deletions": counted.get("model_removed_lines", 0)}
-    if shown.get("isNewFile"):
+    if display.get("isNewFile"):
         known["created"] = True
     return known
 

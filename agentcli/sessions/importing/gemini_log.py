@@ -33,7 +33,7 @@ class Entry:
     raw: Json
     place: str
     summary: bool = False
-    kept: str = ""
+    kept_from: str = ""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Log:
             elif _is_summary(raw, after):
                 self.entries[name] = Entry(raw, place, summary=True)
                 summary = name
-            elif summary and words(raw) == ACKNOWLEDGED:
+            elif summary and message_text(raw) == ACKNOWLEDGED:
                 self._same[name] = held = summary
             else:
                 self.entries[name] = Entry(raw, place)
@@ -90,12 +90,12 @@ class Log:
 
     def closed(self) -> None:
         """Note what Gemini CLI no longer had in its history at the end, and is here all the same."""
-        seen, dropped = "", 0
+        first_kept, dropped = "", 0
         for entry in self.entries.values():
-            seen = entry.kept if entry.summary else seen
-        first = list(self.entries).index(seen) if seen else 0
+            first_kept = entry.kept_from if entry.summary else first_kept
+        first = list(self.entries).index(first_kept) if first_kept else 0
         for name, entry in [*self.entries.items()][first:]:
-            if entry.summary and not entry.kept:
+            if entry.summary and not entry.kept_from:
                 dropped = 0
             elif name not in self._standing and entry.raw.get("type") == "user" and units(entry.raw):
                 dropped += 1
@@ -109,7 +109,7 @@ class Log:
         """True if it has the shape of a message; otherwise it is left out with a note."""
         try:
             with reading(place):
-                raw["id"], raw["type"], units(raw), words(raw)
+                raw["id"], raw["type"], units(raw), message_text(raw)
         except InputError as error:
             self.damaged.append(error)
             return False
@@ -141,7 +141,7 @@ class Log:
         at = names.index(name)
         while at and is_context(self.entries[names[at - 1]].raw):
             at -= 1
-        self.entries[summary] = replace(self.entries[summary], kept=names[at])
+        self.entries[summary] = replace(self.entries[summary], kept_from=names[at])
 
     def _rewind(self, to: str, place: str) -> None:
         names = list(self.entries)
@@ -159,10 +159,10 @@ class Log:
         if all(self._same.get(str(raw["id"]), str(raw["id"])) in self.entries for raw in messages):
             return {}
         names = list(self.entries)
-        said = [frozenset() if entry.summary else units(entry.raw) for entry in self.entries.values()]
+        known = [frozenset() if entry.summary else units(entry.raw) for entry in self.entries.values()]
         where = {name: at for at, name in enumerate(names)}
         index: dict[tuple[str, str], list[int]] = {}
-        for at, those in enumerate(said):
+        for at, those in enumerate(known):
             for unit in those:
                 index.setdefault(unit, []).append(at)
         matched: dict[str, str] = {}
@@ -175,7 +175,7 @@ class Log:
                 continue
             mine = units(raw)
             latest = {_before(index.get(unit, ()), end) for unit in mine}
-            if latest and -1 not in latest and all(said[at] <= mine for at in latest):
+            if latest and -1 not in latest and all(known[at] <= mine for at in latest):
                 end = min(latest)
                 matched[name] = names[end]
         return matched
@@ -192,7 +192,7 @@ def parts(content: Any) -> Iterator[Json]:
             raise ValueError("a part that is no object")
 
 
-def words(raw: Json) -> str:
+def message_text(raw: Json) -> str:
     """A message's text, without thoughts, calls and results."""
     return "".join(
         str(part["text"]) for part in parts(raw.get("content")) if part.get("text") and not part.get("thought")
@@ -210,21 +210,21 @@ def units(raw: Json) -> frozenset[tuple[str, str]]:
     kind = str(raw.get("type"))
     if kind not in ("user", "gemini") or is_context(raw):
         return frozenset()
-    told = [part for part in parts(raw.get("content")) if not part.get("thought")]
-    if any("functionResponse" in part for part in told):
+    content = [part for part in parts(raw.get("content")) if not part.get("thought")]
+    if any("functionResponse" in part for part in content):
         return frozenset()
-    asked = [part["functionCall"] for part in told if "functionCall" in part]
+    asked = [part["functionCall"] for part in content if "functionCall" in part]
     calls = {str(call.get("id")) for call in (*asked, *(raw.get("toolCalls") or ()))}
     if calls:
         return frozenset(("call", call) for call in calls)
-    texts = (_UNSEEN.sub("", str(part["text"])).strip() for part in told if part.get("text"))
+    texts = (_UNSEEN.sub("", str(part["text"])).strip() for part in content if part.get("text"))
     return frozenset((kind, text) for text in texts if text)
 
 
 def _is_summary(raw: Json, after: Json) -> bool:
     if raw.get("type") != "user":
         return False
-    return SNAPSHOT in words(raw) or (after.get("type") == "gemini" and words(after) == ACKNOWLEDGED)
+    return SNAPSHOT in message_text(raw) or (after.get("type") == "gemini" and message_text(after) == ACKNOWLEDGED)
 
 
 def _before(places: Sequence[int], end: int) -> int:
@@ -235,7 +235,7 @@ def _before(places: Sequence[int], end: int) -> int:
 def folders(entries: Iterable[Entry]) -> list[str]:
     """The workspace's folders as the first context names them."""
     for entry in entries:
-        found = _WORKSPACE.search(words(entry.raw)) if is_context(entry.raw) else None
+        found = _WORKSPACE.search(message_text(entry.raw)) if is_context(entry.raw) else None
         if found:
             return [line.strip().removeprefix("- ") for line in found[1].splitlines()]
     return []

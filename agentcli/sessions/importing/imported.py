@@ -42,22 +42,22 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A compaction that another program made: `text` stands for all that came before the entry named `kept` (or for everything).
+    """A compaction that another program made: `text` stands for all that came before the entry named `kept_from` (or for everything).
 
-    `words` are prompts that stayed verbatim beside it, oldest first; `model`, `usage` and `cost` are of the reply that the text was.
+    `prompts` are those that stayed verbatim beside it, oldest first; `model`, `usage` and `cost` are of the reply that the text was.
     """
 
     text: str
-    kept: str = ""
+    kept_from: str = ""
     tokens_before: int = 0
     trigger: Trigger = "auto"
-    words: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
     model: str = ""
     usage: Usage = Usage()
     cost: float | None = None
 
 
-Said = Message | ToolResult | Summary | Settings | Title | Todo | Failure
+Content = Message | ToolResult | Summary | Settings | Title | Todo | Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Item:
     """One entry of a foreign file. `key` is how that file names it, where something refers to it."""
 
     time: str
-    said: Said
+    content: Content
     key: str = ""
 
 
@@ -94,12 +94,12 @@ def images_of(parts: Iterable[Part]) -> tuple[Image, ...]:
 
 def sound(item: Item) -> Item:
     """The item, if all in it is of the kind that a record holds; ValueError otherwise."""
-    said = item.said
-    if isinstance(said, Summary):
-        if not (isinstance(said.text, str) and isinstance(said.kept, str)):
+    content = item.content
+    if isinstance(content, Summary):
+        if not (isinstance(content.text, str) and isinstance(content.kept_from, str)):
             raise ValueError("a summary that is no text")
         return item
-    kind = KINDS[type(said)]
-    if body_from_json({"kind": kind, **body_to_json(said)}) != said:
+    kind = KINDS[type(content)]
+    if body_from_json({"kind": kind, **body_to_json(content)}) != content:
         raise ValueError(f"a value of the wrong kind in the {kind}")
     return item

@@ -26,7 +26,7 @@ def settle(foreign: Foreign) -> Imported:
 
     Raises InputError where there is no message at all.
     """
-    if not any(isinstance(item.said, Message | Summary) for item in foreign.items):
+    if not any(isinstance(item.content, Message | Summary) for item in foreign.items):
         raise InputError("; ".join(("it holds no prompt and no reply", *foreign.notes[:MOST_NOTES])))
     items, orphans = _paired(foreign.items)
     title = foreign.title or _title_from(items)
@@ -49,20 +49,20 @@ def _paired(items: Sequence[Item]) -> tuple[list[Item], list[str]]:
     """Each result right behind the message that asked for it, in the order of the calls; a call without one gets one."""
     results: dict[str, Item] = {}
     notes: list[str] = []
-    asked = {call.call_id for item in items if isinstance(item.said, Message) for call in item.said.calls}
+    asked = {call.call_id for item in items if isinstance(item.content, Message) for call in item.content.calls}
     for item in items:
-        if isinstance(item.said, ToolResult):
-            if item.said.call_id not in asked:
-                notes.append(f"a result of {(item.said.name or 'a tool')[:REASON]} answers no call and was left out")
+        if isinstance(item.content, ToolResult):
+            if item.content.call_id not in asked:
+                notes.append(f"a result of {(item.content.name or 'a tool')[:REASON]} answers no call and was left out")
             else:
-                results.setdefault(item.said.call_id, item)
+                results.setdefault(item.content.call_id, item)
     paired: list[Item] = []
     for item in items:
-        if isinstance(item.said, ToolResult):
+        if isinstance(item.content, ToolResult):
             continue
         paired.append(item)
-        if isinstance(item.said, Message):
-            paired.extend(_answers(item, item.said, results))
+        if isinstance(item.content, Message):
+            paired.extend(_answers(item, item.content, results))
     return paired, notes
 
 
@@ -71,25 +71,25 @@ def _answers(item: Item, message: Message, results: dict[str, Item]) -> Iterable
         answer = results.get(call.call_id)
         if answer is None:
             yield Item(item.time, ToolResult(call.call_id, call.name, "interrupted", UNANSWERED))
-        elif isinstance(answer.said, ToolResult):
-            if call.name == "todo" and not answer.said.failed and (items := todo_list(call.input)):
+        elif isinstance(answer.content, ToolResult):
+            if call.name == "todo" and not answer.content.failed and (items := todo_list(call.input)):
                 yield Item(answer.time, Todo(items))
-            yield replace(answer, said=replace(answer.said, name=call.name))
+            yield replace(answer, content=replace(answer.content, name=call.name))
 
 
 def _joined(items: Sequence[Item]) -> Iterable[Item]:
     """Text beside the user's own (shell output, reminders) goes into the user's next message, as injections do."""
     waiting: list[Item] = []
     for item in items:
-        said = item.said
-        if isinstance(said, Message) and said.role == "user" and not said.is_prompt:
+        content = item.content
+        if isinstance(content, Message) and content.role == "user" and not content.is_prompt:
             waiting.append(item)
-        elif isinstance(said, Message) and said.role == "user" and waiting:
+        elif isinstance(content, Message) and content.role == "user" and waiting:
             parts = tuple(part for former in waiting for part in _parts(former))
             key = waiting[0].key or item.key
             waiting = []
-            yield replace(item, said=said.with_parts((*parts, *said.parts)), key=key)
-        elif isinstance(said, Settings | Title):
+            yield replace(item, content=content.with_parts((*parts, *content.parts)), key=key)
+        elif isinstance(content, Settings | Title):
             yield item
         else:
             yield from waiting
@@ -102,11 +102,11 @@ def _with_models(items: Iterable[Item]) -> Iterable[Item]:
     """If the file names the model only with each reply, a switch is recorded before the first reply of each."""
     current = ""
     for item in items:
-        said = item.said
-        if isinstance(said, Settings):
-            current = said.model or current
-        elif isinstance(said, Message) and said.model and said.provider:
-            name = f"{said.provider}/{said.model}"
+        content = item.content
+        if isinstance(content, Settings):
+            current = content.model or current
+        elif isinstance(content, Message) and content.model and content.provider:
+            name = f"{content.provider}/{content.model}"
             if name != current:
                 current = name
                 yield Item(item.time, Settings(model=name))
@@ -114,7 +114,11 @@ def _with_models(items: Iterable[Item]) -> Iterable[Item]:
 
 
 def _parts(item: Item) -> tuple[Text, ...]:
-    return tuple(part for part in item.said.parts if isinstance(part, Text)) if isinstance(item.said, Message) else ()
+    return (
+        tuple(part for part in item.content.parts if isinstance(part, Text))
+        if isinstance(item.content, Message)
+        else ()
+    )
 
 
 def _unsigned(message: Message) -> Message:
@@ -147,30 +151,30 @@ class _Numbering:
         self.state = replace(evolve(self.state, Record(seq, "", time, "", body)), entries=())
 
     def _body(self, item: Item, seq: int) -> Body:
-        said = item.said
-        if isinstance(said, Summary):
-            return self._compaction(said, seq)
-        if isinstance(said, Message):
-            said = _unsigned(said)
-            begins = said.is_prompt
-            said = replace(said, turn=self.state.turn + begins)
+        content = item.content
+        if isinstance(content, Summary):
+            return self._compaction(content, seq)
+        if isinstance(content, Message):
+            content = _unsigned(content)
+            begins = content.is_prompt
+            content = replace(content, turn=self.state.turn + begins)
             if begins:
-                self.prompts.append(VerbatimText(seq, said.turn, said.text))
-            return said
-        return said
+                self.prompts.append(VerbatimText(seq, content.turn, content.text))
+            return content
+        return content
 
     def _compaction(self, summary: Summary, seq: int) -> Compaction:
-        kept = max(self.places.get(summary.kept, seq), self.start)
-        covers = (self.start, kept - 1)
-        self.start = kept
+        first = max(self.places.get(summary.kept_from, seq), self.start)
+        covers = (self.start, first - 1)
+        self.start = first
         return Compaction(
             trigger=summary.trigger,
             status="compressed",
             policy="imported",
             covers=covers,
-            kept_from=kept,
+            kept_from=first,
             snapshot=summary.text,
-            user_words=tuple(self._kept_words(summary.words, kept)),
+            user_words=tuple(self._kept_prompts(summary.prompts, first)),
             tokens_before=summary.tokens_before,
             model=summary.model,
             usage=summary.usage,
@@ -178,17 +182,17 @@ class _Numbering:
             carry=self.state.carry,
         )
 
-    def _kept_words(self, texts: Sequence[str], before: int) -> Iterable[VerbatimText]:
+    def _kept_prompts(self, texts: Sequence[str], before: int) -> Iterable[VerbatimText]:
         """The prompts among the covered ones that stayed; one that was shortened is known by its beginning."""
-        left = [words for words in self.prompts if words.seq < before]
+        left = [prompt for prompt in self.prompts if prompt.seq < before]
         for text in texts:
-            place = next((n for n, words in enumerate(left) if words.text[:BEGINNING] == text[:BEGINNING]), None)
-            if place is not None:
-                yield replace(left[place], text=text)
-                left = left[place + 1 :]
+            index = next((n for n, prompt in enumerate(left) if prompt.text[:BEGINNING] == text[:BEGINNING]), None)
+            if index is not None:
+                yield replace(left[index], text=text)
+                left = left[index + 1 :]
 
 
 def _title_from(items: Iterable[Item]) -> str:
     """The first line of the first prompt."""
-    prompts = (item.said for item in items if isinstance(item.said, Message) and item.said.role == "user")
+    prompts = (item.content for item in items if isinstance(item.content, Message) and item.content.role == "user")
     return next((title for prompt in prompts if (title := first_title(prompt))), "")

@@ -185,10 +185,10 @@ def _session(info: Json, messages: Sequence[tuple[Any, Any]]) -> Imported:
 def _standing(revert: Any, messages: Sequence[tuple[Any, Any]], notes: list[str]) -> Sequence[tuple[Any, Any]]:
     """The messages before the one to which the session was taken back."""
     to = revert.get("messageID") if isinstance(revert, dict) else None
-    for place, (message, _) in enumerate(messages):
+    for index, (message, _) in enumerate(messages):
         if to and isinstance(message, dict) and message.get("id") == to:
-            notes.append(f"{len(messages) - place} messages that were taken back were left out")
-            return messages[:place]
+            notes.append(f"{len(messages) - index} messages that were taken back were left out")
+            return messages[:index]
     return messages
 
 
@@ -205,8 +205,8 @@ class _Reader:
         if message["role"] == "user":
             if compaction := next((part for part in parts if part["type"] == "compaction"), None):
                 self.compactions[key] = compaction
-            said = tuple(_spoken(parts))
-            found = [Item(time, Message("user", said), key)] if said else []
+            content = tuple(_spoken(parts))
+            found = [Item(time, Message("user", content), key)] if content else []
         elif message.get("summary"):
             found = [self._summary(message, parts, time, key)]
         else:
@@ -220,31 +220,31 @@ class _Reader:
         if message.get("error") or not text:
             why = _error(message) or "The summary was empty."
             return Item(time, Failure(why, "model", usage or Usage(), cost), key)
-        kept = str(asked.get("tail_start_id") or "")
+        first = str(asked.get("tail_start_id") or "")
         trigger: Trigger = "auto" if asked.get("auto") else "manual"
         model = f"{message['providerID']}/{message['modelID']}"
-        return Item(time, Summary(text, kept, 0, trigger, (), model, usage or Usage(), cost), key)
+        return Item(time, Summary(text, first, 0, trigger, (), model, usage or Usage(), cost), key)
 
     def _reply(self, message: Json, parts: Sequence[Json], time: str, key: str) -> Iterable[Item]:
-        said: list[Part] = []
+        content: list[Part] = []
         results: list[Item] = []
         for part in parts:
             if part["type"] == "tool":
                 # A call whose input had not all arrived yet never became one.
                 if part["state"]["status"] != "pending":
                     call = self._call(part)
-                    said.append(call)
+                    content.append(call)
                     results.extend(_result(call, part))
             else:
-                said.extend(_said(part))
+                content.extend(_reply_parts(part))
         usage, cost = _usage(message)
         error = _error(message)
-        if said:
+        if content:
             stop: Stop = "error" if error else _STOPS.get(message.get("finish") or "", "interrupted")
             if (message.get("error") or {}).get("name") == _ABORTED:
                 stop, error = "interrupted", ""
             model = (message["providerID"], message["modelID"])
-            yield Item(time, Message("assistant", tuple(said), 0, *model, usage, cost, stop, error), key)
+            yield Item(time, Message("assistant", tuple(content), 0, *model, usage, cost, stop, error), key)
             yield from results
         elif error:
             yield Item(time, Failure(error, "model", usage or Usage(), cost), key)
@@ -284,7 +284,7 @@ def _attached(part: Json) -> Iterable[Image | File]:
         yield File(found[1], name, data.decode("utf-8", "replace"))
 
 
-def _said(part: Json) -> Iterable[Part]:
+def _reply_parts(part: Json) -> Iterable[Part]:
     match part["type"]:
         case "text" if part["text"]:
             yield Text(part["text"])
@@ -325,18 +325,18 @@ def _status(state: Json, metadata: Json) -> Status:
     return "denied" if str(state["error"]).startswith(_REJECTED) else "error"
 
 
-def _metadata(call: ToolCall, told: Json) -> Json:
+def _metadata(call: ToolCall, details: Json) -> Json:
     known: Json = {}
-    if call.name == "bash" and isinstance(told.get("exit"), int):
-        known["exit_code"] = told["exit"]
+    if call.name == "bash" and isinstance(details.get("exit"), int):
+        known["exit_code"] = details["exit"]
     if call.name in ("edit", "write", "multi_edit") and call.input.get("file_path"):
         known["path"] = call.input["file_path"]
-    if isinstance(told.get("diff"), str):
-        known["diff"] = told["diff"]
-    counted = told.get("filediff")
+    if isinstance(details.get("diff"), str):
+        known["diff"] = details["diff"]
+    counted = details.get("filediff")
     if isinstance(counted, dict):
         known |= {"additions": int(counted.get("additions") or 0), "deletions": int(counted.get("deletions") or 0)}
-    if told.get("exists") is False:
+    if details.get("exists") is False:
         known["created"] = True
     return known
 

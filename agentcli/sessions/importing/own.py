@@ -34,7 +34,7 @@ def read(lines: Iterable[str]) -> Imported:
         outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
         contents = dict(_contents(whole.get("contents") or {}, notes))
         missing = {int(seq) for seq in whole.get("missing") or ()}
-    records = [_record(data, place) for place, data in enumerate(files, 1)]
+    records = [_record(data, where) for where, data in enumerate(files, 1)]
     unbroken = _unbroken(records, files)
     if not _complete(records, missing if unbroken else set()):
         raise InputError("records are missing from the export: what refers to them would mean others")
@@ -71,11 +71,11 @@ def _contents(raw: Mapping[str, Mapping[str, str]], notes: list[str]) -> Iterato
             notes.append(f"the state of a file ({key:.12}) is not what was exported: it is left out")
 
 
-def _record(data: bytes, place: int) -> Record:
+def _record(data: bytes, where: int) -> Record:
     try:
         return decode(data)
     except Damaged as error:
-        raise InputError(f"record {place}: {error!s:.{REASON}}") from error
+        raise InputError(f"record {where}: {error!s:.{REASON}}") from error
 
 
 def _complete(records: Sequence[Record], missing: set[int]) -> bool:

@@ -49,10 +49,10 @@ def _branch(entries: Sequence[tuple[int, Json]]) -> list[tuple[int, Json]]:
     if len(by_id) < len(entries) - 1:
         return list(entries[1:])
     path: dict[int, Json] = {}
-    place: tuple[int, Json] | None = entries[-1] if len(entries) > 1 else None
-    while place is not None and place[0] not in path:
-        path[place[0]] = place[1]
-        place = by_id.get(place[1].get("parentId") or "")
+    current: tuple[int, Json] | None = entries[-1] if len(entries) > 1 else None
+    while current is not None and current[0] not in path:
+        path[current[0]] = current[1]
+        current = by_id.get(current[1].get("parentId") or "")
     return sorted(path.items())
 
 
@@ -65,7 +65,7 @@ def _items(entry: Json, number: int, entries: Sequence[tuple[int, Json]]) -> Ite
             yield Item(time, Settings(model=_model(entry["provider"], entry["modelId"])), key)
         case "compaction":
             tokens = int(entry.get("tokensBefore") or 0)
-            yield Item(time, Summary(entry["summary"], _kept(entry, entries), tokens), key)
+            yield Item(time, Summary(entry["summary"], _first_kept(entry, entries), tokens), key)
         case "branch_summary":
             yield Item(time, _aside(f"Summary of a branch that was left: {entry['summary']}"), key)
         case "custom_message":
@@ -76,15 +76,15 @@ def _items(entry: Json, number: int, entries: Sequence[tuple[int, Json]]) -> Ite
             pass  # thinking levels, labels and the state of extensions have no meaning here
 
 
-def _kept(entry: Json, entries: Sequence[tuple[int, Json]]) -> str:
+def _first_kept(entry: Json, entries: Sequence[tuple[int, Json]]) -> str:
     """The key of the first entry that the compaction kept: by id, or in old files by index, the header being 0."""
     index = entry.get("firstKeptEntryIndex")
     if not isinstance(index, int):
         return str(entry.get("firstKeptEntryId") or "")
     if not 0 <= index < len(entries):
         raise ValueError(f"firstKeptEntryIndex {index} is outside the file")
-    number, kept = entries[index]
-    return str(kept.get("id") or number)
+    number, first = entries[index]
+    return str(first.get("id") or number)
 
 
 def _message(message: Json, time: str, key: str) -> Iterable[Item]:

@@ -81,11 +81,11 @@ class Takeover:
         waiting: list[_Waiting] = []
         try:
             for source in sources:
-                made = self._drafted(source)
-                if isinstance(made, Outcome):
-                    yield made
+                result = self._drafted(source)
+                if isinstance(result, Outcome):
+                    yield result
                     continue
-                waiting.append(made)
+                waiting.append(result)
                 if len(waiting) == AT_ONCE:
                     ready, waiting = waiting, []
                     yield from self._settled(ready)
@@ -130,10 +130,10 @@ class Takeover:
 
     def _named(self, info: SessionInfo) -> SessionInfo:
         """With a name that leads to it alone, where it has one."""
-        taken = self._names.setdefault(info.project_id, set())
-        if info.name and info.name in taken:
+        used = self._names.setdefault(info.project_id, set())
+        if info.name and info.name in used:
             info = self.store.rename(info, self.store.unused_name(info.name, info.project_id))
-        taken.add(info.name)
+        used.add(info.name)
         return info
 
     def _home(self, folder: str) -> Path:

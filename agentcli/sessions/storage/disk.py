@@ -124,7 +124,7 @@ def _fill(disk: Disk, path: Path, data: bytes, durable: bool) -> None:
 
 def _write_all(disk: Disk, file: int, data: memoryview) -> None:
     while data:
-        taken = disk.write(file, data)
-        if taken == 0:
+        count = disk.write(file, data)
+        if count == 0:
             raise OSError(5, "Nothing was written")
-        data = data[taken:]
+        data = data[count:]

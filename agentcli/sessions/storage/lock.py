@@ -21,7 +21,7 @@ class Lock:
 
     def __init__(self, path: Path, patience: float = _PATIENCE) -> None:
         """Raises SessionBusy when another process holds it, OSError when the file cannot be made."""
-        self._file = _taken(path, patience)
+        self._file = _acquired(path, patience)
 
     def release(self) -> None:
         """Let others have it. Harmless when called twice."""
@@ -53,7 +53,7 @@ def holder(path: Path) -> str:
         return ""
 
 
-def _taken(path: Path, patience: float) -> int:
+def _acquired(path: Path, patience: float) -> int:
     until = time.monotonic() + patience
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

@@ -68,8 +68,8 @@ class Partial:
 
     def _write(self) -> None:
         self._stop_timer()
-        kept, self._reply = self._reply, None
-        reply = Reply(kept[0], tuple(kept[1]())) if kept else None
+        pending, self._reply = self._reply, None
+        reply = Reply(pending[0], tuple(pending[1]())) if pending else None
         if reply is None or not reply.parts:
             return
         self._due = time.monotonic() + self._interval

@@ -225,7 +225,7 @@ def tail(reader: Reader, newest: int) -> list[Record]:
                 gone.add(target)
             case Compaction(status="compressed") as body if compaction is None:
                 compaction = body
-    kept = compaction.kept if compaction else ()
-    chosen += [found for number in sorted(kept, reverse=True) if number <= seq and (found := reader.read(number))]
+    carried = compaction.kept if compaction else ()
+    chosen += [found for number in sorted(carried, reverse=True) if number <= seq and (found := reader.read(number))]
     chosen.reverse()
     return chosen

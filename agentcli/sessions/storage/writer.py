@@ -24,13 +24,13 @@ class Writer:
         disk: Disk,
         origin: bytes,
         lock: Lock | None = None,
-        on_made: Callable[[], None] | None = None,
+        on_created: Callable[[], None] | None = None,
     ) -> None:
-        """`origin` is the content of `origin.json`, written once, when the folder is created; then `on_made` is called."""
+        """`origin` is the content of `origin.json`, written once, when the folder is created; then `on_created` is called."""
         self._folder, self._disk, self._origin, self._lock = folder, disk, origin, lock
-        self._on_made = on_made
+        self._on_created = on_created
         self.outputs = Outputs(folder / "outputs", disk)
-        self._made = (folder / "records").is_dir()
+        self._exists = (folder / "records").is_dir()
         self._waiting: deque[tuple[Record, bytes]] = deque()
         self._trouble = ""
         self._news = ""
@@ -41,9 +41,9 @@ class Writer:
         return tuple(record for record, _ in self._waiting)
 
     @property
-    def made(self) -> bool:
+    def exists(self) -> bool:
         """True once the session has a folder."""
-        return self._made
+        return self._exists
 
     def add(self, record: Record, data: bytes) -> None:
         """Remember a record; `save` writes it."""
@@ -89,7 +89,7 @@ class Writer:
             self._lock = None
 
     def _save_all(self) -> None:
-        if not self._made:
+        if not self._exists:
             self._make()
         if self._lock is None:
             self._lock = self._late_lock()
@@ -105,9 +105,9 @@ class Writer:
             self._lock = Lock(self._folder / "lock")
         make_folder(self._disk, self._folder / "records")
         write_file(self._disk, self._folder / "origin.json", self._origin)
-        self._made = True
-        if self._on_made is not None:
-            self._on_made()
+        self._exists = True
+        if self._on_created is not None:
+            self._on_created()
 
     def _late_lock(self) -> Lock:
         """The lock that could not be taken at first; of no use when another process wrote meanwhile."""
