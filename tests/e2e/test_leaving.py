@@ -7,114 +7,20 @@ import json
 import signal
 import sys
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.e2e.activities import ACTIVITIES, CODES, PATIENCE, begun, doing, gone, interrupt, is_resumable
 from tests.e2e.program import Program
 from tests.processes import fresh_mark, living
 from tests.terminal import Terminal
 
-SOON = 2.0
-"""Seconds that a program has to end; more where other tests have the processor as well."""
-PATIENCE = SOON * 4
-CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 
 @pytest.fixture
 def mark() -> str:
     return fresh_mark()
-
-
-def gone(mark: str, seconds: float = PATIENCE) -> bool:
-    """True if no process with the mark is left, or soon will be."""
-    ends = time.monotonic() + seconds
-    while living(mark) and time.monotonic() < ends:
-        time.sleep(0.02)
-    return not living(mark)
-
-
-COMMANDS = {
-    "command": "sleep {mark}",
-    "stubborn": "trap '' TERM INT HUP; (setsid sleep {mark} &) ; while :; do sleep {mark}; done",
-    "daemon": "(setsid setsid sleep {mark} >/dev/null 2>&1 &) ; sleep {mark}",
-}
-ACTIVITIES = [*COMMANDS, "background", "stream", "retry", "approval", "shell", "hook", "nothing"]
-
-
-def doing(program: Program, what: str, mark: str) -> tuple[list[str], str]:
-    """The arguments that have the program do this, and the prompt that makes it begin."""
-    script = program.base / "script.json"
-    reply: dict[str, Any] = {"text": "Hello."}
-    options, prompt = ["--mode", "yolo"], "go on"
-    match what:
-        case "background":
-            command = {"command": f"sleep {mark}", "run_in_background": True}
-            reply = {"calls": [{"name": "bash", "input": command}]}
-            waiting = {"calls": [{"name": "bash", "input": {"command": f"sleep 1{mark}"}}]}
-            script.write_text(json.dumps({"replies": [reply, waiting]}))
-            return [*options, "-m", f"script:{script}"], prompt
-        case "stream":
-            return ["-m", "script:long-reply:400@200"], prompt
-        case "retry":
-            reply = {"text": "never", "fault": {"cause": "overloaded", "message": "Busy.", "retry_after": 50}}
-        case "approval":
-            options = []
-            reply = {"calls": [{"name": "bash", "input": {"command": f"touch {mark}"}}]}
-        case "shell":
-            prompt = f"!sleep {mark}"
-        case "hook":
-            program.config(f'[hooks]\npre_compress = "sleep {mark}"\n')
-            reply, prompt = {"text": "word " * 3000}, "/compress"
-        case "nothing":
-            prompt = ""
-        case _:
-            reply = {"calls": [{"name": "bash", "input": {"command": COMMANDS[what].format(mark=mark)}}]}
-    script.write_text(json.dumps({"replies": [reply]}))
-    return [*options, "-m", f"script:{script}"], prompt
-
-
-def begun(t: Terminal, what: str, mark: str) -> None:
-    """Wait until it is at it."""
-    ends = time.monotonic() + 20
-    match what:
-        case "stream":
-            t.until("#0001")
-        case "retry":
-            t.until("Busy.")
-        case "approval":
-            t.until("touch")
-        case "nothing":
-            t.settle(0.2)
-        case _:
-            while not living(mark):
-                assert time.monotonic() < ends, t.screen()
-                t.settle(0.05, 0.05)
-            t.settle(0.2, 0.2)
-
-
-def arrived(pid: int, number: int) -> None:
-    """Wait until a signal has reached the process: while one waits to be delivered, another of its kind is lost."""
-    ends = time.monotonic() + 20
-    while time.monotonic() < ends:
-        try:
-            told = Path(f"/proc/{pid}/status").read_text()
-        except OSError:
-            return
-        waiting = [int(line.split()[1], 16) for line in told.splitlines() if line.startswith(("SigPnd:", "ShdPnd:"))]
-        if not any(mask >> (number - 1) & 1 for mask in waiting):
-            return
-        time.sleep(0.01)
-
-
-def is_resumable(program: Program) -> None:
-    if not any(program.sessions.glob("*/*/records/*.json")):
-        return
-    ran = program.ask("resume", "--last", "-p", "still there?", "-m", "script:echo")
-    assert ran.code == 0, (ran.out, ran.err)
-    assert program.run("sessions", "check").code == 0
 
 
 SAMPLE = {
@@ -150,12 +56,7 @@ def test_a_signal_ends_it_whatever_goes_on(
         if prompt:
             t.send(f"{prompt}\r")
         begun(t, what, mark)
-        t.signal(number)
-        if number == signal.SIGINT:
-            arrived(t.pid, number)
-            t.settle(0.2, 0.2)
-            with contextlib.suppress(ProcessLookupError):
-                t.signal(number)
+        interrupt(t, number)
         assert t.wait(PATIENCE) == CODES[number], "\n".join(t.history())
         assert b"Traceback" not in t.raw, t.raw.decode(errors="replace")
         assert b"Exception" not in t.raw, t.raw.decode(errors="replace")

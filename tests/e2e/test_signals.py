@@ -15,14 +15,11 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.activities import CODES, PATIENCE, is_resumable
 from tests.e2e.program import Program
 from tests.terminal import Terminal
 
-CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 PASTE_ON, PASTE_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
-SOON = 2.0
-"""Seconds that a program has to end; more where other tests have the processor as well."""
-PATIENCE = SOON * 4
 
 
 def modes(t: Terminal) -> list[Any]:
@@ -40,16 +37,6 @@ def is_restored(t: Terminal, before: list[Any]) -> None:
     assert t.raw.count(PASTE_OFF) >= 1
     assert t.raw.rindex(PASTE_OFF) > t.raw.rindex(PASTE_ON), "bracketed paste stays on"
     assert b"Traceback" not in t.raw, t.raw[-3000:].decode(errors="replace")
-
-
-def is_resumable(program: Program) -> None:
-    """Sessions that were begun are whole: the store finds nothing wrong, and the newest goes on."""
-    if not any(program.sessions.glob("*/*/records/*.json")):
-        return
-    ran = program.ask("resume", "--last", "-p", "still there?", "-m", "script:echo")
-    assert ran.code == 0, (ran.out, ran.err)
-    assert ran.result["text"].endswith("still there?")
-    assert program.run("sessions", "check").code == 0
 
 
 POINTS = [(seed, number) for seed in range(200) for number in [list(CODES)[seed % 3]]]
