@@ -21,31 +21,40 @@ Preset = Literal["", "qa", "debugging", "long"]
 
 @dataclass(frozen=True, slots=True)
 class PruneSettings:
-    """`context.prune.*`: which old outputs are cleared. Sizes in tokens, `turns` in user messages, `horizon` in requests.
+    """`context.prune.*`: clearing of old tool outputs. Sizes in tokens unless said otherwise.
 
-    opencode's rule: the newest `protect` tokens of outputs stay, and all of the newest `turns`; less than `minimum` is
-    not worth the trouble; `estimator` is what it counts by. `auto` protects less, since it can recall what it cleared:
-    the newest `auto_protect` tokens, and what is not out of date in the newest `auto_turns`; on a small window no more
-    than `protect_share` of it, and `minimum_share` is enough there. It prunes on a warm cache only if that frees more
-    than `minimum`, pays within `horizon` requests, and once carrying the tokens has cost `patience` times what the edit
-    costs; never an output of fewer than `smallest` tokens, and even for nothing not less than `least` at once, unless
-    the user or the window demands it.
+    opencode's rule uses `protect`, `turns`, `minimum` and `estimator`. `auto` protects less, since it can recall what it
+    cleared, and edits a warm cache only where that frees enough and pays.
     """
 
     enabled: bool = True
+    """False: no output is ever cleared."""
     protect: int = 40_000
+    """opencode: the newest tokens of outputs that stay."""
     minimum: int = 20_000
+    """Tokens that a prune must free: always with opencode, on a warm cache with `auto`."""
     turns: int = 2
+    """opencode: the newest user messages whose outputs all stay."""
     estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"
+    """The estimator by which opencode's rule counts."""
     auto_protect: int = 10_000
+    """`auto`: the newest tokens of outputs that stay, unless out of date."""
     auto_turns: int = 1
+    """`auto`: the newest user messages whose outputs stay, unless out of date."""
     horizon: float = 20.0
+    """Requests within which a prune on a warm cache must pay."""
     patience: float = 1.0
+    """Cost of carrying clearable tokens, as a multiple of the cost of the edit, at which it is made."""
     smallest: int = 100
+    """Outputs of fewer tokens are never cleared."""
     least: int = 2_000
+    """Tokens below which even a free edit is not made, unless the user or the window demands it."""
     protect_share: Share = 0.25
+    """Upper bound of `auto_protect` on a small window, as a share of what is usable."""
     minimum_share: Share = 0.0625
+    """Upper bound of `minimum` for `auto` on a small window, as a share of what is usable."""
     protected_tools: tuple[str, ...] = ("todo", "skill")
+    """Tools whose outputs are never cleared, by name."""
 
     def protected(self, usable: int) -> int:
         """The newest tokens of outputs that `auto` leaves alone in a window of so many."""
@@ -58,65 +67,80 @@ class PruneSettings:
 
 @dataclass(frozen=True, slots=True)
 class AutoSettings:
-    """`context.auto.*`: what `auto` takes for granted when it plans. Tokens, unless said otherwise.
-
-    A summary is expected to take `summary_share` of what it replaces, no less than `summary_least` and no more than
-    `summary_most`, and `scratchpad` besides itself; less than `summary_least` is not summarised at all. What is kept
-    aims at `air` of the soft mark, so that the work can go on before the mark is met again; `clipped` is what is left
-    of an output that is cut to its two ends.
-    """
+    """`context.auto.*`: assumptions of `auto` when it plans. Sizes in tokens."""
 
     summary_share: Share = 0.1
+    """Expected size of a summary as a share of what it replaces."""
     summary_least: int = 400
+    """Smallest expected summary; less than this is not summarised at all."""
     summary_most: int = 4_000
+    """Largest expected summary."""
     scratchpad: int = 1_000
+    """Tokens of reasoning that a summary costs besides itself."""
     air: Share = 0.8
+    """Target size of what is kept, as a share of the soft mark, so that the mark is not met again at once."""
     clipped: int = 400
+    """Tokens left of an output that is cut to its two ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeminiSettings:
-    """`context.gemini.*`: shares of the model's limit; `pressure` of what is left when a new message comes in. A snapshot is
-    taken for `summary_tokens` in estimates.
-    """
+    """`context.gemini.*`: Gemini CLI's compression."""
 
     estimator: OwnEstimator = ""
+    """The estimator of this policy."""
     summary_tokens: int = 2_000
+    """Assumed size of a snapshot in estimates, in tokens."""
     threshold: Share = 0.5
+    """Size at which it compacts, as a share of the model's limit."""
     preserve: Share = 0.3
+    """Newest part that stays, as a share of all characters."""
     pressure: Share = 0.95
+    """Share of what is left above which the plan names a new message as a reason."""
     limit: Positive = 1_048_576
+    """The limit of a model that `limits` does not name, in tokens."""
     limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({"gemini-1.5-pro": 2_097_152}))
+    """Limits by model, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpencodeSettings:
-    """`context.opencode.*`: what is kept free for the reply, at most, and what a summary is taken for in estimates, in tokens."""
+    """`context.opencode.*`: opencode's compaction. Sizes in tokens."""
 
     estimator: OwnEstimator = ""
+    """The estimator of this policy."""
     summary_tokens: int = 2_000
+    """Assumed size of a summary in estimates."""
     output_reserve: int = 32_000
+    """The most that is kept free for the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegionSettings:
-    """`context.regions.*`: shares of the window; sizes of what stays in tokens and turns, of outputs in bytes.
-
-    A region is summarised to 1/`ratio` of its size; `slack` is what a summary may exceed that by, `buffer` what a request
-    at the hard mark must leave free, both in tokens.
-    """
+    """`context.regions.*`: compaction by regions. Shares are of the window."""
 
     estimator: OwnEstimator = ""
+    """The estimator of this policy."""
     soft: Share = 0.70
+    """Size from which it compacts at a turn boundary."""
     hard: Share = 0.90
+    """Size from which it also compacts between two tool steps."""
     aim: Share = 0.50
+    """Size at which it stops summarising."""
     keep_recent_tokens: int = 20_000
+    """Newest tokens that stay."""
     keep_recent_turns: int = 4
+    """Newest turns that stay."""
     ratio: int = 5
+    """A region is summarised to 1/`ratio` of its size."""
     slack: int = 200
+    """Tokens by which a summary may exceed that."""
     buffer: int = 4_000
+    """Tokens that a request at the hard mark must leave free."""
     large_output: int = 10_000
+    """Bytes from which an output is large: those are summarised first."""
     small_output: int = 1_000
+    """Bytes below which an output is small: those are summarised last."""
 
     def summary_of(self, tokens: int) -> int:
         """Tokens that a region of so many is summarised to; all of them where `ratio` is no ratio."""
@@ -125,91 +149,109 @@ class RegionSettings:
 
 @dataclass(frozen=True, slots=True)
 class SlidingSettings:
-    """`context.sliding.*`: messages kept in front and behind, and when: shares of `budget` tokens (0: what is usable).
-
-    `window` is how many messages are enough whatever their size (0: no such limit), `max_history` how many may ever be kept.
-    """
+    """`context.sliding.*`: a sliding window of messages. Shares are of `budget`."""
 
     estimator: OwnEstimator = ""
+    """The estimator of this policy."""
     primers: int = 3
+    """Messages kept in front."""
     recents: int = 20
+    """Newest messages kept."""
     trigger: Share = 0.75
+    """Size at which it compacts."""
     aim: Share = 0.375
+    """Size after a compaction."""
     window: int = 0
+    """Messages beyond which it compacts whatever their size; 0: no such limit."""
     budget: int = 0
+    """Tokens that shares refer to; 0: what is usable."""
     task_budget: int = 0
+    """Tokens that stand in for `budget` while that is 0; 0: none."""
     max_history: int = 0
+    """The most messages that are ever kept; 0: no such limit."""
     summary_tokens: int = 400
+    """Assumed size of a summary in estimates, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheSettings:
-    """`context.cache.*`: how the provider's cache is used and watched.
-
-    A tool result of `milestone` tokens is worth ending a cached prefix with; `thrash` misses in a row are told to the user.
-    """
+    """`context.cache.*`: use and health of the provider's cache."""
 
     milestone: int = 2_000
+    """Tokens from which a tool result is worth a cache breakpoint."""
     thrash: int = 3
+    """Cache misses in a row that are reported to the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class TiktokenSettings:
-    """`context.tiktoken.*`: the vocabularies in the order in which they are looked for on disk, and how many tokens of the model
-    at hand one of theirs is worth.
-    """
+    """`context.tiktoken.*`: OpenAI's tokenizer."""
 
     encodings: tuple[Encoding, ...] = ("o200k_base", "cl100k_base")
+    """Vocabularies in the order in which they are looked for on disk."""
     rate: float = 1.0
+    """Tokens of the model in use for one of the vocabulary's."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSettings:
-    """`context.snapshot.*`: the most items of each kind in a snapshot, and the shares of the usable window that it and the
-    user's rules may fill; `knowledge_share` is what of that length one reply may fill with knowledge.
+    """`context.snapshot.*`: size and contents of a snapshot.
 
-    What is left out stays on disk, and `recall` reaches it. The first `goal_characters` that were typed stand for the
-    goal while nobody has put it better; a sentence of more than `sentence_characters` is not believed. A reply with its
-    scratchpad may take `reply_tokens`, and is taken for `expected_tokens` in a preview; `margin` is the share of the
-    summariser's window that is left free because tokens are estimated. Where the part that goes is too long for it,
-    outputs are cut to each of `clips` characters before more calls than one are spent, and to `hard_clips` (any other
-    text to five times as much) once even all calls do not hold the rest. The record keeps `struck_items` sentences that
-    were struck, with `struck_characters` of each and of the reason.
+    What is left out stays on disk, and `recall` reaches it.
     """
 
     share: Share = 0.15
+    """Largest snapshot, as a share of the usable window."""
     rules_share: Share = 0.2
+    """Largest set of the user's rules, as a share of the usable window."""
     knowledge_share: Share = 0.5
+    """The most knowledge in one reply, as a share of the snapshot's length."""
     files_read: int = 120
+    """The most files read."""
     files_changed: int = 200
+    """The most files changed."""
     commands: int = 120
+    """The most commands."""
     item_characters: int = 1_000
+    """Characters of one item."""
     goal_characters: int = 300
+    """Characters of the first prompt that stand for the goal until a summary names one."""
     sentence_characters: int = 2_000
+    """Characters beyond which a sentence is not believed."""
     reply_tokens: int = 16_000
+    """Largest reply of the summariser with its scratchpad, in tokens."""
     expected_tokens: int = 1_500
+    """Assumed size of that reply in a preview, in tokens."""
     margin: Share = 0.1
+    """Share of the summariser's window left free, since tokens are estimated."""
     clips: tuple[int, ...] = (16_000, 6_000, 2_000)
+    """Characters to which outputs are cut, step by step, before more than one call is spent."""
     hard_clips: tuple[int, ...] = (800, 300, 100, 40)
+    """The same once even all calls do not hold the rest; any other text is cut to five times as much."""
     struck_items: int = 50
+    """The most struck sentences in the record."""
     struck_characters: int = 160
+    """Characters of each of them, and of its reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerSettings:
-    """`context.ledger.*`: what is remembered without any model, the newest of each kind; the transcript has all of it.
-
-    Of a command so many characters, of the model's last reports as well. Of one message no more than `rules` standing
-    rules count, and none of more than `rule_characters`: that is a document.
-    """
+    """`context.ledger.*`: limits of the ledger, the newest of each kind; the transcript has all of it."""
 
     files: int = 5_000
+    """The most files."""
     commands: int = 5_000
+    """The most commands."""
     command_characters: int = 2_000
+    """Characters of one command."""
     reports: int = 40
+    """The most final reports of the model."""
     report_characters: int = 400
+    """Characters of one report."""
     rules: int = 100
+    """The most standing rules in one message."""
     rule_characters: int = 1_000
+    """Characters beyond which a rule is taken for a document."""
 
 
 PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
@@ -224,51 +266,62 @@ PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
-    """`context.*`. Shares are of what the model's window leaves usable, sizes in tokens unless said otherwise.
-
-    `keep_user_tokens` of the user's own words and all pins survive a compaction, the words within `keep_user_share` of
-    a small window, and a single text beyond `keep_piece_share` of it by its two ends; pins above `pins_share` of the
-    window are reported. A compaction that frees less than `min_shrink` is dropped; after one that failed or freed so
-    little, none is tried unasked until the view has grown by `retry_growth` or passed another mark. A view beyond `fit`
-    of what is usable does not count as fitting, since tokens are estimated.
-
-    From `compact_floor` on, `auto` also compacts at a turn boundary when that pays within `compact_horizon` requests
-    (0: only at the marks) and takes away `compact_least` tokens or more. `compact_price` is what a token costs with the
-    model that writes the summaries, as a share of its price with the session's own (0: as the model table says).
-
-    What the user sends above `large_input_tokens`, or above `large_input_share` of a small window, goes to a file;
-    `large_input_lines` of each end stand in its place, cut to `large_input_line` characters. Within
-    `exact_count_margin` of a mark, as a share of what is usable, the provider is asked for its own count, and waited
-    for `exact_count_seconds`.
-    """
+    """`context.*`. Shares are of the usable window, sizes in tokens unless said otherwise."""
 
     policy: PolicyName = "auto"
+    """The compaction policy in force."""
     preset: Preset = ""
+    """A preset of `sliding`, see PRESETS; empty for none."""
     autocompact: bool = True
+    """False: compaction only when the user asks for it."""
     soft: Share = 0.70
+    """Size from which it compacts at a turn boundary."""
     hard: Share = 0.90
+    """Size from which it also compacts between two tool steps."""
     preserve: Share = 0.3
+    """Newest part that `auto` keeps, as a share of the tokens of all messages."""
     min_shrink: Share = 0.10
+    """A compaction that frees a smaller share of the prompt is dropped."""
     retry_growth: float = 0.10
+    """Growth of the view, as a share, before an unasked retry of one that failed or freed too little."""
     fit: Share = 0.97
+    """A view beyond this share does not count as fitting, since tokens are estimated."""
     keep_user_tokens: int = 20_000
+    """The user's own words that survive a compaction verbatim."""
     keep_user_share: Share = 0.2
+    """Upper bound of these on a small window."""
     keep_piece_share: Share = 0.5
+    """Size beyond which a single one of these texts is cut to its two ends."""
     pins_share: Share = 0.25
+    """Pins that hold more than this are reported."""
     max_summary_calls: int = 3
+    """Calls of the summariser for one compaction, at most."""
     compact_horizon: float = 20.0
+    """Requests within which a compaction below the soft mark must pay; 0: only at the marks."""
     compact_floor: Share = 0.20
+    """Size from which `auto` compacts at a turn boundary where that pays."""
     compact_least: int = 20_000
+    """Tokens that such a compaction must take away."""
     compact_price: float = 0.0
+    """Price of a summariser's token as a share of the session model's; 0: as the model table says."""
     output_reserve: int = REPLY_TOKENS
+    """The most that is kept free for the reply."""
     compression_model: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Model that writes the summaries, by model of the session; `default` for all others."""
     estimator: EstimatorName = "calibrated"
+    """The estimator of every policy without its own."""
     large_input_tokens: int = 25_000
+    """User input above this goes to a file."""
     large_input_share: Share = 0.25
+    """The same for a small window."""
     large_input_lines: int = 20
+    """Lines of each end that stand in its place."""
     large_input_line: int = 500
+    """Characters of each of these lines."""
     exact_count_margin: Share = 0.03
+    """Distance from a mark within which the provider is asked for its own count."""
     exact_count_seconds: float = 5.0
+    """Seconds to wait for that count."""
     prune: PruneSettings = PruneSettings()
     snapshot: SnapshotSettings = SnapshotSettings()
     ledger: LedgerSettings = LedgerSettings()
@@ -293,25 +346,31 @@ class ContextSettings:
 
 @dataclass(frozen=True, slots=True)
 class BudgetLimit:
-    """What one scope may spend, in tokens and USD; 0 is no limit. At the end `hard` refuses, `soft` warns, `approval` asks."""
+    """Limit of one scope."""
 
     tokens: int = 0
+    """Tokens; 0: no limit."""
     cost: float = 0.0
+    """USD; 0: no limit."""
     mode: Literal["hard", "soft", "approval"] = "hard"
+    """At the end `hard` refuses, `soft` warns, `approval` asks."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetSettings:
-    """`budget.*`: limits of the session, of a task (one prompt) and of an agent (a subagent). Shares are of the budget.
-
-    The user is warned once at `warn_at`, the model told when less than `tell_below` is left. Where a share of
-    `pressure_from` is used, the next request is held for the seconds in the same place of `pressure_seconds`.
-    """
+    """`budget.*`: budgets in tokens and USD. Shares are of the budget."""
 
     session: BudgetLimit = BudgetLimit()
+    """Limit of the session."""
     task: BudgetLimit = BudgetLimit()
+    """Limit of a task: one prompt."""
     agent: BudgetLimit = BudgetLimit()
+    """Limit of an agent: a subagent."""
     warn_at: Share = 0.80
+    """Share used at which the user is warned, once."""
     tell_below: Share = 0.20
+    """Share left below which the model is told."""
     pressure_from: tuple[Share, ...] = (0.80, 0.85, 0.90, 0.95)
+    """Shares used from which the next request is held."""
     pressure_seconds: tuple[float, ...] = (0.05, 0.3, 0.75, 1.5)
+    """Seconds to hold it, in the same places as `pressure_from`."""
