@@ -28,7 +28,7 @@ def assemble(
 ) -> Request:
     """The request that shows this view to this model.
 
-    Requests made from a growing view are prefixes of one another, but for the breakpoints.
+    Requests of a growing view are prefixes of one another, but for the breakpoints.
     """
     counter = counter or TokenCounter()
     messages = repair(messages_of(view, model), model)

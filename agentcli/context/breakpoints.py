@@ -1,4 +1,4 @@
-"""Where a provider's cache should end: the few places that the next request most likely shares."""
+"""Cache breakpoints: the few places in a request up to which the next request is most likely the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Size = Callable[[Part | ToolResult], int]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A place where the cache could end, with the tokens before it and the chance that the next request has the same ones."""
+    """A possible breakpoint, with the tokens before it and the chance that the next request has the same ones."""
 
     place: Breakpoint
     tokens: int
@@ -88,7 +88,7 @@ def _milestone(messages: Sequence[RequestMessage], size: Size, least: int) -> in
 
 
 def _last_markable(message: RequestMessage) -> int:
-    """A provider takes no mark on thoughts or on empty text."""
+    """Index of the last part that may carry a breakpoint, or -1: providers take none on thoughts or on empty text."""
     for number in range(len(message.parts) - 1, -1, -1):
         part = message.parts[number]
         if not isinstance(part, Thinking) and not (isinstance(part, Text) and not part.text):

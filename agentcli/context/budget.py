@@ -1,4 +1,4 @@
-"""Budgets in tokens or money for a session, a task and an agent: what may still be spent, and how fast."""
+"""Budgets in tokens or money for a session, a task and an agent, and the pace of spending."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEFAULT = BudgetSettings()
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was used so far. `cost` is in USD, or None where prices are unknown."""
+    """Tokens and money used. `cost` is in USD, or None where prices are unknown."""
 
     tokens: int = 0
     cost: float | None = None
@@ -32,14 +32,14 @@ class Spent:
         return Spent(self.tokens + other.tokens, money)
 
     def since(self, earlier: Spent) -> Spent:
-        """What came on top of an earlier state: what one task spent of a session's total."""
+        """The difference to an earlier sum: the share of one task in a session's total."""
         money = None if self.cost is None else self.cost - (earlier.cost or 0.0)
         return Spent(self.tokens - earlier.tokens, money)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one scope may spend; 0 is no limit. At the end `hard` refuses, `soft` warns and goes on, `approval` asks."""
+    """Limit of one scope; 0 is no limit. At the end `hard` refuses, `soft` warns and goes on, `approval` asks."""
 
     scope: Scope
     tokens: int = 0
@@ -49,7 +49,7 @@ class Budget:
 
     @property
     def is_set(self) -> bool:
-        """Whether it limits anything."""
+        """True if it limits anything."""
         return self.tokens > 0 or self.cost > 0
 
     def used(self, spent: Spent) -> float:
@@ -59,7 +59,7 @@ class Budget:
         return max(tokens, money)
 
     def is_low(self, spent: Spent) -> bool:
-        """Whether so little is left that the model should know."""
+        """True if so little is left that the model is told."""
         return self.is_set and 1 - self.used(spent) < self.settings.tell_below
 
     def delay(self, spent: Spent) -> float:
@@ -69,7 +69,7 @@ class Budget:
         return max((seconds for share, seconds in steps if used >= share), default=0.0)
 
     def left(self, spent: Spent) -> str:
-        """What remains, in words for people and the model."""
+        """The remaining budget as text for people and the model."""
         words = []
         if self.tokens > 0:
             words.append(f"{max(0, self.tokens - spent.tokens):,} of {self.tokens:,} tokens")
@@ -90,8 +90,7 @@ def budgets_of(settings: BudgetSettings) -> Mapping[Scope, Budget]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the next request may be made. `reason` says which budget speaks, the one of `scope`; `warning` is to be
-    shown to the user.
+    """Decision on the next request. `reason` names the deciding budget, the one of `scope`; `warning` is for the user.
 
     `delay` is in seconds. `warned` are the budgets that have warned so far: pass them to the next check, so that each warns once.
     """
@@ -112,7 +111,7 @@ def check_budgets(
     warned: frozenset[str] = frozenset(),
     approved: frozenset[Scope] = frozenset(),
 ) -> Verdict:
-    """Whether a request estimated at so many tokens and USD may be made; the strictest budget decides.
+    """Decide on a request estimated at so many tokens and USD; the strictest budget decides.
 
     Past its end an `approval` budget asks until its scope is among `approved`; where nobody is there to ask, that is a refusal.
     """
@@ -139,7 +138,7 @@ def check_budgets(
 
 
 def words_for_model(budgets: Sequence[tuple[Budget, Spent]]) -> str:
-    """What the model is told once less than a fifth of a budget is left; empty before that."""
+    """Notice for the model once less than `tell_below` of a budget is left; empty before that."""
     low = [f"{budget.left(spent)} of the {budget.scope} budget" for budget, spent in budgets if budget.is_low(spent)]
     return f"{'; '.join(low)} left. Finish the most important part first and spend little." if low else ""
 

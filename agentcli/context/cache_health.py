@@ -1,4 +1,4 @@
-"""The health of the provider's cache: how much is read from it, and which segment changed when nothing was."""
+"""Health of the provider's cache: its hit rate, and the segment of the request that changed at a miss."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class CacheHealth:
-    """What the requests of a session say of its cache, folded one by one with `after`.
+    """Cache statistics of a session, folded request by request with `after`.
 
     Tokens by kind over all requests. `misses` counts requests that could have read from the cache and did not, `in_a_row` the
     newest of them. `changed` names the first segment that differed at the newest miss, empty if none did, None if unknown.
@@ -69,7 +69,7 @@ class CacheHealth:
         return replace(counted, changed=changed, last=request)
 
     def counting(self, model: ModelSpec, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> CacheHealth:
-        """The same where only the usage is known, not the request: which segment changed cannot be told then."""
+        """The same where only the usage is known, not the request: the changed segment stays unknown."""
         could = self.expected >= max(1, model.cache_minimum) and idle <= model.cache_lifetime
         missed = could and not edited and usage.cache_read * 2 < self.expected
         return replace(
@@ -97,7 +97,7 @@ class CacheHealth:
         return {kind: ordinary.cost(usage) for kind, usage in kinds.items()}
 
     def words(self) -> str:
-        """A line for people about the newest misses, or an empty text while all is well."""
+        """A warning for people about the newest misses; empty if there is none."""
         if not self.in_a_row:
             return ""
         times = "once" if self.in_a_row == 1 else f"{self.in_a_row} times in a row"
@@ -109,7 +109,7 @@ class CacheHealth:
 
 
 def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, Traits], thrash: int = 3) -> CacheHealth:
-    """What the records of a session say of its cache: where a resumed session goes on counting from."""
+    """Cache statistics from the records of a session, for a resumed session to continue."""
     health, edited, last, former = CacheHealth(thrash=thrash), True, "", 0
     for record in records:
         match record.body:
@@ -176,13 +176,11 @@ def _seconds_between(earlier: str, later: str) -> float:
         return 0.0
 
 
-# MERGED agentcli.context.culprit: Which segment changed between two requests of the past: both are made again from the records, byte for byte.
-
-
 def explain_miss(health: CacheHealth, records: Sequence[Record], model: ModelSpec) -> CacheHealth:
     """The health with the segment that changed at the newest miss, where that is not known and can be found out.
 
-    Requests of another program cannot be made again: its session says neither system nor tools.
+    Both requests are rebuilt from the records, byte for byte. Those of another program cannot be rebuilt: its session has
+    neither system nor tools.
     """
     if not health.in_a_row or health.changed is not None:
         return health

@@ -1,4 +1,4 @@
-"""A provider's prompt cache, emulated: what a request would read and write, by the rules that real ones publish."""
+"""A provider's prompt cache, emulated by the rules that providers publish."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rules_of(model: ModelSpec) -> CacheRules:
 
 @dataclass(slots=True)
 class PrefixCache:
-    """Remembers the prefixes it has seen. Reading an entry renews its lifetime, and with it that of the shorter ones."""
+    """A cache of prompt prefixes. Reading an entry renews its lifetime, and with it that of the shorter ones."""
 
     _used: dict[int, float] = field(default_factory=dict)
     """When each cached prefix was last used, by the hash of the prefix."""

@@ -1,4 +1,4 @@
-"""What would be done before the next request, planned and not done: the prune, then the compaction of what that leaves."""
+"""Forecast of the prune and the compaction before the next request, with cost and break-even. Calls no model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agentcli.core.record import Prune
 
 
 def forecast(history: History, window: Window, now: datetime) -> Plan:
-    """What the policy would do if the session went on now. `cleared` holds what its prune would clear as well.
+    """The plan of the policy if the session went on now. `cleared` holds what its prune would clear as well.
 
     `window` holds the view of this history. `trigger` names the mark that has been passed also where the prune is all
     that it takes.
@@ -51,11 +51,8 @@ def _told(call_ids: Sequence[str], tokens: int, why: str) -> str:
     return f"Will clear {len(call_ids)} old outputs ({tokens:,} tokens): {why}."
 
 
-# MERGED agentcli.context.preview: Says what a compaction would do now, what it would cost, and when that has paid for itself; calls no model.
-
-
 def preview(window: Window, summariser: ModelSpec) -> Sequence[str]:
-    """Lines that say what `/compress` would do: it plans from the same window with the same rules, so it will do just that."""
+    """Lines that describe what `/compress` would do; it plans from the same window by the same rules."""
     made, view = plan(window, forced=True), window.view
     lines = [f"Policy {made.policy}. {' '.join(made.reasons)}"]
     if not made.does_something:

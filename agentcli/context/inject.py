@@ -1,4 +1,4 @@
-"""Text from elsewhere travels in a wrapper named by its source, and nothing in it can close that wrapper."""
+"""Wrappers of injected text, named by its source; nothing in the text can close its wrapper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TAGS: Mapping[Source, str] = MappingProxyType(
 
 
 def is_injection(part: Part) -> bool:
-    """Whether a part of a user's message is something other than what the user said or showed."""
+    """True if a part of a user's message is neither the user's own text nor image."""
     match part:
         case Text(synthetic=synthetic):
             return synthetic
@@ -32,7 +32,7 @@ def is_injection(part: Part) -> bool:
 
 
 def injections_first(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The parts of one user message in the order in which they are sent: injections, then the user's own words."""
+    """The parts of one user message in the order in which they are sent: injections, then the user's own text."""
     return tuple(sorted(parts, key=lambda part: not is_injection(part)))
 
 
@@ -48,7 +48,7 @@ def wrapped(part: Part) -> Part:
 
 
 def without_images(part: Part) -> Part:
-    """The same for a model that takes no pictures: each one becomes a line that says what is missing."""
+    """The same for a model without image input: each image becomes a line that names it as left out."""
     match part:
         case Image(mime, _, path):
             return Text(f"[{mime} image {path}".rstrip() + " left out: this model takes no images]", True, "compactor")

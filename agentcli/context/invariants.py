@@ -1,4 +1,4 @@
-"""What must hold of every request before it is sent; a breach is a bug in the engine, never in the user's session."""
+"""Invariants of every request before it is sent; a violation is a bug in the engine, never in the user's session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Invariant = Literal["pairing", "roles", "thinking", "kept", "snapshot", "breakpo
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """An invariant that does not hold, and where."""
+    """A violated invariant and its place."""
 
     invariant: Invariant
     what: str
@@ -128,7 +128,7 @@ def _thinking(request: Request, view: View) -> Iterator[Violation]:
 
 
 def _kept(request: Request, view: View) -> Iterator[Violation]:
-    """Pins and the user's kept words stand in the request."""
+    """Pins and the user's verbatim prompts are in the request."""
     body = view.compaction.body if view.compaction else None
     carried: tuple[tuple[str, VerbatimText], ...] = ()
     if isinstance(body, Compaction):

@@ -12,7 +12,7 @@ from agentcli.context.window import Window
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a text is."""
+    """Size of a text."""
 
     bytes: int
     lines: int
@@ -20,7 +20,7 @@ class Size:
 
 
 def is_oversize(text: str, window: Window) -> bool:
-    """Whether a text the user sends should go to a file: above `large_input_tokens`, or `large_input_share` of a small window."""
+    """True if user input should go to a file: above `large_input_tokens`, or `large_input_share` of a small window."""
     settings = window.settings
     limit = min(settings.large_input_tokens, int(window.usable * settings.large_input_share))
     # No text has more tokens than bytes, so the usual short prompt is not even counted.
@@ -33,7 +33,7 @@ def size_of(text: str, counter: TokenCounter) -> Size:
 
 
 def reference(text: str, path: str, size: Size, settings: ContextSettings) -> str:
-    """What stands in the message instead of the text: where it is, how large it is, how it begins and ends."""
+    """The reference that replaces the text in the message: its file, size, first and last lines."""
     head, tail, left_out = _ends(text, settings.large_input_lines, settings.large_input_line)
     said = (
         f"[Large input saved to {path}: {size.lines:,} lines, {size.bytes:,} bytes, about {size.tokens:,} tokens. "

@@ -1,4 +1,4 @@
-"""How much fits into a model's window, and the marks at which something happens."""
+"""Size limits of a model's window, and the marks at which room is made."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Limits:
 
     @property
     def price_ratios(self) -> tuple[float, float]:
-        """What a cache write and a cache read cost in units of one fresh token; 1.25 and 0.1 where prices are unknown."""
+        """Prices of a cache write and a cache read in units of one fresh token; 1.25 and 0.1 where prices are unknown."""
         return price_ratios(self.prices)
 
     @property
     def summary_ratios(self) -> tuple[float, float]:
-        """What a token costs that the summariser reads, and one that it writes, in units of one fresh token of this model.
+        """Prices of a token read and a token written by the summariser, in units of one fresh token of this model.
 
         Where prices are unknown, as if the model wrote its summaries itself.
         """
@@ -73,5 +73,5 @@ def price_ratios(prices: Prices | None) -> tuple[float, float]:
 
 
 def output_ratio(prices: Prices | None) -> float:
-    """What a token of the reply costs in units of one fresh token; 5 where prices are unknown."""
+    """Price of a token of the reply in units of one fresh token; 5 where prices are unknown."""
     return prices.output / prices.input if prices and prices.input else 5.0

@@ -17,8 +17,8 @@ def repair(messages: Iterable[RequestMessage], model: ModelSpec) -> tuple[Reques
     """The messages as this model takes them; those that are in order come back unchanged.
 
     Thoughts that are unsigned or another model's are dropped, and so are empty parts. Neighbours of one side
-    become one message. Every call gets exactly one result, in the order of the calls: one that was left open gets an error
-    that says so, and a result without its call goes. The user speaks first and last.
+    become one message. Every call gets exactly one result, in the order of the calls: one that was left open gets an
+    error result, and a result without its call is dropped. The user speaks first and last.
     """
     sendable = (_sendable(message, model) for message in messages)
     paired = _paired(_merged(message for message in sendable if message.parts))
@@ -31,7 +31,7 @@ def repair(messages: Iterable[RequestMessage], model: ModelSpec) -> tuple[Reques
 
 
 def open_result(call: ToolCall) -> ToolResult:
-    """The answer to a call that nobody answered."""
+    """The error result of an unanswered call."""
     return ToolResult(call.call_id, call.name, "interrupted", INTERRUPTED)
 
 

@@ -61,7 +61,7 @@ class PruneSettings:
         return min(self.auto_protect, int(usable * self.protect_share))
 
     def worthwhile(self, usable: int) -> int:
-        """What is worth an edit there; less on a small window, but never fewer tokens than are worth telling."""
+        """Tokens that an edit by `auto` must free in a window of so many; never less than `least`."""
         return max(self.least, min(self.minimum, int(usable * self.minimum_share)))
 
 
@@ -261,7 +261,7 @@ PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
         "long": MappingProxyType({"window": 75, "task_budget": 300_000, "max_history": 1_000}),
     }
 )
-"""What a preset sets of `sliding`; what a run asks for itself goes before it, environment and config come after."""
+"""Fields of `sliding` by preset; flags override them, and they override environment and config."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,7 @@ class ContextSettings:
     sliding: SlidingSettings = SlidingSettings()
 
     def estimator_of(self, policy: str) -> EstimatorName:
-        """What counts under this policy: its own estimator, or the common one."""
+        """The estimator of this policy: its own, or the common one."""
         own: Mapping[str, OwnEstimator] = {
             "gemini": self.gemini.estimator,
             "opencode": self.opencode.estimator,

@@ -1,4 +1,4 @@
-"""What the model gets to see of a session: a pure function of its history."""
+"""The view of a session that the model sees: a pure function of its history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentcli.core.message import File, Message, Part, Role, Status, Text, Think
 from agentcli.core.record import Compaction, Prune, Record
 
 CLEARED = "[Old tool result content cleared]"
-"""What the model sees in place of a pruned output; a line that names the call follows."""
+"""Marker in place of a pruned output; a line that names the call follows."""
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 GO_ON = (
     "The conversation up to here was summarised to make room. Go on with the task from where the summary leaves off: "
@@ -23,9 +23,9 @@ WHAT_WAS_DONE = "What did we do so far?"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of the view with what the engine knows of it.
+    """A part of the view with its origin and trust.
 
-    `part` is what the model is shown (the marker of a cleared output, the summary of a replaced one; injections not yet
+    `part` is the content sent to the model (the marker of a cleared output, the summary of a replaced one; injections not yet
     wrapped), `seq` the record it comes from. `tier` is trust: 0 agentcli, 1 the user's own words, 2 the assistant, 3
     anything from outside. `source` is one of system, user, assistant, tool, reminder, file, compactor.
     `created_at` is ISO 8601 in UTC. `pinned` is never summarised or cleared;
@@ -45,11 +45,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class ViewMessage:
-    """All that one side says before the other speaks.
+    """All parts of one side before the other side's next message.
 
     `seq` is that of its first record, so a split before it keeps it whole; `turn` counts the user's prompts. In a user's message
-    tool results come first, in the order of their calls, then record by record injections and the user's words. `usage` is
-    what the provider reported with an assistant's message; after a reply that was `cut` its output is not to be relied on.
+    tool results come first, in the order of their calls, then record by record injections and the user's text. `usage` is
+    the one reported with an assistant's message; after a reply that was `cut` its output is not to be relied on.
     """
 
     role: Role
@@ -63,12 +63,12 @@ class ViewMessage:
 
     @property
     def is_prompt(self) -> bool:
-        """Whether the user says something here: own words or a picture, not only results and injections."""
+        """True if it has text or an image of the user, not only results and injections."""
         return any(block.source == "user" for block in self.blocks)
 
     @property
     def has_results(self) -> bool:
-        """Whether it answers tool calls."""
+        """True if it answers tool calls."""
         return any(isinstance(block.part, ToolResult) for block in self.blocks)
 
     @property
@@ -97,15 +97,15 @@ class View:
         return (block for message in self.messages for block in message.blocks)
 
     def is_bound(self, block: Block) -> bool:
-        """Whether a block is a thought that was had on another view, of no use to a model that binds its thoughts to it."""
+        """True if a block is a thought from another view, invalid for a model that binds its thoughts to the view."""
         return isinstance(block.part, Thinking) and any(start < block.seq < end for start, end in self.undone)
 
 
 def view(history: History) -> View:
-    """What the model sees now. Appending records to a session only ever appends to its view, but for compaction, prune and undo.
+    """The current view. Appending records to a session only ever appends to its view, but for compaction, prune and undo.
 
-    After a compaction: what it kept from before (primers), the snapshot with the user's kept words and the pins, a one-line
-    acknowledgement, what was kept, and all that came after. A compaction in the middle of work is followed by a message that
+    After a compaction: its primers, the snapshot with the user's verbatim prompts and the pins, a one-line
+    acknowledgement, the kept messages, and all later ones. A compaction in the middle of work is followed by a message that
     tells the model to go on.
     """
     lens = _Lens(history)
@@ -124,12 +124,12 @@ def cleared_result(call_id: str, name: str, status: Status) -> ToolResult:
 
 
 def is_answer(body: Compaction) -> bool:
-    """Whether its summary is shown as the assistant's own answer to a question, and not as the user's words: opencode's form."""
+    """True if its summary is shown as the assistant's answer to a question, not as the user's text: opencode's form."""
     return body.policy == "opencode"
 
 
 class _Lens:
-    """One history, looked at record by record."""
+    """Builder of a view, record by record."""
 
     def __init__(self, history: History) -> None:
         self.history = history
@@ -156,7 +156,7 @@ class _Lens:
         yield from came
 
     def head(self, record: Record, body: Compaction, following: Sequence[ViewMessage]) -> Iterator[ViewMessage]:
-        """The snapshot, its acknowledgement and, where the assistant would speak twice in a row, the word to go on."""
+        """The snapshot, its acknowledgement and, where the assistant would speak twice in a row, the message to go on."""
         asked = _asked(record, body)
         if not asked:
             return
@@ -212,7 +212,7 @@ class _Lens:
 
 
 def _joined(messages: Iterable[ViewMessage]) -> Iterator[ViewMessage]:
-    """Neighbouring messages of the user as one, without those that say nothing."""
+    """Neighbouring messages of the user as one, without empty ones."""
     reply: ViewMessage | None = None
     group: list[ViewMessage] = []
     for message in messages:
@@ -230,7 +230,7 @@ def _joined(messages: Iterable[ViewMessage]) -> Iterator[ViewMessage]:
 
 
 def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMessage:
-    """What the user's side says after a reply: results in the order of its calls, then the rest as it came."""
+    """The user's message after a reply: results in the order of its calls, then the rest in order."""
     turn = max([message.turn for message in group])
     if reply and reply.turn > turn:
         turn = reply.turn
@@ -244,7 +244,7 @@ def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMess
 
 
 def _asked(record: Record, body: Compaction) -> tuple[Block, ...]:
-    """The user's side of a snapshot: the summary, then the user's kept words and the pins, byte for byte."""
+    """The user's side of a snapshot: the summary, then the user's verbatim prompts and the pins, byte for byte."""
     opening = WHAT_WAS_DONE if is_answer(body) and body.snapshot else body.snapshot
     blocks = [_by_compactor(record, opening)] if opening else []
     for tag, carried in (("user_message", body.user_words), ("pinned", body.pins)):

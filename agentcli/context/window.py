@@ -1,4 +1,4 @@
-"""A view in the window of the model that is to see it: what every planner and report looks at."""
+"""The window: a view with the limits of its model, the input of every planner and report."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from agentcli.core.tool import Traits
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What the model would see now, how much it may hold, how tokens are counted, and the settings in force."""
+    """A view with its limits, token counter and settings."""
 
     view: View
     limits: Limits
     counter: TokenCounter
     settings: ContextSettings
     traits: Mapping[str, Traits]
-    """What the tools are whose calls may stand in the view, by name."""
+    """Traits of the tools by name."""
 
     @property
     def tokens(self) -> int:
-        """Tokens of the next prompt, system and tools included, as well as they can be known."""
+        """Tokens of the next prompt, system and tools included, as exactly as known."""
         return self.counter.prompt(self.view)
 
     @property

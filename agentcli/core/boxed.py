@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Boxed:
-    """What to start, and what it reads from further descriptors: `files` by their numbers, of at most 60 KB each."""
+    """The argv to start, and the contents of further descriptors: `files` by their numbers, of at most 60 KB each."""
 
     argv: Sequence[str]
     files: Mapping[int, bytes] = field(default_factory=dict)

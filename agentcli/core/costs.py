@@ -1,4 +1,4 @@
-"""Sums of what was used: tokens and USD, and as lines with bars."""
+"""Sums of tokens and USD, and their bar chart as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = 28
 
 @dataclass(frozen=True, slots=True)
 class CostSum:
-    """Requests or sessions and what they used; `cost` in USD, None while no price is known."""
+    """Count of requests or sessions with their usage; `cost` in USD, None while no price is known."""
 
     count: int = 0
     usage: Usage = Usage()

@@ -1,4 +1,4 @@
-"""What can go wrong, each with the exit code that a script sees and words that say what to do."""
+"""Errors, each with its exit code and a message that states what to do."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CredentialsError(AgentError):
 
 
 class InputError(AgentError):
-    """What was given to work on cannot be used: a prompt, a file, a session."""
+    """An unusable input: a prompt, a file, a session."""
 
     exit_code = 42
 
@@ -104,9 +104,9 @@ class IncompleteReply(AgentError):
 
 
 class ModelError(AgentError):
-    """A request to a model failed. Decide by `cause`, never by the words.
+    """A request to a model failed. Decide by `cause`, never by the message.
 
-    `should_retry` is what the provider itself said of asking again, None where it said nothing.
+    `should_retry` is the provider's own advice on a retry, None without one.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class ModelError(AgentError):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same request is worth making again: the provider's own word counts, but for what is mended another way."""
+        """True if the same request is worth a retry: the provider's advice counts, except for errors that are solved another way."""
         if self.should_retry is None or self.cause in MENDABLE:
             return self.cause in RETRYABLE
         return self.should_retry

@@ -1,4 +1,4 @@
-"""What happens, as one closed union: front ends and the store match on it, the type checker proves they are complete."""
+"""Events as one closed union: front ends and the store match on it, the type checker proves they are complete."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentcli.core.message import ToolCall, Usage
 from agentcli.core.record import CompactionStatus, Record, Trigger
 
 Ending = Literal["done", "interrupted", "limit", "refused", "incomplete", "failed"]
-"""How a turn ends; `incomplete` when the model never gave a whole answer, whatever text came."""
+"""Outcome of a turn; `incomplete` when the model never gave a whole answer, whatever text came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRestarted:
-    """The reply broke off and is being asked for again: what was shown of it no longer counts."""
+    """The reply broke off and is being asked for again: deltas shown so far no longer count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ToolProgress:
 
 @dataclass(frozen=True, slots=True)
 class PermissionDecided:
-    """Whether a call may run, and by which rule."""
+    """Decision on a call, with the rule that made it."""
 
     call_id: str
     name: str
@@ -76,7 +76,7 @@ class PermissionDecided:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """What one request used. `cost` is in USD or None where prices are unknown; `context` the tokens now in the window."""
+    """Usage of one request. `cost` is in USD or None where prices are unknown; `context` the tokens now in the window."""
 
     usage: Usage
     cost: float | None
@@ -94,7 +94,7 @@ class CompactionStarted:
 
 @dataclass(frozen=True, slots=True)
 class CompactionEnded:
-    """How a compaction ended, whether or not it changed the view. `why` is a line for people."""
+    """End of a compaction, even one that did not change the view. `why` is a line for people."""
 
     trigger: Trigger
     status: CompactionStatus

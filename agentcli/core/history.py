@@ -1,4 +1,4 @@
-"""State is a fold over records: what is in force now, the same live and on resume."""
+"""The state of a session, a fold over its records: the same live and on resume."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NeedsReplay(Exception):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is in force: the records that the view is made of, and everything folded from the rest.
+    """The state in force: the records of the view, and everything folded from the rest.
 
     `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on (and what it kept from
     before). `cleared` maps a call id to the seq of the prune that cleared it. `turn` counts the user's prompts. `undone` are the
@@ -78,7 +78,7 @@ class History:
 
     @property
     def carry(self) -> Carry:
-        """What the next compaction must remember of all this."""
+        """The carry of the next compaction."""
         return Carry(
             usage=self.usage,
             cost=self.cost,
@@ -268,7 +268,7 @@ def _evolve_all(history: History, records: Iterable[Record]) -> History:
 
 
 def _still_spent(history: History, seq: int, undo: Undo) -> History:
-    """What an undo took back is gone already; what was spent on it is not."""
+    """Add the cost of undone records: it stays spent."""
     cost = _add(history.cost, undo.cost)
     return replace(history, usage=history.usage + undo.usage, cost=cost, last_seq=max(history.last_seq, seq))
 

@@ -1,4 +1,4 @@
-"""The kind of a picture, told from its first bytes: a wrong name must not reach a provider, which would refuse the session from then on."""
+"""MIME type of an image by its first bytes: a wrong name must not reach a provider, which would refuse the session from then on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The port to where a session is kept: on disk, or in memory for `--no-session`."""
+"""The port to the storage of a session: on disk, or in memory for `--no-session`."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Journal(Protocol):
 
     @property
     def folder(self) -> Path | None:
-        """Where it lies, or None when nothing is written."""
+        """Its folder, or None when nothing is written."""
         ...
 
     @property
     def history(self) -> History:
-        """What is in force now."""
+        """The history in force."""
         ...
 
     @property
     def notes(self) -> Sequence[str]:
-        """What was lost or mended when it was opened, in words for people."""
+        """Damage found or repaired when it was opened, as messages for people."""
         ...
 
     def append(self, body: Body) -> Record:
@@ -69,7 +69,7 @@ class Journal(Protocol):
         ...
 
     def trouble(self) -> str:
-        """Why the session is not being saved right now, or an empty text. Said once each time the reason changes."""
+        """Reason why the session is not being saved, or an empty text. Reported once each time the reason changes."""
         ...
 
     def close(self) -> None:

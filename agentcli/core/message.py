@@ -1,4 +1,4 @@
-"""What was said: immutable values without ids or storage, the same for every provider."""
+"""Messages and their parts: immutable values without ids or storage, the same for every provider."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SIGNATURE = "thought_signature"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words. `synthetic` when agentcli wrote them on someone's behalf; then `source` names the wrapper they travel in."""
+    """Text. `synthetic` when agentcli wrote them on someone's behalf; then `source` names the wrapper they travel in."""
 
     text: str
     synthetic: bool = False
@@ -101,7 +101,7 @@ class ToolResult:
 
     @property
     def failed(self) -> bool:
-        """Whether the model should be told that the call did not succeed."""
+        """True if the call is reported to the model as failed."""
         return self.status != "success"
 
 
@@ -122,7 +122,7 @@ class Usage:
 
     @property
     def total(self) -> int:
-        """Everything that stood in the window once the reply was complete."""
+        """All tokens in the window once the reply was complete."""
         return self.prompt + self.output
 
     def __sub__(self, other: Usage) -> Usage:
@@ -146,7 +146,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One thing said by one side. The fields from `provider` on are set on an assistant's message only; `cost` is in USD."""
+    """A message of one side. The fields from `provider` on are set on an assistant's message only; `cost` is in USD."""
 
     role: Role
     parts: tuple[Part, ...]
@@ -160,12 +160,12 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The speaker's own words, without injections, thoughts or calls."""
+        """The speaker's own text, without injections, thoughts or calls."""
         return "".join(part.text for part in self.parts if isinstance(part, Text) and not part.synthetic)
 
     @property
     def is_prompt(self) -> bool:
-        """Whether the user says or shows something here: not only what agentcli wrote on someone's behalf."""
+        """True if it has text or an image of the user, not only parts written by agentcli on someone's behalf."""
         return self.role == "user" and any(not (isinstance(part, Text) and part.synthetic) for part in self.parts)
 
     @property
@@ -178,7 +178,7 @@ class Message:
         return self.with_parts(tuple(_unsigned(part) for part in self.parts if not isinstance(part, Thinking)))
 
     def with_parts(self, parts: tuple[Part, ...]) -> Message:
-        """The same message saying something else."""
+        """The same message with other parts."""
         return replace(self, parts=parts)
 
 

@@ -1,4 +1,4 @@
-"""The port to a model: what is asked of it, what it answers, and what is known about it."""
+"""The port to a model: its request, its reply, and its specification."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentcli.core.message import Image, Part, Role, Stop, ToolResult, Usage
 
 ThinkingStyle = Literal["none", "budget", "adaptive", "level"]
 REPLY_TOKENS = 32_000
-"""The longest reply that is asked for, or taken for possible, where nothing else is said."""
+"""The longest reply that is asked for, or taken for possible, where nothing else is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Prices:
     over_cache_write: float = 0.0
 
     def cost(self, usage: Usage) -> float:
-        """What a request with this usage costs, in USD."""
+        """Cost of a request with this usage, in USD."""
         long = bool(self.over) and usage.prompt > self.over
         fresh, out = (self.over_input, self.over_output) if long else (self.input, self.output)
         read, write = (self.over_cache_read, self.over_cache_write) if long else (self.cache_read, self.cache_write)
@@ -38,7 +38,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """What is known about a model: `kind` is that of its provider, sizes are in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
+    """Specification of a model: `kind` is that of its provider, sizes are in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
 
     `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model that is in
     no table: the numbers are then a stated default.
@@ -93,7 +93,7 @@ class ToolSchema:
 
 @dataclass(frozen=True, slots=True)
 class RequestMessage:
-    """One message of a request: all that one side says before the other speaks.
+    """One message of a request: all parts of one side before the other side's next message.
 
     In a user's message, tool results come first, then injections (synthetic texts, already wrapped), then the user's text.
     """
@@ -110,7 +110,7 @@ MOST_BREAKPOINTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """The provider's cache should end here: after the system blocks (`message` -1) or after part `part` of message `message`."""
+    """A breakpoint of the provider's cache: after the system blocks (`message` -1) or after part `part` of message `message`."""
 
     message: int
     part: int = -1
@@ -118,7 +118,7 @@ class Breakpoint:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """All that a model gets to see. Equal requests give equal bytes on the wire."""
+    """Everything sent to a model. Equal requests give equal bytes on the wire."""
 
     model: ModelSpec
     system: tuple[str, ...]
@@ -159,7 +159,7 @@ class Model(Protocol):
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known about it."""
+        """Its specification."""
         ...
 
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]:

@@ -1,4 +1,4 @@
-"""Where programs are found by name: those that start without anybody being asked come from outside the workspace."""
+"""Lookup of programs by name: those started without asking come from outside the workspace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _workspace: set[Path] = set()
 def leave_out(workspace: Iterable[Path]) -> None:
     """From now on this process finds no program in these folders by name, whichever library starts one.
 
-    `search_path` goes on to tell PATH as it was at start.
+    `search_path` still returns PATH as it was at start.
     """
     global _given, _cleaned
     _given = search_path()
@@ -69,6 +69,6 @@ def untrusted(workspace: Iterable[Path]) -> Iterator[str]:
 
 
 def lies_in(path: str, folders: Iterable[str]) -> bool:
-    """Whether a path lies in one of the folders, as it is written or where its links lead."""
+    """True if a path lies in one of the folders, as it is written or with its links resolved."""
     forms = {os.path.normpath(path), os.path.realpath(path)}
     return any(form == top or form.startswith(top.rstrip("/") + "/") for top in folders for form in forms)

@@ -1,4 +1,4 @@
-"""What a session is made of: records, numbered, written once and never changed."""
+"""Records of a session: numbered, written once and never changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODES: tuple[Mode, ...] = ("ask", "auto-edit", "plan", "yolo", "auto")
 
 @dataclass(frozen=True, slots=True)
 class VerbatimText:
-    """Something carried verbatim through a compaction: a pinned message, or what the user typed in turn `turn`."""
+    """Something carried verbatim through a compaction: a pinned message, or the prompt of turn `turn`."""
 
     seq: int
     turn: int
@@ -37,7 +37,7 @@ class TodoItem:
 
 @dataclass(frozen=True, slots=True)
 class Carry:
-    """What a fold needs to know of everything before a compaction, so that resuming costs what the view costs."""
+    """State of a fold before a compaction, so that a resume reads only the records of the view."""
 
     usage: Usage = Usage()
     cost: float | None = None
@@ -107,7 +107,7 @@ class Prune:
 class Undo:
     """Takes back the compaction, prune or undo at `seq`; or, for `rewind`, everything after `seq`.
 
-    `usage` and `cost` are what was spent on that: it stays spent.
+    `usage` and `cost` were spent on that and stay spent.
     """
 
     seq: int
@@ -141,9 +141,9 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """What the session is called: `title` by us, `name` by the user. An empty field leaves the former value.
+    """Title of the session: `title` by us, `name` by the user. An empty field leaves the former value.
 
-    `usage` and `cost` are what the `model` took that thought of the title, if one did.
+    `usage` and `cost` are those of the `model` that wrote the title, if one did.
     """
 
     title: str = ""
@@ -171,7 +171,7 @@ class Checkpoint:
 class Settings:
     """The model, mode or policy was switched. An empty field leaves the former value; `model` is `provider/id`.
 
-    `system` and `tools` (as name, description, parameters) are what every request begins with: kept here so that a resumed
+    `system` and `tools` (as name, description, parameters) begin every request: kept here so that a resumed
     session sends the very same bytes, whatever has happened to instruction files and to this program in between. `why` is set
     where nobody asked for the switch.
     """

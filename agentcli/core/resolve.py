@@ -1,4 +1,4 @@
-"""Path resolution: which file a path given by a model stands for, the same for who judges it and for who opens it."""
+"""Path resolution: the file that a model's path names, the same for permission checks and for opening it."""
 
 from __future__ import annotations
 

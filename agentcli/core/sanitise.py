@@ -1,4 +1,4 @@
-"""Text from outside, made safe to show: what a terminal or a reader could be fooled by is spelled out."""
+"""Untrusted text made safe to show: characters that could deceive a terminal or a reader are escaped."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def harmful(text: str) -> str:
 
 
 def invisible(letter: str) -> bool:
-    """Whether a reader would not see this character, or would see others in another order because of it."""
+    """True if this character is invisible or changes the order of others."""
     if " " <= letter <= "~":
         return False
     if "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef" or letter in _BLANK_LETTERS:

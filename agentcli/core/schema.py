@@ -50,7 +50,7 @@ def wire_names(function: Callable[..., Any], skip: int = 2) -> dict[str, str]:
 
 
 def check(schema: Mapping[str, Any], value: Any, where: str = "") -> Any:
-    """The input with harmless mistakes mended (`"5"` for 5, null for an absent option); ToolError says what is wrong otherwise."""
+    """The input with harmless mistakes mended (`"5"` for 5, null for an absent option); raises ToolError otherwise."""
     match schema.get("type"):
         case "object":
             return _check_object(schema, value, where)

@@ -1,4 +1,4 @@
-"""Secrets: which variables hold them, and how they are taken out of any text that outlives its moment."""
+"""Secrets: the variables that hold them, and their removal from any text that is stored or sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHORTEST = 8
 
 
 def holds_secret(name: str, value: str) -> bool:
-    """Whether a variable of the environment is one that commands have no business to see, by its name or by its value."""
+    """True if a variable of the environment must be hidden from commands, by its name or by its value."""
     return bool(_NAME.search(name) or _TOKEN.search(value) or _URL_PASSWORD.search(value))
 
 
@@ -60,7 +60,7 @@ def _folded(text: str) -> str:
 
 
 def luhn(digits: str) -> bool:
-    """Whether a row of digits passes the check that payment cards use (ISO/IEC 7812-1)."""
+    """True if a row of digits passes the check that payment cards use (ISO/IEC 7812-1)."""
     doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
     return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0
 

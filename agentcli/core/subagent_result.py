@@ -1,4 +1,4 @@
-"""What a call spent on a model of its own, a subagent's say, as its result keeps it."""
+"""Spending of a call on a model of its own, such as a subagent's, in the metadata of its result."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ FILES = "files"
 
 
 def spending(model: str, usage: Usage, cost: float | None, purpose: str = "subagents") -> Mapping[str, Any]:
-    """The metadata for what was used; `cost` in USD, None where no price is known."""
+    """The metadata of a usage; `cost` in USD, None where no price is known."""
     tokens = {name: getattr(usage, name) for name in Usage.__dataclass_fields__}
     return {SPENT: {"model": model, "usage": tokens, "cost": cost, "purpose": purpose}}
 
 
 def spent(result: ToolResult) -> tuple[str, Usage, float | None]:
-    """The model, tokens and USD of such a call; nothing for any other result. What is not a count counts as none."""
+    """The model, tokens and USD of such a call; nothing for any other result. Other values count as 0."""
     raw = result.metadata.get(SPENT)
     if not isinstance(raw, Mapping):
         return "", Usage(), None
@@ -31,13 +31,13 @@ def spent(result: ToolResult) -> tuple[str, Usage, float | None]:
 
 
 def purpose(result: ToolResult) -> str:
-    """What it was spent for, in a word."""
+    """Purpose of the spending, in a word."""
     raw = result.metadata.get(SPENT)
     return str(raw.get("purpose") or "subagents") if isinstance(raw, Mapping) else ""
 
 
 def changed_files(metadata: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What a subagent changed: for each file its `path`, `additions`, `deletions` and whether it was `created`."""
+    """Files changed by a subagent: for each its `path`, `additions`, `deletions` and whether it was `created`."""
     files = metadata.get(FILES)
     for file in files if isinstance(files, list | tuple) else ():
         if isinstance(file, Mapping) and isinstance(file.get("path"), str):

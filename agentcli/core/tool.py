@@ -19,7 +19,7 @@ Effect = Literal["none", "read", "write", "run", "network", "ask"]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a tool is to permissions, planners and front ends, so that none of them needs to know its name."""
+    """Traits of a tool for permissions, planners and front ends, so that none of them needs to know its name."""
 
     effect: Effect = "run"
     subject: str = ""
@@ -51,17 +51,17 @@ class Traits:
 
     @property
     def runs_commands(self) -> bool:
-        """Whether its subject is a shell command."""
+        """True if its subject is a shell command."""
         return self.effect == "run" and bool(self.subject)
 
     @property
     def fetches(self) -> bool:
-        """Whether its subject is a URL."""
+        """True if its subject is a URL."""
         return self.effect == "network" and bool(self.subject)
 
     @property
     def parallel(self) -> bool:
-        """Whether calls may run at the same time as others."""
+        """True if calls may run at the same time as others."""
         return self.effect in ("none", "read")
 
 
@@ -71,7 +71,7 @@ UNKNOWN = Traits()
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool did. `output` is already cut to what a model should see; the whole went to `ToolContext.keep_output`.
+    """Result of a tool. `output` is already cut for the model; the whole went to `ToolContext.keep_output`.
 
     `metadata` may hold `diff` (unified), `additions`, `deletions`, `exit_code`, `path`, `lines`, `created`, `matches`:
     the ledger and the front ends read them.
@@ -96,7 +96,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What `ask_user` asks; free text is always allowed as well."""
+    """A question of `ask_user`; free text is always allowed as well."""
 
     question: str
     header: Annotated[str, "A word or two"] = ""
@@ -106,7 +106,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """How much of anything a tool shows or takes; every field can be set in config under `[tools]`. Sizes in bytes unless said."""
+    """Limits of the tools; every field can be set in config under `[tools]`. Sizes in bytes unless said."""
 
     read_lines: int = 2_000
     read_bytes: int = 50_000
@@ -137,7 +137,7 @@ Wrap = Callable[[Sequence[str]], Boxed]
 
 @dataclass(frozen=True, slots=True)
 class CommandSandbox:
-    """What holds a command; without `wrap` it runs as it is."""
+    """Sandbox of a command; without `wrap` it runs unconfined."""
 
     wrap: Wrap | None = None
     escalate: Callable[[str, str], Awaitable[bool]] | None = None
@@ -155,7 +155,7 @@ NO_SANDBOX = CommandSandbox()
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """What a small model says about a page, and `spent` on it as metadata; or `trouble`, why it says nothing."""
+    """Answer of a small model about a page, with `spent` as metadata; or `trouble`, the reason why there is none."""
 
     text: str = ""
     trouble: str = ""
@@ -172,7 +172,7 @@ AnswerPage = Callable[[str, str], Awaitable[PageAnswer]]
 
 
 class ToolContext(Protocol):
-    """What a running call may use; made by the agent for each session, so that tools own no global state."""
+    """Services for a running call; made by the agent for each session, so that tools own no global state."""
 
     cwd: Path
     roots: tuple[Path, ...]
@@ -194,7 +194,7 @@ class ToolContext(Protocol):
         ...
 
     def progress(self, call_id: str, text: str) -> None:
-        """Show what a running call prints."""
+        """Show output of a running call."""
         ...
 
     def todo(self) -> tuple[TodoItem, ...]:
@@ -232,7 +232,7 @@ def as_json(_: ToolContext, given: Mapping[str, Any]) -> str:
 class Tool:
     """A tool that the model can call: `run(work, call_id, **input)`; everything else about it is derived from this.
 
-    `title` makes one line that says what a call does; `preview` is what a person is shown of it before allowing it, for an edit
+    `title` describes a call in one line; `preview` is shown to a person before allowing it, for an edit
     the unified diff, and raises ToolError for one that cannot be made.
     """
 

@@ -42,5 +42,5 @@ def head_of(data: bytes, size: int) -> bytes:
 
 
 def _split(tail: bytes) -> int:
-    """How many bytes at the beginning belong to a character that began before."""
+    """Number of bytes at the beginning that belong to a character begun before."""
     return next((n for n, byte in enumerate(tail[:3]) if byte & 0xC0 != 0x80), min(3, len(tail)))

@@ -1,4 +1,4 @@
-"""What outlives a compaction word for word: what the user typed, and what the user pinned."""
+"""Verbatim content that survives a compaction: the user's prompts and pins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentcli.core.truncate import truncate_middle
 
 
 def kept_words(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
-    """What the user typed in the summarised part and before it, verbatim and oldest first.
+    """The user's prompts in the summarised part and before it, verbatim and oldest first.
 
     The newest come first up to `keep_user_tokens`; the very first, and the newest of all, always.
     """
@@ -39,7 +39,7 @@ def kept_words(summarised: Sequence[ViewMessage], window: Window) -> tuple[Verba
 
 
 def kept_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[VerbatimText, ...]:
-    """The pinned messages of the summarised part and of the parts before it, whole, oldest first; unpinned ones are let go."""
+    """The pinned messages of the summarised part and of the parts before it, whole, oldest first; unpinned ones are dropped."""
     former = former_compaction(view)
     pinned = {words.seq: words for words in (former.pins if former else ()) if words.seq in view.pins}
     for message in summarised:

@@ -1,4 +1,4 @@
-"""What a compaction would do, decided before anything is done: the one value all policies speak in."""
+"""The plan of a compaction: the common result of all policies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PlanTrigger = Literal["soft", "hard", "overflow", "manual"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a policy would do with a view now.
+    """The effect of a policy on a view now, not carried out.
 
     `trigger` is None when nothing calls for it; `split` the seq of the first record that stays as it is, or None when
     nothing is summarised. `summarised`, `kept` and `pinned` are seqs, `cleared` call ids. Tokens are estimates.
@@ -38,5 +38,5 @@ class Plan:
 
     @property
     def does_something(self) -> bool:
-        """Whether carrying it out changes the view."""
+        """True if carrying it out changes the view."""
         return bool(self.summarised or self.clipped)

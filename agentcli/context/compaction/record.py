@@ -1,4 +1,4 @@
-"""Turns a plan and a summary into the record that changes the view; pure, like everything that decides here."""
+"""From a plan and a summary to the compaction record. Pure, without I/O."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHARACTERS = 3
 
 @dataclass(frozen=True, slots=True)
 class SummaryTask:
-    """What a compaction has to work on: the plan, the part that goes, and all that is known of it without a model."""
+    """Input of a compaction: the plan, the part that goes, and all that is known of it without a model."""
 
     plan: Plan
     policy: Policy
@@ -41,12 +41,12 @@ class SummaryTask:
 
     @property
     def view(self) -> View:
-        """What the model sees before the compaction."""
+        """The view before the compaction."""
         return self.window.view
 
     @property
     def form(self) -> SnapshotSettings:
-        """How much a snapshot may hold."""
+        """Size limits of a snapshot."""
         return self.window.settings.snapshot
 
     @property
@@ -56,7 +56,7 @@ class SummaryTask:
 
     @property
     def former_snapshot(self) -> Snapshot | None:
-        """What its summary said; a summary in free form counts as knowledge."""
+        """The snapshot of the former compaction; a summary in free form counts as knowledge."""
         text = self.former.snapshot if self.former else ""
         if not text:
             return None
@@ -64,12 +64,12 @@ class SummaryTask:
 
     @property
     def goal(self) -> str:
-        """What stands for the user's goal while nobody has put it better: the first thing that was typed."""
+        """The user's goal until a summary names one: the first prompt."""
         typed = next((words.text for words in self.words), "") or next(_typed(self.gone), "")
         return " ".join(typed.split())[: self.form.goal_characters]
 
     def evidence(self) -> Evidence:
-        """What the summary may be held to."""
+        """The evidence that the summary is verified against."""
         former = self.former.snapshot if self.former else ""
         known = (*facts(self.gone), *ledger_lines(self.ledger), former, *(words.text for words in self.words))
         return Evidence(known, self.form.sentence_characters)
@@ -77,7 +77,7 @@ class SummaryTask:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What takes the place of the part that goes: a text, or for each call the text in place of its output."""
+    """Replacement of the part that goes: a text, or for each call the text in place of its output."""
 
     text: str = ""
     replaced: Mapping[str, str] = field(default_factory=dict)
@@ -172,13 +172,13 @@ def _typed(messages: Sequence[ViewMessage]) -> Iterator[str]:
 
 
 def _thinking_gone(prepare: SummaryTask) -> int:
-    """What former edits dropped stays dropped: their records no longer say so once this one is in force."""
+    """Seq below which thinking is dropped: that of former edits, whose records no longer count once this one is in force."""
     edits = [prepare.former, *(record.body for record in prepare.history.prunes)]
     return max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
 
 
 def _in_the_middle(shown: View) -> bool:
-    """Whether the model was at work: it waits for results, or has just got some."""
+    """True if the model was at work: it waits for results, or has just got some."""
     if not shown.messages:
         return False
     last = shown.messages[-1]

@@ -1,1 +1,1 @@
-"""The context lab: what fills the window, what a policy would do, and what each policy would have cost."""
+"""The context lab: contents of the window, plans of a policy, and the cost of a session under each policy."""

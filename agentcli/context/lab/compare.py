@@ -1,4 +1,4 @@
-"""Sessions compared under several policies: the same work, what it took, and what was still known afterwards."""
+"""Sessions compared under several policies: cost, requests and retained facts of the same work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How each session went under each policy: `played[session][policy]`, sessions by name."""
+    """Results of each session under each policy: `played[session][policy]`, sessions by name."""
 
     policies: tuple[str, ...]
     played: Mapping[str, Mapping[str, Played]]

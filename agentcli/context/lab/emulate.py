@@ -1,4 +1,4 @@
-"""What a provider would report for the requests of a replayed session: what each would read, write and pay in full."""
+"""Emulated usage of the requests of a replayed session: tokens read from the cache, written to it, and paid in full."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EmulatedCache:
     _prefixes: PrefixCache = field(default_factory=PrefixCache)
 
     def usage(self, request: Request, now: float, output: int) -> Usage:
-        """What the provider would report for this request at `now` (seconds), with a reply of `output` tokens."""
+        """The emulated usage of this request at `now` (seconds), with a reply of `output` tokens."""
         blocks = blocks_of(request, self.counter)
         read, written = self._prefixes.use(blocks, _marks(request), rules_of(self.model), now)
         whole = sum(tokens for _, tokens in blocks)
@@ -31,7 +31,7 @@ class EmulatedCache:
 
 
 def blocks_of(request: Request, counter: TokenCounter) -> list[Block]:
-    """What a cache compares: system and tools as the first block, then each part of each turn."""
+    """The blocks that a cache compares: system and tools as the first, then each part of each message."""
     head = hash((request.model.name, request.system, tuple(tool.name for tool in request.tools)))
     blocks = [(head, counter.head or counter.overhead(request.system, request.tools))]
     blocks += [
@@ -43,7 +43,7 @@ def blocks_of(request: Request, counter: TokenCounter) -> list[Block]:
 
 
 def key_of(part: Part | ToolResult) -> tuple[str, ...]:
-    """What makes a part differ from another on the wire."""
+    """Key by which two parts are equal on the wire."""
     match part:
         case ToolResult(call_id, _, _, output):
             return ("result", call_id, output)

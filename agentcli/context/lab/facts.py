@@ -1,4 +1,4 @@
-"""Facts that a session must not lose, taken from it by rule; and how many of them stand in a view or can be recalled."""
+"""Facts that a session must not lose, taken from it by rule; and the number of those still in a view or recallable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATHS_EACH = 5
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that was said and may be needed again, in the words in which it was said."""
+    """A verbatim fact that may be needed again."""
 
     kind: Kind
     text: str
@@ -33,7 +33,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How many of `facts` stand in the view, and how many stand there or can be recalled."""
+    """Number of `facts` in the view, and in the view or recallable."""
 
     facts: int = 0
     retained: int = 0
@@ -63,7 +63,7 @@ def facts(records: Iterable[Record], tools: Mapping[str, Traits]) -> tuple[Fact,
 
 
 def kept(wanted: Iterable[Fact], view: View, records: Iterable[Record]) -> Kept:
-    """How the facts fare. What `recall` reaches are the outputs of all calls of the session."""
+    """Count the retained facts. `recall` reaches the outputs of all calls of the session."""
     wanted = tuple(wanted)
     shown = _squeezed("\n".join(_shown(view)))
     outputs = _squeezed("\n".join(record.body.output for record in records if isinstance(record.body, ToolResult)))
@@ -74,7 +74,7 @@ def kept(wanted: Iterable[Fact], view: View, records: Iterable[Record]) -> Kept:
 
 
 def gone_from(view: View, records: Iterable[Record]) -> list[Record]:
-    """The messages and results that the view no longer holds as they were said."""
+    """The messages and results that the view no longer holds unchanged."""
     whole = {block.seq for block in view.blocks if block.source != "compactor" and not block.cleared}
     return [record for record in records if isinstance(record.body, Message | ToolResult) and record.seq not in whole]
 
@@ -139,7 +139,7 @@ def _words(part: Part | ToolResult) -> str:
 
 
 def _squeezed(text: str) -> str:
-    """Without what a snapshot may change: spacing, and the escapes of JSON."""
+    """The text without spacing and JSON escapes, which a snapshot may change."""
     return " ".join(text.replace('\\"', '"').split())
 
 

@@ -1,4 +1,4 @@
-"""Summaries without a model: what the ledger knows, in the form that each policy wants."""
+"""Summaries from the ledger, without a model, in the form of each policy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def summary_of(task: SummaryTask) -> Summary:
 
 
 def _regions(task: SummaryTask) -> dict[str, str]:
-    """For each region its heading and how its calls ended; the results behind the first only say where to look."""
+    """For each region its heading and the outcomes of its calls; results after the first only refer to it."""
     outputs, turns = _outputs(task), _turns(task)
     made: dict[str, str] = {}
     for region in task.plan.regions:

@@ -1,4 +1,4 @@
-"""Plays a recorded session again, request by request, as if another policy had kept its context."""
+"""Replay of a recorded session, request by request, under another policy."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Summarise = Callable[[SummaryTask], Summary]
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Under which conditions sessions are replayed.
+    """Conditions of a replay.
 
-    `head` are the tokens of system and tools where the session does not say them, `scratchpad` those of reasoning that
+    `head` are the tokens of system and tools where the session has none, `scratchpad` those of reasoning that
     a summary is taken to cost, `recall_call` those of a call of `recall`, and `recalled` the most that it brings back.
     """
 
@@ -55,7 +55,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """How a session went under a policy. `sizes` are the tokens of each prompt; `cost` in USD, summaries included.
+    """Result of a session under a policy. `sizes` are the tokens of each prompt; `cost` in USD, summaries included.
 
     `overflows` counts prompts that the policy let grow beyond what is usable, each answered by a forced compaction and
     a second try; `refused` those that did not fit even then; `again` how often a reply quoted what its policy had taken
@@ -79,7 +79,7 @@ class Played:
 
     @property
     def requests(self) -> int:
-        """How many prompts were sent."""
+        """Number of prompts sent."""
         return len(self.sizes)
 
     @property
@@ -91,7 +91,7 @@ class Played:
 def replay(records: Sequence[Record], policy: str, setup: Setup, planted: Iterable[Fact] = ()) -> Played:
     """The session under this policy, with the fate of `planted` facts at its end.
 
-    What its own policy once did to its view is left out; everything else happens as recorded.
+    Edits by its own policy are left out; everything else happens as recorded.
     """
     player = _Player(policy, setup)
     for record in _spoken(records):
@@ -100,7 +100,7 @@ def replay(records: Sequence[Record], policy: str, setup: Setup, planted: Iterab
 
 
 def _spoken(records: Iterable[Record]) -> list[Record]:
-    """What happened: messages, results and todo lists; without what the user took back."""
+    """The events: messages, results and todo lists, without those undone by the user."""
     bodies = (Message, ToolResult, Todo, Settings)
     return [record for record in in_force(list(records)) if isinstance(record.body, bodies)]
 
@@ -126,7 +126,7 @@ class _Player:
 
     @property
     def window(self) -> Window:
-        """The window with the view of the history as it stands, made once."""
+        """The window with the view of the current history, cached."""
         if self._seen is None or self._seen[0] is not self.history:
             self._seen = (
                 self.history,
@@ -136,12 +136,12 @@ class _Player:
 
     @property
     def prunes_each(self) -> Literal["", "prompt", "request"]:
-        """Before each of what the policy asks whether to prune."""
+        """The kind of event before which the policy decides on a prune."""
         pruner = self.rules.prune
         return "" if pruner is None else "prompt" if pruner.once_a_prompt else "request"
 
     def add(self, record: Record) -> None:
-        """The next thing that happened; before a reply its request is made."""
+        """Apply the next event; before a reply its request is made."""
         match record.body:
             case Message("assistant") as message:
                 self.ask(record, message)
@@ -155,7 +155,7 @@ class _Player:
                 self.keep(other, record.time)
 
     def wears(self, system: tuple[str, ...], tools: tuple[ToolSchema, ...]) -> None:
-        """From now on requests begin with these."""
+        """Set the system text and tools of the following requests."""
         self.system, self.tools = system, tools
         self.counter.head = self.counter.overhead(system, tools)
 
@@ -228,7 +228,7 @@ class _Player:
         self.played = replace(self.played, compactions=self.played.compactions + 1)
 
     def pay_for(self, work: SummaryTask, record: Compaction) -> None:
-        """What a model would have taken for the summary: it reads the part that goes, and writes."""
+        """Charge for the summary: a model reads the part that goes, and writes."""
         if not work.plan.summarised:
             return
         read = sum(map(self.counter.message, work.gone))
@@ -266,9 +266,6 @@ def _schema(raw: Mapping[str, Any]) -> ToolSchema:
 def _seconds(time: str) -> float:
     moment = datetime.fromisoformat(time)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-# MERGED agentcli.context.lab.needed: What a reply must have had before its eyes: the price of clearing too much is to fetch it again.
 
 
 LEAST = 12

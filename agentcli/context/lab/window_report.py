@@ -1,4 +1,4 @@
-"""What fills the window, and what the policy in force would do with each message."""
+"""Report on the window: its contents, and the fate of each message under the policy in force."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIGNS = dict(zip(KINDS, "smSuatp.", strict=True))
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One message of the view. `tier` is the least trusted of its blocks, `fate` what a compaction would do with it now."""
+    """One message of the view. `tier` is the least trusted of its blocks, `fate` the effect of a compaction on it now."""
 
     seq: int
     role: str
@@ -36,7 +36,7 @@ class Row:
 class Shown:
     """The window, divided. `cached` are the tokens at its beginning that the provider has in its cache, as last reported.
 
-    `marks` say what happens from which size on, in words and tokens; 0 for what does not happen.
+    `marks` are thresholds by name, in tokens; 0 for one that is never reached.
     """
 
     shares: Mapping[str, int]
@@ -85,7 +85,7 @@ class Shown:
         return {**whole, "shares": dict(self.shares), "messages": rows}
 
     def _ruler(self, cells: int) -> list[str]:
-        """Where under the bar something begins, and what."""
+        """The ruler under the bar: each beginning with its name."""
         marks = {words: at for words, at in self.marks.items() if 0 < at <= self.usable}
         places = {min(cells - 1, cells * at // self.usable) for at in marks.values()}
         words = ", ".join(f"{words} {at / self.usable:.0%}" for words, at in marks.items())
@@ -166,7 +166,7 @@ def _row(message: ViewMessage, window: Window, plan: Plan, gone: Set[int]) -> Ro
 
 
 def _fate(message: ViewMessage, plan: Plan, gone: Set[int]) -> str:
-    """What stands first of all that holds for one of its blocks: a message with cleared outputs says so even if the rest is kept."""
+    """The most notable fate of its blocks: a message with cleared outputs is shown as such even if the rest is kept."""
     if any(block.pinned for block in message.blocks):
         return "pinned"
     if all(block.source == "compactor" for block in message.blocks):
@@ -193,7 +193,7 @@ def _line(row: Row, room: int) -> str:
 
 
 def _summary(message: ViewMessage) -> str:
-    """What a message says, in a line."""
+    """A message summed up in a line."""
     told = " · ".join(filter(None, (_told(block) for block in message.blocks)))
     line = " ".join(told.split())
     short = line[:500]

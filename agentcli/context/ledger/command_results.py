@@ -1,4 +1,4 @@
-"""Tells in a line or two how a command ended, and recognises the runs of tests among commands."""
+"""Outcomes of commands in a line or two; test runs among them are recognised."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Tests:
 
 
 def is_test_run(command: str) -> bool:
-    """Whether a command runs tests, by the names of the runners."""
+    """True if a command runs tests, by the names of the runners."""
     return bool(_RUNNER.search(command[:_HEAD]) or _RUNNER.search(command[_HEAD:][-_HEAD:]))
 
 
 def read_tests(output: str) -> Tests | None:
-    """What a runner of tests reports (pytest, unittest, jest, vitest, mocha, node, cargo, go, …), or None where it reports nothing."""
+    """The report of a test runner (pytest, unittest, jest, vitest, mocha, node, cargo, go, …), or None if there is none."""
     lines = [_plain(line) for line in output.splitlines()]
     summary = [line.strip(" =-")[:_LINE] for line in lines if _SUMMARY.search(line)]
     failing = [_cut(found["name"]) for line in lines if (found := _FAILING.search(line))]
@@ -37,7 +37,7 @@ def read_tests(output: str) -> Tests | None:
 
 
 def outcome(output: str, failed: bool) -> str:
-    """The line of an output that says most: of a failure the error, otherwise the last line that holds words."""
+    """The most informative line of an output: of a failure the error, otherwise the last line that holds words."""
     lines = [line for line in (_plain(line).strip() for line in output.splitlines()) if re.search(r"\w", line)]
     if failed:
         errors = [line for line in lines if _ERROR.search(line)]

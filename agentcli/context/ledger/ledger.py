@@ -1,4 +1,4 @@
-"""What certainly happened to files, commands, plan and tests: folded from the records, without any model."""
+"""The ledger: facts about files, commands, plan and tests, folded from the records without any model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FileState = Literal["READ", "MODIFIED", "CREATED", "DELETED"]
 
 @dataclass(frozen=True, slots=True)
 class FileFact:
-    """What was done to one file. `lines` is its length where known, else 0; `last` the seq of the newest deed."""
+    """Operations on one file. `lines` is its length where known, else 0; `last` the seq of the newest operation."""
 
     path: str
     reads: int = 0
@@ -48,7 +48,7 @@ class FileFact:
 
 @dataclass(frozen=True, slots=True)
 class CommandFact:
-    """A command with how its newest run ended; `outcome` is the line of its output that says most."""
+    """A command with how its newest run ended; `outcome` is the most informative line of its output."""
 
     command: str
     status: Status = "success"
@@ -59,7 +59,7 @@ class CommandFact:
 
     @property
     def failed(self) -> bool:
-        """Whether the newest run did not succeed."""
+        """True if the newest run did not succeed."""
         return self.status != "success" or bool(self.exit_code)
 
 
@@ -80,7 +80,7 @@ class TestFact:
 class Ledger:
     """Everything up to record `through`. Files and commands stand in the order of their newest use, oldest first.
 
-    `reports` is how the model ended its newest turns, in its own words, cut short: what it told the user.
+    `reports` are the final texts of the model's newest turns, cut short.
     """
 
     files: tuple[FileFact, ...] = ()
@@ -176,7 +176,7 @@ def newest(values: Sequence[Fact], count: int) -> tuple[Fact, ...]:
 
 
 def same_file(path: str, other: str) -> bool:
-    """Whether one path is the end of the other, component by component."""
+    """True if one path is the end of the other, component by component."""
     shorter, longer = sorted((path.removeprefix("./"), other.removeprefix("./")), key=len)
     return bool(shorter) and (longer == shorter or longer.endswith("/" + shorter.lstrip("/")))
 
@@ -225,7 +225,7 @@ def _touch(files: dict[str, FileFact], path: str, seq: int, change: Callable[[Fi
 
 
 def _change(traits: Traits) -> Callable[[FileFact, ToolCall, ToolResult], FileFact] | None:
-    """What a call of such a tool does to the fact about its file."""
+    """Update of the fact about a file by a call of such a tool."""
     if traits.reads_files:
         return _was_read
     if traits.content:

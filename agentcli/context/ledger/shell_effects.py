@@ -1,4 +1,4 @@
-"""Reads from the words of a shell command what it does to files, as far as the words say it for certain."""
+"""Effects of a shell command on files, as far as its text is certain."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Effect:
 
 
 def effects(command: str) -> tuple[Effect, ...]:
-    """What `rm`, `mv`, `cp`, `touch`, `cat`, redirections and their like do to files, in order.
+    """Effects of `rm`, `mv`, `cp`, `touch`, `cat`, redirections and their like on files, in order.
 
-    Anything that the words leave open (globs, variables, substitutions, commands that cannot be parsed) is left out.
+    Anything uncertain (globs, variables, substitutions, commands that cannot be parsed) is left out.
     """
     found: list[Effect] = []
     folder = ""

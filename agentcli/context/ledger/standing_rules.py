@@ -1,4 +1,4 @@
-"""Finds the user's standing rules, so that they can be kept byte for byte outside any summary."""
+"""The user's standing rules, kept byte for byte outside any summary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def standing_rules(
 ) -> tuple[VerbatimText, ...]:
     """The rules known so far, then each new sentence of the user that sets one, oldest first, without repetition.
 
-    Only what the user typed counts: synthetic texts, tool outputs, files and summaries can never set a rule.
+    Only prompts count: synthetic texts, tool outputs, files and summaries can never set a rule.
     """
     rules = {rule.text: rule for rule in known}
     for record in records:
@@ -30,7 +30,7 @@ def standing_rules(
 
 
 def rule_sentences(text: str, keep: LedgerSettings = _KEEP) -> tuple[str, ...]:
-    """The sentences of a text that tell what always or never holds, exactly as they stand there.
+    """The sentences of a text that state what always or never holds, verbatim.
 
     Quoted lines, code blocks and lines longer than a person would type are material, not orders; a text with more than
     `keep.rules` is a document, of which the first so many count.

@@ -1,4 +1,4 @@
-"""The policies by name. Each says in one line here everything in which it differs from the others."""
+"""The policies by name, each defined in one line by its differences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Threshold = Callable[[Window], int]
 
 
 class Planner(Protocol):
-    """Decides what a compaction would do now, without doing anything. `forced`: the user asks, or the window demands it."""
+    """Plan a compaction now, without carrying it out. `forced`: the user asks, or the window demands it."""
 
     def __call__(self, window: Window, *, forced: bool = False) -> Plan: ...
 
@@ -45,11 +45,11 @@ def _never(_: Window) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A way to compact: when and what (`plan`), with which words (`prompt`, a file of prompts/), into which form.
+    """A way to compact: when and what (`plan`), the prompt of the summariser (`prompt`, a file of prompts/), and the form of the summary.
 
     `threshold` is the size at which it compacts, `early` that from which it does so where it pays. `prune` is its rule
-    for old outputs, if it clears any. `keeps_words` says whether the user's own words are carried verbatim, `stricter`
-    whether a result must be smaller by `min_shrink` (else it must only not be larger).
+    for old outputs, if it clears any. `keeps_words`: the user's prompts are carried verbatim; `stricter`:
+    a result must be smaller by `min_shrink` (else it must only not be larger).
     """
 
     plan: Planner
@@ -89,7 +89,7 @@ def policy_of(window: Window) -> Policy:
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """What the policy in force would do now. Raises ConfigError for a policy that does not exist."""
+    """The plan of the policy in force. Raises ConfigError for a policy that does not exist."""
     return policy_of(window).plan(window, forced=forced)
 
 
@@ -123,7 +123,7 @@ def compacts_early_from(window: Window) -> int:
 
 
 def near_a_mark(window: Window) -> bool:
-    """Whether an estimate is so close to where something happens that an exact count is worth asking for."""
+    """True if an estimate is so close to a mark that an exact count is worth asking for."""
     margin = window.settings.exact_count_margin * window.usable
     marks = filter(None, (compacts_from(window), window.limits.hard, window.usable))
     return any(abs(window.tokens - mark) <= margin for mark in marks)

@@ -23,10 +23,10 @@ POLICY = "auto"
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """What to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
+    """The part to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
 
     Below the soft mark a turn boundary is also used when that is cheaper than to go on as it is, see `compact_horizon`.
-    What was queued for a prune in the part that stays is cleared along with it: the cache is written anew in any case. Where the
+    Outputs queued for a prune in the part that stays are cleared along with it: the cache is written anew in any case. Where the
     steps that must stay are too large themselves, `clipped` names outputs of theirs to be cut to their two ends.
     """
     trigger = _due(window, forced)
@@ -59,7 +59,7 @@ def _worth_a_price(window: Window) -> int:
 
 
 def _due(window: Window, forced: bool) -> PlanTrigger | None:
-    """Which mark has been passed; none counts while auto-compaction is off."""
+    """The mark that has been passed; none counts while auto-compaction is off."""
     if forced:
         return "manual"
     if not window.settings.autocompact or window.tokens < threshold(window):
@@ -68,7 +68,7 @@ def _due(window: Window, forced: bool) -> PlanTrigger | None:
 
 
 def _may_pay(window: Window) -> bool:
-    """Whether it is worth asking for the price: at a turn boundary, with enough in the window."""
+    """True if the price is worth computing: at a turn boundary, with enough in the window."""
     messages, settings = window.view.messages, window.settings
     boundary = bool(messages) and messages[-1].is_prompt
     priced = settings.autocompact and settings.compact_horizon > 0
@@ -76,7 +76,7 @@ def _may_pay(window: Window) -> bool:
 
 
 def _requests_to_pay(made: Plan, window: Window) -> float:
-    """After how many requests a compaction is cheaper than none, or infinity where it takes away too little.
+    """Requests after which a compaction is cheaper than none, or infinity where it takes away too little.
 
     The summary and the writing of the smaller prompt stand against what each request then reads less. On a cold cache the larger
     prompt would have to be written anew as well, which is saved at once.
@@ -101,7 +101,7 @@ def _requests_to_pay(made: Plan, window: Window) -> float:
 
 
 def _call(read: int, written: int, window: Window) -> float:
-    """What a summary costs, in fresh tokens of the session's own model."""
+    """Cost of a summary in fresh tokens of the session's own model."""
     if share := window.settings.compact_price:
         return (read + written * output_ratio(window.limits.prices)) * share
     fresh, output = window.limits.summary_ratios
@@ -109,18 +109,18 @@ def _call(read: int, written: int, window: Window) -> float:
 
 
 def _replies(view: View) -> int:
-    """Requests whose replies are still in view: nobody knows how many will follow, so no more than these are counted on."""
+    """Requests whose replies are still in view: the number that will follow is unknown, so no more are assumed."""
     return sum(message.role == "assistant" for message in compactable(view))
 
 
 def _is_cold(window: Window) -> bool:
-    """Whether the provider's cache had run out when the newest message came."""
+    """True if the provider's cache had expired when the newest message came."""
     now = moment(window.view.messages[-1].blocks[-1].created_at)
     return now is not None and bool(free_because(window, now))
 
 
 def _planned(trigger: PlanTrigger, window: Window) -> Plan:
-    """The split and what it does, or why none would help."""
+    """The plan with the split and its effect, or with the reason why none would help."""
     limits, settings, before, head = window.limits, window.settings, window.tokens, window.counter.head
     messages = compactable(window.view)
     sizes = [window.size(message) for message in messages]
@@ -155,7 +155,7 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
 
 
 def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float) -> int:
-    """How many messages to summarise so that at least `share` of the tokens lies before the split.
+    """Number of messages to summarise so that at least `share` of the tokens lies before the split.
 
     The first such place before a message of the user; in a turn too long to have one, the first between two steps; failing
     that everything, if the model has finished, else as much as comes before the last possible place.
@@ -176,7 +176,7 @@ def _places(messages: Sequence[ViewMessage]) -> list[int]:
 
 
 def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room: int) -> int:
-    """A later split where what is kept would not fit into `room` tokens; the step in progress stays in any case."""
+    """A later split where the kept part would not fit into `room` tokens; the step in progress stays in any case."""
     before = list(accumulate(sizes, initial=0))
     for place in (at, *(n for n in _places(messages) if n > at)):
         at = place
@@ -186,7 +186,7 @@ def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room:
 
 
 def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
-    """What a prune would clear in the part that stays, now that rewriting the cache costs nothing extra."""
+    """Outputs that a prune would clear in the part that stays: the cache is rewritten anyway."""
     nothing_queued = Prune((), 0, "")
     if not window.settings.prune.enabled:
         return nothing_queued
@@ -196,7 +196,7 @@ def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
 
 
 def _too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared: Container[str]) -> dict[str, int]:
-    """The largest outputs, other than those `spared`, whose cutting frees `excess` tokens, each with what it frees."""
+    """The largest outputs, other than those `spared`, whose cutting frees `excess` tokens, each with the tokens it frees."""
     settings = window.settings
     outputs = [
         (window.size(block) - settings.auto.clipped, block.tool_use_id)
@@ -218,7 +218,7 @@ def _too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared:
 
 
 def _carried(window: Window, summarised: Sequence[ViewMessage]) -> int:
-    """Tokens of the user's kept words and of the pins."""
+    """Tokens of the user's verbatim prompts and of the pins."""
     carried = (*kept_words(summarised, window), *kept_pins(summarised, window.view))
     return sum(window.counter.text(each.text) for each in carried)
 

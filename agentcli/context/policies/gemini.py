@@ -49,7 +49,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
 
 
 def threshold(window: Window) -> int:
-    """The size in tokens from which it compacts: a share of what gemini takes for the model's limit."""
+    """The size in tokens from which it compacts: a share of the model's limit as gemini has it."""
     return math.ceil(window.settings.gemini.threshold * _limit(window))
 
 
@@ -65,12 +65,12 @@ def _pressed(new: int, last: int, limit: int, rules: GeminiSettings) -> str:
 
 
 def under_pressure(new: int, last: int, limit: int, rules: GeminiSettings) -> bool:
-    """Whether a new message of so many tokens takes more than `pressure` of what the last prompt left."""
+    """True if a new message of so many tokens takes more than `pressure` of what the last prompt left."""
     return new > rules.pressure * (limit - last)
 
 
 def split_point(messages: Sequence[ViewMessage], share: float) -> int:
-    """How many messages to compress. A message of the user without results of calls is a place to split before;
+    """Number of messages to compress. A message of the user without results of calls is a place to split before;
     the first one with at least `share` of the characters before it is taken.
 
     Where there is none: everything, if the model spoke last and asks for nothing; otherwise up to the last such place.
@@ -102,7 +102,7 @@ _HALF_PAIR = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])
 
 
 def _as_numbers(value: Any) -> Any:
-    """The value with whole numbers written as JavaScript writes them: 1.0 is 1."""
+    """The value with whole numbers in the form of JavaScript: 1.0 is 1."""
     match value:
         case float() if value.is_integer() and abs(value) < 1e21:
             return int(value)

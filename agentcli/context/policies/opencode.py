@@ -64,7 +64,7 @@ def prune(window: Window, _: Pressure = NONE) -> tuple[Prune | None, str]:
 
 
 def prunes_from(window: Window) -> int:
-    """The size in tokens below which it clears nothing: what is protected, and what is worth the trouble."""
+    """The size in tokens below which it clears nothing: the protected tokens, and the least that is worth a prune."""
     return window.settings.prune.protect + window.settings.prune.minimum
 
 
@@ -112,12 +112,12 @@ def _counted(used: int, usable: int) -> str:
 
 
 def overflow_count(usage: Usage | None) -> int:
-    """What opencode adds up: fresh input, cache reads and output."""
+    """Tokens by opencode's count: fresh input, cache reads and output."""
     return usage.input + usage.cache_read + usage.output if usage else 0
 
 
 def overflows(used: int, window: int, usable: int) -> bool:
-    """Whether the window is overfull; a window of unknown size never is."""
+    """True if the window is overfull; a window of unknown size never is."""
     return window != 0 and used > usable
 
 

@@ -55,13 +55,13 @@ def _budget(window: Window) -> int:
 
 
 def primers(messages: Sequence[ViewMessage], wanted: int) -> int:
-    """How many messages stay in front: those wanted, and the results of the last one's calls."""
+    """Number of messages that stay in front: those wanted, and the results of the last one's calls."""
     first = min(wanted, len(messages))
     return first + 1 if 0 < first < len(messages) and messages[first - 1].calls else first
 
 
 def recents(messages: Sequence[ViewMessage], window: Window, room: int) -> int:
-    """Where the newest messages begin: as many as wanted, fewer if they do not fit into `room` tokens, never a result
+    """Index of the first of the newest messages: as many as wanted, fewer if they do not fit into `room` tokens, never a result
     without its call."""
     rules = window.settings.sliding
     wanted = min(rules.recents, rules.max_history or rules.recents)

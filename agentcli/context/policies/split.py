@@ -11,7 +11,7 @@ from agentcli.context.window import Window
 
 
 def compactable(view: View) -> tuple[ViewMessage, ...]:
-    """The messages without what the compactor put there, oldest first; what is left of a message keeps its place."""
+    """The messages without blocks of the compactor, oldest first."""
     ours = view.compaction.seq if view.compaction else None
     if ours is None:
         return view.messages
@@ -31,12 +31,12 @@ def seqs(messages: Iterable[ViewMessage]) -> tuple[int, ...]:
 
 
 def opens_turn(message: ViewMessage) -> bool:
-    """Whether a message is the user's and answers no call: the split may fall before it."""
+    """True if a message is the user's and answers no call: the split may fall before it."""
     return message.role == "user" and not message.has_results
 
 
 def opens_step(message: ViewMessage) -> bool:
-    """Whether the model begins to speak here, everything asked before it being answered: a long turn may be split before it."""
+    """True if a step of the model begins here, all calls before it being answered: a long turn may be split before it."""
     return message.role == "assistant"
 
 
@@ -51,7 +51,7 @@ def pinned(messages: Iterable[ViewMessage]) -> tuple[int, ...]:
 
 
 def keep_all(policy: str, window: Window, *reasons: str, trigger: PlanTrigger | None = None) -> Plan:
-    """The plan to leave everything as it is, and why."""
+    """The plan to leave everything unchanged, with the reasons."""
     messages, before = compactable(window.view), window.tokens
     return Plan(
         policy,

@@ -1,4 +1,5 @@
-"""Which outputs of a view could be cleared, in which order they should go, and what each frees."""
+"""Candidates of a prune: clearable outputs in the order of clearing, with the tokens that each frees; and the cost of
+an edit on a warm cache."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from agentcli.core.record import Prune
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An output that may be cleared, `tokens` being what that frees.
+    """An output that may be cleared; `tokens` is the size that this frees.
 
     `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error. `carried` is how many requests
     it has been sent with since it became so.
@@ -35,7 +36,7 @@ class Candidate:
 class TokenLayout:
     """A view with the place of each block in tokens, measured once.
 
-    `thoughts` are the tokens that any edit costs besides what it removes, since they are bound to what stands before them.
+    `thoughts` are tokens that any edit invalidates besides those removed, since thoughts are bound to the content before them.
     """
 
     def __init__(self, window: Window) -> None:
@@ -50,7 +51,7 @@ class TokenLayout:
         self.first_thought = self.starts[bound[0]] if bound else self.total
 
     def victim(self, number: int, rank: int, carried: int = 0) -> Candidate:
-        """The output at this place, as one that may be cleared."""
+        """The candidate at this position."""
         block = self.blocks[number]
         assert isinstance(block.part, ToolResult)
         marker = cleared_result(block.part.call_id, block.part.name, block.part.status)
@@ -58,7 +59,7 @@ class TokenLayout:
         return Candidate(block.tool_use_id, block.seq, self.starts[number], freed, rank, carried)
 
     def edit(self, removed: int, first: int) -> EditCost:
-        """What removing so many tokens from some place on means for the cache."""
+        """Cost for the cache of removing so many tokens from a position on."""
         first = min(first, self.first_thought)
         return EditCost(removed, max(0, self.total - first - removed - self.thoughts), self.thoughts)
 
@@ -71,9 +72,9 @@ class TokenLayout:
 
 
 def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
-    """Everything that could be cleared, best first: what is out of date, then what is old, then live content, then errors.
+    """All clearable outputs, best first: out of date, then old, then live content, then errors.
 
-    What the model has not answered yet is never among it, nor are the newest `auto_protect` tokens of outputs (on a
+    Outputs that the model has not answered yet are never among them, nor are the newest `auto_protect` tokens of outputs (on a
     small window a quarter of it) unless they are out of date.
     """
     rules = layout.window.settings.prune
@@ -99,7 +100,7 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
 
 
 def turns_behind(blocks: Sequence[Block]) -> list[int]:
-    """How many of the user's messages stand at or behind each block."""
+    """Number of the user's messages at or behind each block."""
     passed: set[int] = set()
     counts = []
     for block in reversed(blocks):
@@ -110,7 +111,7 @@ def turns_behind(blocks: Sequence[Block]) -> list[int]:
 
 
 def clearable(block: Block, rules: PruneSettings) -> bool:
-    """Whether a block is an output that may be cleared at all."""
+    """True if a block is an output that may be cleared at all."""
     part = block.part
     return (
         isinstance(part, ToolResult)
@@ -121,17 +122,17 @@ def clearable(block: Block, rules: PruneSettings) -> bool:
 
 
 def completed(block: Block) -> bool:
-    """Whether a block is the output of a call that went well."""
+    """True if a block is the output of a successful call."""
     return isinstance(block.part, ToolResult) and block.part.status == "success"
 
 
 def _answered(blocks: Sequence[Block]) -> int:
-    """How many blocks the model has already seen: those up to its newest reply."""
+    """Number of blocks that the model has answered: those up to its newest reply."""
     return max((number for number, block in enumerate(blocks) if block.source == "assistant"), default=0)
 
 
 class _Ages:
-    """Since how many requests an output could have been cleared."""
+    """Age of an output as a candidate, in requests."""
 
     def __init__(self, layout: TokenLayout, rules: PruneSettings, protect: int) -> None:
         self.blocks, self.protect, self.turns = layout.blocks, protect, rules.auto_turns
@@ -153,12 +154,9 @@ class _Ages:
         return self.requests_since(max(last, turned))
 
 
-# MERGED agentcli.context.price: What an edit of the history costs on a warm cache, and when it has paid for itself.
-
-
 @dataclass(frozen=True, slots=True)
 class EditCost:
-    """An edit of what was sent before, in tokens.
+    """An edit of the sent history, in tokens.
 
     `removed` are gone for good; `behind` survive behind the first changed byte and are written to the cache anew; `thoughts` are
     dropped with it because the edit invalidates them, and may have to be thought again.
@@ -170,7 +168,7 @@ class EditCost:
 
 
 def requests_to_pay(edit: EditCost, write: float, read: float, output: float = 5.0) -> float:
-    """After how many requests an edit is cheaper than none: R·(w−r) / (S·r), or infinity where it never is.
+    """Requests after which an edit is cheaper than none: R·(w−r) / (S·r), or infinity where it never is.
 
     `write`, `read` and `output` are prices in units of one fresh token. Dropped thoughts are saved like everything removed,
     and cost once what it takes to write them again.
@@ -183,5 +181,5 @@ def requests_to_pay(edit: EditCost, write: float, read: float, output: float = 5
 
 
 def edit_cost(edit: EditCost, write: float, read: float, output: float = 5.0) -> float:
-    """What an edit costs once, in fresh tokens."""
+    """One-time cost of an edit in fresh tokens."""
     return edit.behind * (write - read) + edit.thoughts * output

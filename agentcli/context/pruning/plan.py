@@ -1,4 +1,4 @@
-"""Clears old tool outputs from the view: why that may be done now, and the rule by which it is done when it pays."""
+"""Plan of a prune: the reasons to clear old tool outputs now, and the rule for when it pays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentcli.core.record import Prune
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """Why a prune may be made now although the cache is warm.
+    """Reasons to prune now although the cache is warm.
 
     `free` says why it costs nothing (a cold cache, a switched model, a compaction), empty if it does. `need` are the tokens that
     must go for the next request to fit. `forced` when the user asks for it.
@@ -40,16 +40,16 @@ def by_price(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, s
 
 
 def pays_from(window: Window) -> int:
-    """The size in tokens below which nothing is cleared while the cache is warm: what is protected, and what is worth an edit.
+    """The size in tokens below which nothing is cleared while the cache is warm: the protected tokens, and the least that is worth an edit.
 
-    Above it, it depends on what is old and what it costs.
+    Above it, age and cost decide.
     """
     rules = window.settings.prune
     return rules.protected(window.usable) + rules.worthwhile(window.usable)
 
 
 def free_because(window: Window, now: datetime) -> str:
-    """Why an edit costs nothing now, or an empty text: the provider's cache has run out, or is another model's."""
+    """Reason why an edit costs nothing now, or an empty text: the provider's cache has run out, or is another model's."""
     model, lifetime = window.limits.model, window.limits.cache_lifetime
     for message in reversed(window.view.messages):
         if message.role != "assistant" or not message.model:
@@ -63,7 +63,7 @@ def free_because(window: Window, now: datetime) -> str:
 
 
 def moment(stamp: str) -> datetime | None:
-    """The time that a record bears, in UTC unless it says otherwise; None where it bears none."""
+    """Time of a record, UTC unless it names a zone; None without a time."""
     try:
         time = datetime.fromisoformat(stamp)
     except ValueError:
@@ -72,7 +72,7 @@ def moment(stamp: str) -> datetime | None:
 
 
 def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate], str]:
-    """What of the queue goes now, and why."""
+    """The part of the queue to clear now, with the reason."""
     queue = candidates(layout)
     ready = [victim for victim in queue if victim.rank <= 1]
     if pressure.need > 0:

@@ -1,4 +1,4 @@
-"""Which old outputs say nothing any more, because something later in the session says it better."""
+"""Superseded outputs: old ones that a later call has made out of date."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TESTS = ("a test run",)
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """Why an output is out of date, and since which record."""
+    """Reason why an output is out of date, and the seq since which it is."""
 
     why: str
     since: int
@@ -26,7 +26,7 @@ class Outdated:
 def superseded(view: View, tools: Mapping[str, Traits]) -> dict[str, Outdated]:
     """The outputs that are out of date by call id: a file read or changed again, a listing repeated, tests run again.
 
-    `tools` are the traits of all tools. What failed stays of interest, but for a run of tests that was followed by another.
+    `tools` are the traits of all tools. Failed calls stay, except for a run of tests that was followed by another.
     """
     later = _Later()
     found: dict[str, Outdated] = {}
@@ -41,7 +41,7 @@ def superseded(view: View, tools: Mapping[str, Traits]) -> dict[str, Outdated]:
 
 @dataclass(slots=True)
 class _Later:
-    """What happened after the output that is being looked at: always the soonest, since that is what overtook it."""
+    """The earliest later event of each kind after an output: the one that superseded it."""
 
     read: dict[str, list[tuple[float, float, int]]] = field(default_factory=dict)
     written: dict[str, int] = field(default_factory=dict)
@@ -95,7 +95,7 @@ def _lines(given: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _key(call: ToolCall, traits: Traits) -> tuple[str, ...]:
-    """What makes two calls the same question, or nothing where asking again may mean something else."""
+    """Key by which two calls ask the same, or None where a repeated call may mean something else."""
     if traits.runs_commands and isinstance(command := call.input.get(traits.subject), str):
         return _TESTS if is_test_run(command) else (call.name, command)
     if traits.searches:

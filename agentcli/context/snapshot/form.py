@@ -1,4 +1,4 @@
-"""The form in which a summarised part lives on: read tolerantly from a model's reply, written strictly."""
+"""Format of a snapshot: parsed tolerantly from a model's reply, written strictly."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Snapshot:
 
 
 def parse(reply: str) -> Snapshot:
-    """What a reply says, however it is wrapped, fenced, cut off or out of order; what it lacks stays empty.
+    """Parse a reply, however it is wrapped, fenced, cut off or out of order; missing sections stay empty.
 
     The scratchpad is dropped. Constraints that a model wrote are not read: only the user sets rules, and they are kept elsewhere.
     """
@@ -60,7 +60,7 @@ def parse(reply: str) -> Snapshot:
 
 
 def flaws(reply: str) -> tuple[str, ...]:
-    """What keeps a reply from being a well-formed snapshot, as lines for people; empty when nothing does."""
+    """Format errors of a reply as lines for people; empty for a well-formed snapshot."""
     text = _without_scratchpad(reply)
     found = [] if f"</{ROOT}>" in text else [f"<{ROOT}> is not closed" if f"<{ROOT}" in text else f"no <{ROOT}>"]
     for name in REQUIRED:
@@ -165,7 +165,7 @@ def _section(name: str, lines: Sequence[str]) -> list[str]:
 
 
 def _inside(name: str, text: str) -> str | None:
-    """What stands between a tag and its end; where the end is missing, up to the next section or the end of the text."""
+    """Text between a tag and its end; without an end, up to the next section or the end of the text."""
     opening = re.search(rf"<{name}(?:\s[^<>]*)?>", text)
     if opening is None:
         return None

@@ -1,4 +1,4 @@
-"""Brings a summary in line with the ledger and with the snapshot before it: what is known is neither lost nor contradicted."""
+"""Reconcile a summary with the ledger and the former snapshot: known facts are neither lost nor contradicted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: Sn
 
 
 def ledger_lines(ledger: Ledger) -> Iterator[str]:
-    """Everything the ledger knows, in words: evidence for what a summary may say."""
+    """The ledger as text: evidence for a summary."""
     yield ledger.cwd
     yield from (_file_line(fact, "") for fact in ledger.files)
     yield from (command.command for command in ledger.commands)
@@ -63,7 +63,7 @@ def _knowledge(former: Sequence[str], new: Snapshot) -> tuple[str, ...]:
 
 
 def _names(gone: str, item: str) -> bool:
-    """Whether a line that declares something obsolete means this item: it must repeat it, at least its beginning."""
+    """True if a line that declares something obsolete means this item: it must repeat it, at least its beginning."""
     gone, item = _bare(gone), _bare(item)
     return bool(gone) and (
         gone == item or (len(gone) >= _RECOGNISABLE and item.startswith(gone)) or gone.startswith(item)
@@ -71,7 +71,7 @@ def _names(gone: str, item: str) -> bool:
 
 
 def _alike(item: str, old: str) -> bool:
-    """Whether an item says nothing that an old one does not say: the same words, or nearly, about the same names and numbers."""
+    """True if an item adds nothing to an old one: the same words, or nearly, about the same names and numbers."""
     new_words, old_words = set(_bare(item).split()), set(_bare(old).split())
     if new_words <= old_words:
         return True
@@ -110,7 +110,7 @@ def _file_line(fact: FileFact, why: str) -> str:
 
 
 def _whys(lines: Iterable[str], ledger: Ledger) -> dict[str, str]:
-    """What each line of a `<file_system_state>` says of a file, without the state, which is the ledger's to say."""
+    """The remark on each file in a `<file_system_state>`, without the state, which comes from the ledger."""
     found = {}
     for line in lines:
         match = _FILE_LINE.match(line)
@@ -134,12 +134,12 @@ def _actions(said: Sequence[str], ledger: Ledger, settings: SnapshotSettings) ->
 
 
 def _retold(item: str, commands: Iterable[CommandFact]) -> bool:
-    """Whether an item is the ledger's own line for a command that it will tell again, maybe with a newer outcome."""
+    """True if an item is the ledger's own line for a command that it will report again, maybe with a newer outcome."""
     return any(item.startswith(f"`{_one_line(command.command)}` → ") for command in commands)
 
 
 def _contradicts(item: str, ledger: Ledger, only: re.Pattern[str] | None = None) -> bool:
-    """Whether an item says of a command, of the tests or of a file what the ledger knows to be otherwise.
+    """True if an item contradicts the ledger about a command, the tests or a file.
 
     With `only`, claims of the other kind are let through: what failed once may be knowledge.
     """
@@ -171,7 +171,7 @@ def _wrong_about_a_file(item: str, ledger: Ledger) -> bool:
 
 
 def _may_have(means: re.Pattern[str], fact: FileFact, ledger: Ledger) -> bool:
-    """Whether some command names the file together with a program that could have done it unseen."""
+    """True if some command names the file together with a program that could have done it unseen."""
     name = posixpath.basename(fact.path)
     return any(name in command.command and means.search(command.command) for command in ledger.commands)
 
@@ -236,7 +236,7 @@ def _plan(said: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
 
 
 def _same_step(one: str, other: str) -> bool:
-    """Whether two steps are one in other words: most words of the shorter stand in the longer."""
+    """True if two steps are the same in other words: most words of the shorter stand in the longer."""
     shorter, longer = sorted((set(_bare(one).split()), set(_bare(other).split())), key=len)
     return len(shorter & longer) >= _SAME_STEP * len(shorter)
 

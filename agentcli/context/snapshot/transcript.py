@@ -47,21 +47,21 @@ def material(
 
 
 def recite(message: ViewMessage, clip: int, words: int) -> str:
-    """One message as a line that says who speaks, and what is said; outputs cut to `clip` characters, all else to `words`."""
+    """One message with its speaker and content; outputs cut to `clip` characters, all else to `words`."""
     speaker = "ASSISTANT" if message.role == "assistant" else "USER" if message.is_prompt else "TOOLS"
     pieces = [piece for piece in (_told(block, clip, words) for block in message.blocks) if piece]
     return escape(TAG, f"[turn {message.turn}] {speaker}:\n" + "\n".join(pieces))
 
 
 def facts(messages: Iterable[ViewMessage]) -> Iterator[str]:
-    """Every word said in these messages, thoughts included: what a summary of them may be held to."""
+    """The whole text of these messages, thoughts included: evidence for a summary of them."""
     for message in messages:
         for block in message.blocks:
             yield from _every_word(block)
 
 
 def spoken(messages: Iterable[ViewMessage]) -> Iterator[str]:
-    """What the user and the assistant said to each other: the language of the conversation is theirs."""
+    """The texts of the user and the assistant, which set the language of the conversation."""
     for message in messages:
         words = [
             block.part.text for block in message.blocks if isinstance(block.part, Text) and not block.part.synthetic

@@ -1,4 +1,4 @@
-"""Holds a model's summary to what was really said: what does not occur there is struck, and nothing poses as someone else."""
+"""Verification of a model's summary against its source: unsupported sentences are struck, and nothing poses as someone else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentcli.context.snapshot.language import language, may_be
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """A sentence that was taken out of a summary, and why."""
+    """A sentence struck from a summary, with the reason."""
 
     sentence: str
     why: str
@@ -24,7 +24,7 @@ _DEFAULT = SnapshotSettings()
 
 
 class Evidence:
-    """Everything that a summary may speak of: the summarised part, the ledger, and the verified snapshot before.
+    """Sources that a summary may draw on: the summarised part, the ledger, and the verified snapshot before.
 
     `longest` are the characters of the longest sentence that is believed.
     """
@@ -37,7 +37,7 @@ class Evidence:
         self._numbers = frozenset(number.replace(",", "") for number in _NUMBER.findall(self.text))
 
     def supports(self, claim: str) -> bool:
-        """Whether a path, command, number, identifier or quotation occurs, whole, whatever its case and spacing."""
+        """True if a path, command, number, identifier or quotation occurs, whole, whatever its case and spacing."""
         claim = " ".join(claim.split()).strip("`")
         if not claim:
             return True
@@ -47,7 +47,7 @@ class Evidence:
         return folded in self._words if _WORD.fullmatch(folded) else self._stands_alone(folded)
 
     def _stands_alone(self, claim: str) -> bool:
-        """Whether the claim occurs without being a piece of a longer word."""
+        """True if the claim occurs without being a piece of a longer word."""
         start = self._folded.find(claim)
         while start >= 0:
             end = start + len(claim)
@@ -60,7 +60,7 @@ class Evidence:
 
 
 def verified(snapshot: Snapshot, evidence: Evidence) -> tuple[Snapshot, tuple[Struck, ...]]:
-    """The snapshot without the sentences that the evidence does not bear out, and what was struck."""
+    """The snapshot without the sentences that the evidence does not bear out, and those struck."""
     struck: list[Struck] = []
 
     def sift(section: Iterable[str]) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def unsupported(sentence: str, evidence: Evidence) -> str:
 
 
 def claims(sentence: str) -> Iterator[str]:
-    """What in a sentence can be looked up: code, quotations, addresses, paths, options, identifiers, numbers; each once."""
+    """Claims of a sentence that can be looked up: code, quotations, addresses, paths, options, identifiers, numbers; each once."""
     rest = sentence
     for pattern in _CLAIMS:
         found = list(pattern.finditer(rest))

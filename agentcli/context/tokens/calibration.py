@@ -1,4 +1,5 @@
-"""How many tokens a character is worth to each model, learned from the usage that it reported."""
+"""Tokens per character of each model, learned from reported usage; and sizes of the messages between two replies, which
+need no estimate."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ Size = Callable[[Message | ToolResult], tuple[float, int]]
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What was seen of one model: `tokens` for `size`, and the tokens of a prompt before its first message (`head`)."""
+    """Observations of one model: `tokens` for `size`, and the tokens of a prompt before its first message (`head`)."""
 
     tokens: float = 0.0
     size: float = 0.0
@@ -28,7 +29,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Rates by model. `start` and `weight` are what is believed before anything was seen, and how firmly (in characters).
+    """Rates by model. `start` is the prior rate, `weight` its weight in characters.
 
     A reply's share is learned only from additions of at least `least` characters with a believable rate.
     """
@@ -49,7 +50,7 @@ class Calibration:
         return self.rates.get(model, Rate()).head
 
     def learn(self, model: str, tokens: float, size: float, blocks: int) -> Calibration:
-        """After one more addition of known size; one that cannot be right (a changed prefix, a picture) teaches nothing."""
+        """The calibration after one more addition of known size; implausible ones (a changed prefix, an image) are ignored."""
         tokens -= blocks * self.per_block
         if size < self.least or not 0.1 < tokens / size < 1.5:
             return self
@@ -58,7 +59,7 @@ class Calibration:
         return Calibration(rates, self.start, self.weight, self.per_block, self.least)
 
     def to_json(self) -> dict[str, Any]:
-        """What `Carry.calibration` keeps across a compaction."""
+        """The JSON of `Carry.calibration`, kept across a compaction."""
         return {model: [rate.tokens, rate.size, rate.head] for model, rate in self.rates.items()}
 
 
@@ -72,7 +73,7 @@ def from_json(raw: Mapping[str, Any]) -> Calibration:
 
 
 def calibrate(history: History, size: Size) -> Calibration:
-    """What the replies of a history teach: a pure fold, the same live and after a resume."""
+    """The calibration learned from the replies of a history: a pure fold, the same live and after a resume."""
     carried, since = _carried(history)
     edits = [record.seq for record in history.prunes]
     calibration, last, added, blocks = carried, None, 0.0, 0
@@ -93,7 +94,7 @@ def calibrate(history: History, size: Size) -> Calibration:
 
 
 def is_whole(message: Message) -> bool:
-    """Whether a reply's reported output tells what it holds: not so when it broke off."""
+    """True if a reply's reported output covers its content: not so when it broke off."""
     return message.stop not in ("interrupted", "error", None)
 
 
@@ -110,7 +111,7 @@ def _same_prefix(earlier: int, later: int, edits: list[int]) -> bool:
 
 
 def _base(seq: int, message: Message, size: Size) -> tuple[tuple[int, int], float, int]:
-    """Where the next addition starts: after the reply if it is whole, else after its prompt with what arrived added."""
+    """Start of the next addition: after the reply if it is whole, else after its prompt with what arrived added."""
     usage = message.usage or Usage()
     if is_whole(message):
         return (seq, usage.total), 0.0, 0
@@ -119,13 +120,10 @@ def _base(seq: int, message: Message, size: Size) -> tuple[tuple[int, int], floa
 
 
 def _with_head(calibration: Calibration, model: str, usage: Usage, size: float, blocks: int) -> Calibration:
-    """What the first prompt held besides its messages."""
+    """The calibration with the size of the first prompt besides its messages."""
     head = usage.prompt - size * calibration.rate(model) - blocks * calibration.per_block
     seen = replace(calibration.rates.get(model, Rate()), head=max(0.0, head))
     return replace(calibration, rates={**calibration.rates, model: seen})
-
-
-# MERGED agentcli.context.spans: What the reports of a provider say of the messages between two replies: sizes that need no guess.
 
 
 LEAST, MOST, SLACK = 0.5, 2.0, 50
@@ -154,8 +152,8 @@ class _Span:
 def measured(view: View, guess: Callable[[ViewMessage], int], scale: Callable[[str], float]) -> int:
     """Tokens of a view's messages right after a compaction, before any reply to it.
 
-    What stayed was sent before: the prompts of two replies differ by what lies between them. Only the snapshot, what
-    came since, and what an edit has changed must be guessed. `scale` turns tokens of the model with that id into tokens
+    Kept messages were sent before: the prompts of two replies differ by what lies between them. Only the snapshot, newer
+    messages and edited ones must be estimated. `scale` turns tokens of the model with that id into tokens
     of the one in use.
     """
     total, span, dropped = 0, _Span(), _thinking_dropped_before(view)
@@ -169,7 +167,7 @@ def measured(view: View, guess: Callable[[ViewMessage], int], scale: Callable[[s
 
 
 def _report(view: View, message: ViewMessage) -> Usage | None:
-    """What was reported with a reply to this very view, as far as it goes back."""
+    """Usage reported with a reply to this very view, if any."""
     elsewhere = any(start < message.seq < end for start, end in view.undone)
     usage = message.usage if message.role == "assistant" and not elsewhere else None
     return usage if usage and usage.prompt else None

@@ -39,7 +39,7 @@ class TokenCounter:
         self._compaction: Record | None = None
 
     def words(self) -> str:
-        """A line for people about what counts."""
+        """The estimator in use, as a line for people."""
         return f"Counted by {self.rule.name}. {self.rule.note}".rstrip()
 
     def use(self, rule: Estimator) -> None:
@@ -56,7 +56,7 @@ class TokenCounter:
         self.head = self.overhead(system, tools)
 
     def learn(self, history: History) -> None:
-        """Take what the replies of this history teach; estimators other than `calibrated` are not to be taught."""
+        """Calibrate by the replies of this history; only `calibrated` learns."""
         if history.compaction is not self._compaction:
             # What left the view must not be held in memory by its count.
             self._compaction = history.compaction
@@ -93,10 +93,9 @@ class TokenCounter:
     def prompt(self, view: View) -> int:
         """Tokens that the next prompt will hold, system and tools included.
 
-        With the calibrated estimator: what the provider reported with the last reply, and an estimate of only what was
-        added or cleared since; right after a compaction, what it reported of the messages that stayed. Where the characters say
-        `doubt` times as much as the report, they decide: some servers report
-        only what they did not have in their own cache.
+        With the calibrated estimator: the usage reported with the last reply, plus an estimate of later additions and prunes;
+        right after a compaction, the sizes reported of the messages that stayed. An estimate of more than `doubt` times the
+        report wins: some servers report only tokens that were not in their own cache.
         """
         if self._known is not None and self._known[0] is view:
             return self._known[1]

@@ -1,4 +1,4 @@
-"""Ways to guess how many tokens a text has: five small classes, each with a rule of its own."""
+"""Token estimators: five small classes, each with a rule of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Estimator(Protocol):
 
     @property
     def note(self) -> str:
-        """Something to show with the name, for example what it stands in for."""
+        """Remark to show with the name, for example the estimator it replaces."""
         ...
 
     @property
@@ -45,7 +45,7 @@ class Estimator(Protocol):
         ...
 
     def size(self, text: str, code: bool = False) -> float:
-        """How large a text is. `code` tells tool input, tool output and files from prose."""
+        """Size of a text. `code` tells tool input, tool output and files from prose."""
         ...
 
 
@@ -94,7 +94,7 @@ class Shannon:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """Tokens per character as learned from what a model reported; the default before anything was learned is what was
+    """Tokens per character as learned from reported usage; the default before that was
     measured on a recorded coding session. Characters beyond ASCII weigh as much as four.
     """
 
@@ -174,7 +174,7 @@ VOCABULARIES: Mapping[str, tuple[str, str]] = {
 
 
 def beyond_ascii(text: str) -> int:
-    """How many characters are not ASCII."""
+    """Number of characters that are not ASCII."""
     return 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
 
 

@@ -1,4 +1,4 @@
-"""How large a picture is, read from its first bytes, and what it costs in tokens."""
+"""Dimensions of an image, read from its first bytes, and its cost in tokens."""
 
 from __future__ import annotations
 

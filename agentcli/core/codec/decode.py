@@ -118,7 +118,7 @@ def _body(raw: Mapping[str, Any]) -> Body:
 
 
 def _time(value: Any) -> str:
-    """When a record was written; a tool result keeps it in its span."""
+    """Time at which a record was written; a tool result has it in its span."""
     return text(value, "recorded") if isinstance(value, dict) else text({"time": value}, "time", None)
 
 
@@ -161,7 +161,7 @@ def _result(raw: Mapping[str, Any]) -> ToolResult:
 
 
 def _status(given: str) -> Status:
-    """How a call ended; whatever this program does not know did not end well."""
+    """Status of a call; an unknown one is an error."""
     return cast(Status, given) if given in _STATUSES else "error"
 
 

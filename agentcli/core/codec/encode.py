@@ -1,4 +1,4 @@
-"""Records as JSON; `reading` is the way back, and both are known by this name."""
+"""Encode records to JSON bytes; `decode` reads them back."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ _HEAD = ("schema", "seq", "id", "time", "kind", "prev")
 
 
 def _lean(raw: Json) -> Json:
-    """Without the optional fields that say nothing."""
+    """The object without its empty optional fields."""
     return {key: value for key, value in raw.items() if value not in (None, False, "") or key in _NEEDED}
 
 
