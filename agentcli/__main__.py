@@ -1,4 +1,4 @@
-"""The way in: answers what needs nothing, paints the prompt before anything heavy is imported, hands over to the rest."""
+"""Entry point: prints the version, paints the prompt before anything heavy is imported, then runs the command line."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _write_nowhere() -> None:
 
 
 def _opens_editor(arguments: list[str]) -> bool:
-    """Whether an editor will come up, as far as the words alone can tell."""
+    """True if an editor will open, judging by the arguments alone."""
     if any(argument.startswith(NO_EDITOR) for argument in arguments):
         return False
     words = [argument for argument in arguments if not argument.startswith("-")]

@@ -1,4 +1,4 @@
-"""What goes wrong inside goes to a file, masked: nothing but the front end may write to the terminal."""
+"""Logging to a file, secrets masked: nothing but the front end may write to the terminal."""
 
 from __future__ import annotations
 

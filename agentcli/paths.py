@@ -1,4 +1,4 @@
-"""Where agentcli keeps its files: the XDG variables on every platform, platformdirs where they are not set."""
+"""The folders of agentcli's files: the XDG variables on every platform, platformdirs where they are not set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AppDirs:
 
     @property
     def sessions(self) -> Path:
-        """Where sessions are stored."""
+        """The folder of the session store."""
         return self.data / "sessions"
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a call may run: decided purely by rules and mode, put to a person only where the answer is "ask"."""
+"""Approval of tool calls: decided purely by rules and mode; a person is asked only where the decision is "ask"."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agentcli.permissions.readonly.commands import Looks
 from agentcli.permissions.rules import Rules, parse_rules
 
 Preview = Callable[[Tool, Mapping[str, Any], Path | None], str]
-"""What the person is shown of a call before allowing it: for an edit, the diff it would make at the path that was judged."""
+"""The preview of a call in its approval request: for an edit, the diff it would make at the path that was decided about."""
 
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
 NOBODY = "Nobody is there to allow it, so it is denied"
@@ -30,7 +30,7 @@ NOBODY = "Nobody is there to allow it, so it is denied"
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What was decided about one call. `call` is what may run: the user may have edited it.
+    """The decision about one call. `call` is the call that may run: the user may have edited it.
 
     `event` is None where nothing had to be decided, since the call cannot work.
     """
@@ -38,20 +38,20 @@ class Permit:
     call: ToolCall
     event: PermissionDecided | None
     refused: str = ""
-    """Why it does not run, for the model; empty when it may."""
+    """The reason for a refusal, for the model; empty when the call may run."""
     status: Status = "denied"
-    """What the refusal is: `error` for a call that could not have worked anyway."""
+    """The status of a refused call: `error` for one that could not have worked anyway."""
     path: Path | None = None
     """The resolved path that was decided about: the tool may use this one and no other, wherever links lead by then."""
     machine: Looks = ""
-    """Whether a command that only reads looks at the machine, which no sandbox shows."""
+    """For a read-only command: how far it looks at the machine, which no sandbox shows."""
 
 
 @dataclass(slots=True)
 class ApprovalGate:
-    """Lets calls through. `rules` grows by what the person allows for the session; `save` keeps an "always".
+    """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores an "always".
 
-    `later` tells which calls of the same reply come after one.
+    `later` gives the calls of the same reply that come after one.
     """
 
     traits: Mapping[str, Traits]
@@ -124,7 +124,7 @@ class ApprovalGate:
         return tuple(ask for ask in (self._asking(*each) for each in self.later(call)) if ask is not None)
 
     def _asking(self, call: ToolCall, tool: Tool) -> ApprovalRequest | None:
-        """What would be asked about a call as things stand; None where nothing would be, or no person could tell yet."""
+        """The request for approval of a call as things stand; None where none is needed, or it cannot be shown yet."""
         try:
             check(tool.schema.parameters, call.input)
             decision = self._decide(call, tool)
@@ -160,11 +160,11 @@ class RepeatGuard:
         self._last: deque[tuple[str, str]] = deque(maxlen=max(limit, 1))
 
     def note(self, call: ToolCall, result: ToolResult) -> None:
-        """Remember what a call came to."""
+        """Remember the result of a call."""
         self._last.append((_key(call), result.output))
 
     def reached(self, call: ToolCall) -> bool:
-        """Whether this call has just given the same result so often."""
+        """True if this call has just given the same result `limit` times in a row."""
         full = self.limit > 0 and len(self._last) == self.limit
         return full and len(set(self._last)) == 1 and self._last[0][0] == _key(call)
 

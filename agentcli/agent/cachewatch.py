@@ -1,4 +1,4 @@
-"""Watches the provider's cache while a session is worked on: what the next request should find there, and what the last one found."""
+"""Monitor of the provider's prompt cache: expected and actual cache reads of a session's requests."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from agentcli.core.tool import Traits
 
 
 class CacheMonitor:
-    """`health` is what the session's requests say of the cache so far, `sent` the newest of those that this run has made.
+    """`health` sums up the cache use of the session's requests so far; `sent` is the newest request of this process.
 
-    `thrash` misses in a row are too many.
+    `thrash` misses in a row count as thrashing.
     """
 
     def __init__(self, journal: Journal, model: ModelSpec, tools: Mapping[str, Traits], thrash: int) -> None:
@@ -28,11 +28,11 @@ class CacheMonitor:
         self._edits = 0
 
     def sends(self, request: Request) -> None:
-        """This goes out now."""
+        """Note a request that is sent now."""
         self.sent, self._sent_at = request, time.time()
 
     def hears(self, usage: Usage) -> None:
-        """What the request that went out is charged as tells what it found."""
+        """Update `health` by the usage of the request that was sent."""
         if self.sent is None:
             return
         edits = self._edits_now()
@@ -41,7 +41,7 @@ class CacheMonitor:
         self._edits, self._heard_at = edits, self._sent_at
 
     def expected(self, size: int, lifetime: float) -> Usage:
-        """What a prompt of so many tokens will be charged as, the cache living so many seconds: what it still holds is read."""
+        """The expected usage of a prompt of `size` tokens; entries of the cache live `lifetime` seconds."""
         cold = not self._heard_at or time.time() - self._heard_at > lifetime
         read = 0 if cold or self._edits != self._edits_now() else min(size, self.health.expected)
         return Usage(input=size - read, cache_read=read)

@@ -1,4 +1,4 @@
-"""Takes the states of files before a tool changes them, and leads back to them."""
+"""File checkpoints: the states of files are saved before a tool changes them, and restored by undo and rewind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session while it is being worked on: what is said goes into its records, what is sent comes out of them."""
+"""The state that a turn advances: messages go into the session's records, requests are built from them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MODE_WORDS: Mapping[Mode, str] = {
     "yolo": "Calls run without asking from now on, unless a rule of the user forbids them.",
     "auto": "Commands run without asking inside the sandbox from now on.",
 }
-"""What the model is told when the mode changes."""
+"""Reminders for the model when the mode changes."""
 
 
 class Conversation:
@@ -75,7 +75,7 @@ class Conversation:
 
     @property
     def steered(self) -> bool:
-        """Whether the user has added something that the model has not seen."""
+        """True if the user has added something that the model has not seen."""
         return bool(self._steering)
 
     def record(self, body: Body) -> Recorded:
@@ -83,7 +83,7 @@ class Conversation:
         return self.runner.record(body)
 
     def begin(self, prompt: Prompt) -> Iterator[Event]:
-        """The user's words go on disk before they go anywhere else."""
+        """Record the prompt before anything else happens with it."""
         self.steps = 0
         self.compactor.new_turn()
         self.guard.new_task()
@@ -133,7 +133,7 @@ class Conversation:
         return now.usage - usage, (now.cost or 0.0) - cost
 
     def totals_spent(self) -> tuple[Spent, Spent]:
-        """What the session and the task have spent."""
+        """Tokens and USD spent by the session and by the task."""
         usage, cost = self.spent()
         now = self.journal.history
         return Spent(now.usage.total, now.cost), Spent(usage.total, cost)
@@ -165,12 +165,12 @@ class Conversation:
             yield event
 
     async def objection(self, other: ModelSpec, tokens: int | None = None) -> str:
-        """Why the budgets forbid showing this session, or a text of so many tokens, to another model; or an empty text."""
+        """The reason why the budgets forbid sending this session, or `tokens` tokens, to another model; empty where they allow it."""
         size = self.builder.window().tokens if tokens is None else tokens
         return await self.guard.objection(*self.totals_spent(), size, other.cost(Usage(input=size)) or 0.0)
 
     def can_fall_back(self, error: ModelError) -> bool:
-        """Whether another model is to be asked now that this one has failed for good."""
+        """True if the fallback model can take over after this error."""
         return self.fallback.instead_of(self.model.spec, error) is not None
 
     def fall_back(self, error: ModelError) -> Iterator[Event]:
@@ -215,7 +215,7 @@ class Conversation:
             yield self.record(refusal(call, why, "interrupted"))
 
     def news(self) -> Iterator[Event]:
-        """What the user should know of the saving itself."""
+        """Warnings about failed saves, and a notice once saving works again."""
         trouble = self.journal.trouble()
         if trouble and trouble != self._trouble:
             yield Warned(trouble)

@@ -8,7 +8,7 @@ from agentcli.core.errors import AgentError, Cause, ModelError
 from agentcli.core.model import Model, ModelSpec
 
 PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "network"})
-"""What a model may fail of, all retries made, that another one need not fail of as well."""
+"""Causes of failure, all retries made, that another model need not share."""
 
 
 class FallbackModel:

@@ -1,4 +1,4 @@
-"""Runs the user's own commands at certain moments; whatever they do, the session goes on."""
+"""Hooks: the user's own commands, run at certain events; whatever they do, the session goes on."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Hook:
     timeout: float = 30.0
 
     def matches(self, event: HookEvent) -> bool:
-        """Whether it is to run."""
+        """True if the hook runs at this event."""
         if event.name != self.event:
             return False
         if self.matcher in ("", "*"):
@@ -145,5 +145,5 @@ class _Beginning:
 
     @property
     def text(self) -> str:
-        """What was kept."""
+        """The collected output."""
         return self._bytes.decode("utf-8", "replace").strip()

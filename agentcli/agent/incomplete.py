@@ -1,4 +1,4 @@
-"""Replies that are no whole answer: what the model is told before it is asked again, and what the person is told at last."""
+"""Incomplete replies: the reminder with which the model is asked again, and the error that ends the turn at last."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _REFUSED = Defect("", 0, "refused to go on", "Rephrase the request.", "refused")
 
 
 def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
-    """In which way the reply is no whole answer; None where it is one. `most_pauses` in a row end the turn."""
+    """The defect of an incomplete reply; None for a complete one. `most_pauses` in a row end the turn."""
     match reply.stop:
         case "malformed_call":
             return _MALFORMED
@@ -77,7 +77,7 @@ def at_last(defect: Defect, reply: ReplyBuilder) -> AgentError:
 
 
 def not_run(reply: ReplyBuilder) -> str:
-    """What a call is answered with whose reply did not end as it should have."""
+    """The result of a call whose reply did not end as it should have."""
     return f"Not run: the reply that asked for it did not end as it should have{_named(reply)}."
 
 
@@ -85,6 +85,6 @@ _GOOD: frozenset[Stop | None] = frozenset({"end_turn", "tool_use", "stop_sequenc
 
 
 def _named(reply: ReplyBuilder) -> str:
-    """Why the reply ended, in brackets: in the provider's own word where it has one."""
+    """The reason why the reply ended, in brackets: the provider's own word where it has one."""
     reason = reply.detail or ("" if reply.stop in _GOOD else reply.stop)
     return f" ({reason})" if reason else ""

@@ -66,7 +66,7 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
 
 
 class ReplyBox:
-    """Where a request leaves what came of it: an async generator cannot return a value."""
+    """Holder of the reply of a request: an async generator cannot return a value."""
 
     reply: ReplyBuilder = ReplyBuilder()
 

@@ -25,11 +25,11 @@ REPLY = 2_000
 """Tokens that it may answer with."""
 
 Objection = Callable[[ModelSpec, int], Awaitable[str]]
-"""Why the budgets forbid asking this model with a prompt of so many tokens; an empty text where they allow it."""
+"""The reason why the budgets forbid a prompt of so many tokens to this model; empty where they allow it."""
 
 
 class PageReader:
-    """Answers questions about pages. `connect` gives the model, `tell` is told what each answer used."""
+    """Answers questions about pages. `connect` gives the model, `tell` gets the usage of each answer as an event."""
 
     def __init__(
         self, connect: Callable[[], Model], objection: Objection, tell: Callable[[Event], None], seconds: float

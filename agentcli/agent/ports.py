@@ -30,7 +30,7 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResponse:
-    """What the person said: allow once, for this session, always, or no. `reason` goes to the model with a no.
+    """The decision of the person: allow once, for this session, always, or no. `reason` goes to the model with a no.
 
     `all` allows this call once and, as they were shown, all `others` of the question. `input` replaces the call's input when
     the person edited the proposal.
@@ -50,7 +50,7 @@ AskUser = Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the user sends: words and attachments in the order to be sent. `text` is what was typed, for titles and history."""
+    """A message of the user: text and attachments in the order to be sent. `text` is the typed text, for titles and history."""
 
     text: str
     parts: tuple[Part, ...] = ()
@@ -58,7 +58,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class StatusFacts:
-    """What the status line tells of a session besides its window.
+    """Facts for the status line about a session, its window aside.
 
     `sandbox` is a word. `prunes` is the size of the window in tokens below which nothing is pruned, `early` that from
     which it is compacted where that pays, `compacts` that at which it is in any case; 0 where that does not happen by
@@ -77,7 +77,7 @@ class StatusFacts:
 
 @dataclass(frozen=True, slots=True)
 class WindowUsage:
-    """How full the context window is now, in tokens: what the next request fills of what it may fill."""
+    """Usage of the context window in tokens: the size of the next request, and the size that it may have."""
 
     used: int
     usable: int

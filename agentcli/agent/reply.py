@@ -1,4 +1,4 @@
-"""A reply while it arrives: steps in, a message out, whatever happened in between."""
+"""A reply while it arrives: stream events in, a message out, however the stream ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tail = tuple["Tail | None", str]
 
 @dataclass(frozen=True, slots=True)
 class ReplyBuilder:
-    """What has arrived so far. Finished parts are the truth; an unfinished text is kept if the stream ends here."""
+    """The reply so far. Finished parts are authoritative; an unfinished text is included if the stream ends here."""
 
     parts: tuple[Part, ...] = ()
     tail: Tail | None = None
@@ -23,7 +23,7 @@ class ReplyBuilder:
     detail: str = ""
 
     def add(self, step: StreamEvent) -> ReplyBuilder:
-        """The draft after one more step."""
+        """The reply after one more event of the stream."""
         match step:
             case TextDelta(text):
                 return replace(self, tail=(self.tail, text))
@@ -45,7 +45,7 @@ class ReplyBuilder:
 
     @property
     def text(self) -> str:
-        """The words of the reply so far."""
+        """The text of the reply so far."""
         return "".join(part.text for part in self.so_far() if isinstance(part, Text))
 
     @property
@@ -62,7 +62,7 @@ class ReplyBuilder:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing in it that the conversation could go on from: no words and no calls."""
+        """True if the conversation cannot go on from it: no text and no calls."""
         return not any(
             isinstance(part, ToolCall) or (isinstance(part, Text) and part.text.strip()) for part in self.so_far()
         )

@@ -38,7 +38,7 @@ class SessionReport:
         return self._conversation.guard.state(*self._conversation.totals_spent())
 
     def window(self) -> WindowUsage:
-        """How full the context window is now."""
+        """Usage of the context window."""
         window = self._conversation.builder.window()
         return WindowUsage(window.tokens, window.usable)
 
@@ -106,7 +106,7 @@ class SessionReport:
 
 
 def lost(journal: Journal) -> Sequence[str]:
-    """What could not be read of a session, in a line; none where it is whole."""
+    """A line about the records of a session that could not be read; none where all could."""
     named, more = journal.notes[:LOSSES_TOLD], len(journal.notes) - LOSSES_TOLD
     if not named:
         return ()
@@ -117,7 +117,7 @@ def lost(journal: Journal) -> Sequence[str]:
 
 
 def assumed(model: ModelSpec) -> str:
-    """What is taken for granted of a model that is in no table."""
+    """The assumptions about a model that is in no table."""
     return (
         f"{model.name} is in no table: a window of {model.window:,} tokens and replies of up to {model.max_output:,} are assumed, at an "
         f'unknown price. Say what it has in config: [models."{model.name}"] window, max_output, prices.'
@@ -147,7 +147,7 @@ def cost_lines(records: Iterable[Record]) -> Sequence[str]:
 
 
 def cache_lines(health: CacheHealth, prices: Prices | None) -> Sequence[str]:
-    """How well the provider's cache works: its hit rate, tokens and USD by kind, and what rewrote it."""
+    """Lines about the provider's cache: hit rate, tokens and USD by kind, and the causes of rewrites."""
     if not health.requests:
         return ["Nothing has been asked yet, so nothing is cached."]
     tokens = {

@@ -1,4 +1,4 @@
-"""From a session's journal to the requests of its model, measured and checked."""
+"""Builder of a session's requests from its journal; it counts and checks them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class RequestBuilder:
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What every request asks of the model."""
+        """The options of every request."""
         agent = self._agent
         return {
             "thinking": agent.thinking,

@@ -1,4 +1,4 @@
-"""One open session with everything that can be done to it: what front ends hold in their hands."""
+"""The open session: the object that front ends hold."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AgentSession:
         self.instructions = setup.instructions
         """The instruction files in force with their size in tokens."""
         self.notes: Sequence[str] = [*lost(journal), *setup.notes]
-        """What the person should know before the first prompt: records that were lost, settings that are ignored."""
+        """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
         self._setup = setup
         opened_at = journal.history.last_seq
         self._runner = ToolRunner(
@@ -77,7 +77,7 @@ class AgentSession:
 
     @property
     def history(self) -> History:
-        """What is in force now."""
+        """The records in force, folded."""
         return self.journal.history
 
     @property
@@ -87,7 +87,7 @@ class AgentSession:
 
     @property
     def mode(self) -> Mode:
-        """How much may be done without asking."""
+        """The permission mode."""
         return self._runner.approval.mode
 
     @property

@@ -1,4 +1,4 @@
-"""What configuration says to the agent: `[agent]`, `[permissions]` and `[hooks]`."""
+"""Settings of the agent: `[agent]`, `[permissions]` and `[hooks]`."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class AgentSettings:
     titles: bool = True
     thinking: bool = True
     effort: str = ""
-    """How hard the model is to think, `low` to `max`; models that think within a budget get one by it."""
+    """Thinking effort, `low` to `max`; models that think within a budget get one by it."""
     thinking_budget: int = 0
     """Tokens for such a model's thoughts instead; 0 leaves it to `effort`. At most three quarters of `max_output`."""
     thinking_display: Literal["summarized", "omitted"] = "summarized"
-    """What adaptive models show of their thoughts."""
+    """The form in which adaptive models show their thoughts."""
     fallback_model: str = ""
     instruction_bytes: int = 100_000
     subagents: bool = True
-    """Whether the model may give work to subagents; `subagent_model` does it, by default the session's own."""
+    """True if the model may delegate to subagents; they use `subagent_model`, by default the session's own."""
     subagents_at_once: Positive = 4
     subagent_model: str = ""
 

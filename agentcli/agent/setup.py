@@ -1,4 +1,4 @@
-"""What the composition root gives every session, and what every session is told of where it works."""
+"""The setup of a session by the composition root, its recorded settings, and its system prompt."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Sandboxes:
 
 @dataclass(frozen=True, slots=True)
 class SessionSetup:
-    """What the composition root gives every session: settings, tools, and the ways to models and people."""
+    """Dependencies and settings of a session, from the composition root: tools, models, approvers."""
 
     connect: Callable[[str], Model]
     summariser: Callable[[ModelSpec], Model]
     estimator: Callable[[str], Estimator]
-    """What counts tokens under the policy of that name."""
+    """The token estimator for the policy of that name."""
     tools: Sequence[Tool]
     traits: Mapping[str, Traits]
     """The traits of all tools that there are, of those as well that the sessions do not have."""
@@ -64,20 +64,20 @@ class SessionSetup:
     policy: str = ""
     """The policy that this run asks for, whatever the session had before."""
     restated: bool = False
-    """Whether this run asks for its own system prompt, whatever the session had before."""
+    """True if this run asks for its own system prompt, whatever the session had before."""
     changes: Callable[[Journal], Makes | None] = lambda _: None
     checkpointer: Checkpointer | None = None
     """Takes the states of files for a subagent: its parent's, so that what it did is taken back there."""
     child: Callable[[Journal], Journal] = lambda _: MemorySession()
     """A new session for a subagent of this one."""
     above: Callable[[], tuple[Spent, Spent]] | None = None
-    """What session and task had spent besides, where this is a subagent."""
+    """Spending of the parent's session and task besides, where this is a subagent."""
     sandbox: str = ""
-    """What holds commands, in a word for the status line."""
+    """The state of the sandbox, in a word for the status line."""
     run_limits: Callable[[], RunLimits] = RunLimits
     today: Callable[[], date] = date.today
     notes: Sequence[str] = ()
-    """What the person should know of the settings."""
+    """Notes for the person about the settings."""
 
 
 def recorded_beginning(
@@ -114,7 +114,7 @@ def system_blocks(
 
 
 def environment(cwd: Path, roots: Sequence[Path]) -> str:
-    """What the model should know of where it works; nothing in it changes while a session lasts."""
+    """The environment block of the system prompt; nothing in it changes while a session lasts."""
     more = "".join(f"\nAlso in the workspace: {root}" for root in roots if root != cwd)
     repository = "yes" if any((folder / ".git").exists() for folder in (cwd, *cwd.parents)) else "no"
     return f"# Where you work\nFolder: {cwd}{more}\nGit repository: {repository}\nPlatform: {platform.system()}"

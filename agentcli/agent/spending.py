@@ -1,4 +1,4 @@
-"""Budgets while a session is worked on: asked before each request, so that nothing is spent that was not allowed."""
+"""Budgets of a session and limits of a run: checked before each request, so that nothing is spent beyond them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentcli.core.message import ToolCall, Usage
 
 
 class BudgetGuard:
-    """The budgets of one session. A subagent's pays from its parent's: `above` tells what session and task had spent there besides."""
+    """The budgets of one session. A subagent shares its parent's: `above` returns the spending of session and task there."""
 
     def __init__(
         self, settings: BudgetSettings, approve: Approve, above: Callable[[], tuple[Spent, Spent]] | None = None
@@ -59,14 +59,14 @@ class BudgetGuard:
                 await asyncio.wait_for(interrupt.wait(), verdict.delay)
 
     async def objection(self, session: Spent, task: Spent, tokens: int, cost: float) -> str:
-        """Why a request besides the turn's own, such as one for a summary, may not be made; an empty text where it may."""
+        """The reason against a request besides the turn's own, such as one for a summary; empty where it may be made."""
         warned = self._warned
         _, refused = await self._verdict(session, task, tokens, cost)
-        self._warned = warned  # what was not shown has not been said
+        self._warned = warned  # a warning that was not shown counts as not given
         return refused
 
     def reminder(self, session: Spent, task: Spent) -> str:
-        """What the model is to be told of budgets that run low; of each once."""
+        """The reminder for the model about budgets that run low; each is reported once."""
         low = [
             each
             for each in self.state(session, task)
@@ -76,7 +76,7 @@ class BudgetGuard:
         return words_for_model(low)
 
     async def _verdict(self, session: Spent, task: Spent, tokens: int, cost: float) -> tuple[Verdict, str]:
-        """What the budgets say, and why not where that is their last word: each that wants to be asked for is asked for."""
+        """The verdict of the budgets, with the reason of a refusal; the person is asked about each budget that demands it."""
         state, first = self.state(session, task), None
         while True:
             verdict = check_budgets(
@@ -97,12 +97,9 @@ class BudgetGuard:
         return True
 
 
-# MERGED agentcli.agent.allowance: What a run may spend: steps, money, tokens and time. Checked before each request, so that nothing is spent beyond it.
-
-
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Limits of one run; None is no limit. Cost in USD, time in seconds from the moment this value was made."""
+    """Limits of one run on requests, cost, tokens and time; None is no limit. Cost in USD, time in seconds from the creation of this value."""
 
     turns: int | None = None
     cost: float | None = None
@@ -123,7 +120,7 @@ class RunLimits:
             raise LimitReached(f"The limit of {self.seconds:g} s (--max-time) is reached.")
 
     def rest(self, turns: int, usage: Usage, cost: float) -> RunLimits:
-        """What is left of it after so much, for a subagent."""
+        """The limits that remain after so much, for a subagent."""
         return RunLimits(
             None if self.turns is None else max(0, self.turns - turns),
             None if self.cost is None else max(0.0, self.cost - cost),

@@ -1,4 +1,4 @@
-"""Waits for one thing, unless something else comes first."""
+"""Waiting with an interrupt, and merging of streams; neither leaves a task running behind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 async def until_interrupted(
     interrupt: asyncio.Event, work: Awaitable[Result], seconds: float | None = None
 ) -> Result | None:
-    """What comes of the work; None if the interrupt comes first, or the time is over. The work is cancelled then, and awaited."""
+    """Await `work`; None if `interrupt` is set or `seconds` pass first. The work is then cancelled and awaited."""
     working = asyncio.ensure_future(work)
     stop = asyncio.create_task(interrupt.wait())
     try:
@@ -24,14 +24,11 @@ async def until_interrupted(
         await asyncio.gather(working, stop, return_exceptions=True)
 
 
-# MERGED agentcli.agent.merge: Drives several streams at once, each in a task of its own, and leaves none of them running behind.
-
-
 T = TypeVar("T")
 
 
 async def merge(*streams: AsyncIterator[T], until: asyncio.Event | None = None) -> AsyncIterator[T]:
-    """Yield from all streams as values come, until all have ended or `until` is set.
+    """Yield from all streams as values come, each driven in its own task, until all have ended or `until` is set.
 
     The first exception of a stream is raised here. However this generator ends, every stream has been cancelled and awaited
     first: an abandoned async generator would otherwise go on until it is collected.

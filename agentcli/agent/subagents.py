@@ -1,4 +1,4 @@
-"""Subagents: a piece of work in a session of its own, with the rights and the purse of the one that gave it."""
+"""Subagents: a task in a session of its own, with the permissions and the budgets of its parent."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Subagents:
         )
 
     def _besides(self, own: Journal) -> tuple[Spent, Spent]:
-        """What session and task have spent besides the subagent with this journal."""
+        """Spending of session and task, without the subagent with this journal."""
         session, task = self._parent().totals_spent()
         for journal in self._working():
             if journal is not own:
@@ -163,7 +163,7 @@ class Subagents:
 
 
 def _reported(event: Event, call_id: str) -> Iterator[Event]:
-    """What the person sees of a subagent's work: what it does in a line each, what it spends, and what was not allowed."""
+    """The events of a subagent that the person sees: a line for each call, usage, denials and warnings."""
     match event:
         case ToolStarted(title=title):
             yield ToolProgress(call_id, f"{title}\n")

@@ -45,14 +45,14 @@ class TitleWriter:
 
 
 def wanted(history: History) -> bool:
-    """Whether something was said and answered, and nobody has named the session yet."""
+    """True if a prompt was answered and nobody has named the session yet."""
     last = history.entries[-1].body if history.entries else None
     answered = isinstance(last, Message) and last.role == "assistant" and not last.calls and bool(last.text.strip())
     return answered and not history.title and not history.name
 
 
 def is_cheap(model: ModelSpec, main: ModelSpec) -> bool:
-    """Whether titles may be asked of a model: another than the session's, or the one that is cheap for its whole family."""
+    """True if titles may be asked of a model: another than the session's, or the cheap one of its family."""
     return model.name == main.summary_model or model.name != main.name
 
 
@@ -73,7 +73,7 @@ async def improved(history: History, model: Model, context: int = 0) -> tuple[Ti
 
 
 def cleaned(text: str) -> str:
-    """The model's words as a title: one line, without the marks that models put around one."""
+    """The model's answer as a title: one line, without the marks that models put around one."""
     line = next((line for line in text.splitlines() if line.strip("#*`\"'“”„«» \t")), "")
     line = line.strip("#*`\"'“”„«» \t").removeprefix("Title:").strip("*`\"'“”„«» \t").rstrip(".")
     return first_title(Message("assistant", (Text(line),)))

@@ -1,4 +1,4 @@
-"""What running tools may use: the session behind a narrow port, so that a tool owns no state of its own."""
+"""The tool context of a session: its services behind a narrow port, so that a tool owns no state of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentcli.tools.jobs import Jobs
 
 
 class SessionToolContext:
-    """The workplace of one open session. `printed` fills with what running tools print; `record` appends to the session."""
+    """The tool context of one open session. `printed` fills with the output of running tools; `record` appends to the session."""
 
     def __init__(
         self,

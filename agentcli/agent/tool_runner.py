@@ -74,11 +74,11 @@ class ToolRunner:
 
     @property
     def printed(self) -> asyncio.Queue[Event]:
-        """What running tools print, and what else the person should see meanwhile."""
+        """Events of running tools: their output, and warnings."""
         return self.ctx.printed
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
-        """The gate's decision; what it allows holds for this one call."""
+        """Decide about one call; a permission holds for this call alone."""
         permit = await self.approval.permit(call, tool)
         self._permits[permit.call.call_id] = permit
         return permit
@@ -100,14 +100,14 @@ class ToolRunner:
         return [(self._calls[each], tools[self._calls[each].name]) for each in after if self._calls[each].name in tools]
 
     def news(self) -> Sequence[str]:
-        """What has happened outside of the conversation: background jobs that have ended."""
+        """Notices of events outside of the conversation: background jobs that have ended."""
         return [
             f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
             for job in self.jobs.finished()
         ]
 
     def _sandbox(self, permit: Permit, harmless: bool) -> CommandSandbox:
-        """What holds a command as things are now.
+        """The sandbox of a command in the present mode.
 
         One that is allowed because it only reads gets the hardened environment, and the sandbox of a reader unless all that it
         looks at is the machine.

@@ -29,7 +29,7 @@ class Finding:
 
 
 CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 10.0
-"""How long a connection, and the answer to a request, is waited for."""
+"""Time limits in seconds of a connection, and of the answer to a request."""
 
 
 def examine(program: Program, live: bool = False) -> list[Finding]:

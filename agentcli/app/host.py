@@ -1,4 +1,4 @@
-"""What the terminal asks of the program around a session: other sessions, settings, reports, trust."""
+"""The host of a terminal: other sessions, models, reports, trust."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TerminalHost:
         return export(collect(session.journal), form, settings=self._program.config.sessions)
 
     def unloaded(self, session: AgentSession) -> Sequence[str]:
-        """What the session's folder would load once it is trusted; nothing when it is."""
+        """The files that the session's folder would load once it is trusted; none when it is."""
         program = self._program
         if program.options.trust or is_trusted(program.cwd, program.dirs.state / TRUSTED):
             return []

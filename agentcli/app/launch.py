@@ -61,7 +61,7 @@ def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
 
 
 def has_terminal() -> bool:
-    """Whether a person sits at both ends."""
+    """True if stdin and stdout are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -96,7 +96,7 @@ def repl(options: Options, early: EarlyTerminal | None = None) -> int:
 
 
 def load_terminal() -> Callable[[Device], Terminal]:
-    """What takes over once the program is loaded; the import is the slow part."""
+    """The class of the terminal that takes over once the program is loaded; the import is the slow part."""
     from agentcli.ui.terminal.app import Terminal
 
     return Terminal

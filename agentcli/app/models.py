@@ -16,7 +16,7 @@ from agentcli.providers.settings import ProviderSettings
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What configuration, and the keys in the environment, make available."""
+    """The models that configuration and the keys in the environment make available."""
 
     config: Config
     env: Mapping[str, str]
@@ -37,7 +37,7 @@ class Models:
         return ""
 
     def spec(self, name: str) -> ModelSpec:
-        """What is known about a model, and about the one that writes its summaries.
+        """The spec of a model, with that of the model that writes its summaries.
 
         Raises InputError, naming the near ones, when nothing is.
         """
@@ -56,7 +56,7 @@ class Models:
         return connect(spec, settings, self.env, self.config.retry, built_in={"demo": demo_model})
 
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
-        """Why the model with this name cannot be connected: it is not known, or has no key."""
+        """The error that prevents connecting the model with this name: it is not known, or has no key; else None."""
         try:
             self.connect(name)
         except (InputError, CredentialsError) as error:
@@ -72,7 +72,7 @@ class Models:
 
 
 def no_key() -> str:
-    """What to tell whoever has no key: how to set one, and how to do without."""
+    """Advice for a user without a key: how to set one, and how to do without."""
     vendors = [PROVIDERS[kind] for kind in SERVERS]
     advice = [
         *(vendor.key_advice for vendor in vendors if any(vendor.key_advice)),

@@ -1,4 +1,4 @@
-"""What the command line asked for, as one value: the same for the REPL, `-p`, `resume` and `demo`."""
+"""The options of a run as one value: the same for the REPL, `-p`, `resume` and `demo`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Options:
 
     @property
     def restates_system(self) -> bool:
-        """Whether this run asks for a system prompt of its own, also where a session goes on that has one."""
+        """True if this run asks for a system prompt of its own, also where a session goes on that has one."""
         return self.system_prompt is not None or bool(self.append_system_prompt or self.add_dirs)
 
     @property

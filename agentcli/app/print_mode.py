@@ -115,7 +115,7 @@ def _at_time_limit(session: AgentSession, interrupt: asyncio.Event) -> asyncio.T
 
 
 def compression(text: str) -> str | None:
-    """What the compaction that a prompt asks for is to keep (`/compress FOCUS`); None for a prompt that is said to the model.
+    """The focus of the compaction that a prompt asks for (`/compress FOCUS`); None for a prompt for the model.
 
     Raises InputError for a slash command that only the terminal has, and for a lone one that nobody has. What is no
     command's name and goes on (`/etc is full`, `/login answers 500`) is said, and so is what has several lines.
@@ -144,7 +144,7 @@ _COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")
 
 
 def read_prompt(given: str | None) -> str:
-    """What to ask: piped stdin first, then the prompt; `-` or nothing reads stdin alone. Raises InputError when it is empty."""
+    """The whole prompt: piped stdin first, then `given`; `-` or nothing reads stdin alone. Raises InputError when it is empty."""
     alone = given is None or given == "-"
     piped = "" if sys.stdin is None or sys.stdin.isatty() else _stdin(wait=None if alone else STDIN_WAIT)
     typed = "" if alone else given or ""

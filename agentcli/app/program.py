@@ -43,7 +43,7 @@ async def nobody(_: ApprovalRequest) -> ApprovalResponse | None:
 
 
 async def no_answer(_: Sequence[Question]) -> Sequence[str] | None:
-    """What `ask_user` gets where nobody is there."""
+    """The answer to `ask_user` where nobody is there: None."""
     return None
 
 
@@ -194,7 +194,7 @@ class Program(ProjectContext):
         _ = self.config
 
     def _from_elsewhere(self, info: SessionInfo) -> Sequence[str]:
-        """Where a session was led before, if that was not in this project's folder."""
+        """A notice of the folder that a session comes from, if that is not this project's."""
         if info.project_id == self.store.project_id(self.cwd):
             return ()
         gone = "" if Path(info.directory).is_dir() else ", which is gone"
@@ -246,7 +246,7 @@ class Program(ProjectContext):
         return self.store.create(self.cwd, parent=origin, version=__version__)
 
     def _changes(self, journal: Journal) -> Makes | None:
-        """How a session takes the states of files; None for one that is not kept."""
+        """The factory of a session's checkpoints; None for a session that is not stored."""
         if not isinstance(journal, Session) or not self.config.checkpoints.seconds:
             return None
         checkpoints = self.store.checkpoints(
@@ -256,7 +256,7 @@ class Program(ProjectContext):
 
 
 def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:
-    """What a checkpoint covers of a workspace, and what it leaves out."""
+    """The files of a workspace that a checkpoint covers, and those that it leaves out."""
     return everything(base, SKIPPED, most)
 
 

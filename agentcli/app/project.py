@@ -1,4 +1,4 @@
-"""Where a run stands: its folder, its configuration and its session store, without anything that works in them."""
+"""The project of a run: folder, configuration and session store. Imports no agent, provider or tool."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRUSTED = "trusted.json"
 
 
 class ProjectContext:
-    """What commands need that only look after sessions. Importing it costs a third of what a whole program does."""
+    """The project a command runs in: enough for commands that only manage sessions. Importing it costs a third of a whole Program."""
 
     def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
         """Raises UsageError for a folder that is not there, InputError where the current one has been removed."""
@@ -46,7 +46,7 @@ class ProjectContext:
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
-        """Until a session is open nobody tells what is wrong with the settings: an AgentError takes it along as its notes."""
+        """Add the warnings about settings to an AgentError as notes: until a session is open, nothing else reports them."""
         try:
             yield
         except AgentError as error:
@@ -56,7 +56,7 @@ class ProjectContext:
 
     @property
     def folder_config(self) -> Config:
-        """What the folder's own file alone sets, trusted or not: to tell what it would change, never to work by."""
+        """The settings of the folder's own file alone, trusted or not: to report what it would change, never to work by."""
         from agentcli.config import Config, load
 
         try:

@@ -1,4 +1,4 @@
-"""What sessions used, per model and per day, from `session.json` alone."""
+"""Usage statistics of sessions per model and per day, from `session.json` alone."""
 
 from __future__ import annotations
 

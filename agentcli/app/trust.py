@@ -1,4 +1,4 @@
-"""Which folders the user trusts, and what each would load: nothing of it is loaded or run before."""
+"""Trust in folders, and the files that each would load: nothing of it is loaded or run before."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Loadable:
 
 
 def is_trusted(folder: Path, file: Path) -> bool:
-    """Whether the user trusted this folder, or one above it within the same repository.
+    """True if the user trusted this folder, or one above it within the same repository.
 
     A repository inside a trusted folder is a stranger again: it may have been cloned there since. `file` is where trust is
     kept; if it cannot be read, or others may write it, nothing is trusted.
@@ -55,7 +55,7 @@ def trust(folder: Path, file: Path) -> None:
 
 
 def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
-    """What agentcli would load from a folder once it is trusted. Nothing is opened, only looked for."""
+    """The files that agentcli would load from a folder once it is trusted. Nothing is opened, only looked for."""
     place = _resolved(folder)
     found = ((kind, place / name, effect) for kind, name, effect in _LOADED)
     return tuple(Loadable(kind, path, effect) for kind, path, effect in found if os.path.lexists(path))

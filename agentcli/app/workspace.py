@@ -1,4 +1,4 @@
-"""What a run may touch: the folders of its workspace, the rules, and the sandbox that holds its commands."""
+"""The workspace policy of a run: folders, permission rules, and the sandbox of its commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agentcli.sandbox import Sandbox, box_for, choose, protected_since
 
 
 class WorkspacePolicy:
-    """The bounds of a run on its ground; `approve` is asked before a command leaves the sandbox."""
+    """Workspace folders, permission rules and sandbox of a run; `approve` is asked before a command leaves the sandbox."""
 
     def __init__(self, context: ProjectContext, approve: Approve) -> None:
         self._context, self._approve = context, approve
@@ -34,12 +34,12 @@ class WorkspacePolicy:
 
     @cached_property
     def sandbox(self) -> Sandbox:
-        """What holds commands on this machine. Raises AgentError where one is required and none works."""
+        """The sandbox of commands on this machine. Raises AgentError where one is required and none works."""
         leave_out(self.roots)  # the first program that is tried must be none of the workspace's
         return choose(self._context.config.general.sandbox)
 
     def workspace(self) -> Workspace:
-        """What permission decisions need to know of where we are."""
+        """The workspace as permission decisions need it."""
         context = self._context
         own = (context.dirs.config, context.dirs.data, context.dirs.state)
         home = Path(context.env.get("HOME") or Path.home())
@@ -53,13 +53,13 @@ class WorkspacePolicy:
 
     @property
     def limits(self) -> ToolLimits:
-        """How much tools show and take. Raises ConfigError for an address that is none."""
+        """Limits of tools. Raises ConfigError for an address that is none."""
         limits = self._context.config.tools
         _check_networks(limits.fetch_addresses)
         return limits
 
     def sandboxes(self, mode: Mode) -> Sandboxes:
-        """What holds commands. What a person or a rule allowed runs as it was allowed; a box holds what nobody was asked about.
+        """The sandboxes of commands in this mode. Commands that a person or a rule allowed run unboxed; a sandbox holds those that nobody was asked about.
 
         What only reads runs in the box of a `reader`, in every mode; what else nobody was asked about in mode auto in the one
         where the workspace is writable.

@@ -42,7 +42,7 @@ def stopped(stop: KeyboardInterrupt, arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> Options | int:
-    """What to run; or the exit code of a command that has run already. Plain arguments need no parser."""
+    """The options of a run; or the exit code of a command that has run already. Plain arguments need no parser."""
     if all(argument in ("-c", "--trust") for argument in arguments):
         return Options(session=LAST if "-c" in arguments else None, trust="--trust" in arguments)
     if arguments[:1] == ["completion"]:
@@ -85,7 +85,7 @@ def _fail(error: AgentError, arguments: list[str]) -> int:
 
 
 def _format(arguments: list[str]) -> Format:
-    """What the command line asks to print, read without a parser: it may be the parser that failed."""
+    """The output format, read without a parser: it may be the parser that failed."""
     wanted = ""
     for place, argument in enumerate(arguments):
         if argument in ("-o", "--output-format"):

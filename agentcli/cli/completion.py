@@ -19,7 +19,7 @@ from agentcli.paths import app_dirs, folder
 
 SHELLS = ("bash", "zsh", "fish")
 WORDS = "--words"
-"""What the scripts ask with: the words before the cursor follow, the last of them being typed."""
+"""The option the scripts call with: the words before the cursor follow, the last of them being typed."""
 _SCRIPTS = {
     "bash": """\
 _agentcli() {
@@ -95,7 +95,7 @@ Print a script that completes commands, options, sessions, models and settings:
 
 
 def found(words: Sequence[str], env: Mapping[str, str] = os.environ) -> list[str]:
-    """What may stand for the last of these words, or `:files` where the shell knows better."""
+    """Completions of the last of these words, or `:files` where the shell knows better."""
     table = _table(env)
     *before, typed = words or [""]
     path, values, wanted = "", [], ""
@@ -159,7 +159,7 @@ def _here() -> Any:
 
 
 def _table(env: Mapping[str, str] = os.environ) -> Any:
-    """What this version of the program takes, from the cache where it is there."""
+    """Commands, options and values of this version, from the cache where it is there."""
     cached = app_dirs(env).cache / f"completion-{__version__}.json"
     stamp = _stamp()
     try:
@@ -180,7 +180,7 @@ def _table(env: Mapping[str, str] = os.environ) -> Any:
 
 
 def _stamp() -> float:
-    """When the command line of this installation was last changed."""
+    """The time of the last change to this installation's command line."""
     here = os.path.dirname(__file__)
     return max(os.stat(entry).st_mtime for entry in (here, *os.scandir(here), os.path.dirname(here)))
 

@@ -91,7 +91,7 @@ def _sources(
     until_done: contextlib.ExitStack,
     counting: _Progress,
 ) -> tuple[Sequence[Candidate], Sequence[Outcome]]:
-    """What there is to import, each file once, and what cannot be read of that which was named.
+    """The files to import, each once, and the named ones that cannot be read.
 
     Raises UsageError where nothing is named, InputError where the one file that is named holds no session.
     """
@@ -131,7 +131,7 @@ def _sources(
 
 @contextlib.contextmanager
 def _stdin() -> Iterator[Path]:
-    """What is piped in, as a file: it is read more than once."""
+    """The piped input as a file: it is read more than once."""
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         file.write(sys.stdin.buffer.read())
         file.flush()
@@ -202,7 +202,7 @@ def _aside(text: str, who: str = "note") -> None:
 
 
 class _Progress:
-    """How far long work is, in one line on a terminal's stderr that is gone at the end."""
+    """Progress of long work, in one line on a terminal's stderr that is removed at the end."""
 
     def __init__(self) -> None:
         self._on = sys.stderr.isatty()

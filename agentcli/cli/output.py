@@ -1,4 +1,4 @@
-"""Plain tables and JSON for the commands that report something."""
+"""Output of commands: tables, JSON, and long texts through the user's pager."""
 
 from __future__ import annotations
 
@@ -53,20 +53,13 @@ def _cell(value: Any) -> str:
             return safe_line(str(value))
 
 
-# MERGED agentcli.cli.pager: Long texts on a terminal go through the user's pager; anywhere else they are printed.
-
-
 DEFAULT = "less"
-
-
 LESS = "FRX"
-
-
-"""What `less` is told where the user says nothing: leave short texts on the screen, as git has it."""
+"""Flags of `less` where the user sets none: leave short texts on the screen, as git has it."""
 
 
 def page(texts: Iterable[str], env: Mapping[str, str] = os.environ) -> None:
-    """Show texts, which must be safe for a terminal, as they come; a person who has seen enough stops them."""
+    """Print texts as they come: on a terminal through the user's pager, anywhere else plainly. They must be safe for a terminal."""
     command = env.get("PAGER", DEFAULT).strip()
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or not _is_there(command):
         for text in texts:

@@ -20,7 +20,7 @@ from agentcli.core.errors import UsageError
 
 
 class Format(StrEnum):
-    """How headless runs print."""
+    """Output format of a run without a REPL."""
 
     text = "text"
     json = "json"
@@ -240,7 +240,7 @@ def invoke(arguments: list[str]) -> Options | int:
 
 
 def _complaint(error: typer.TyperException) -> str:
-    """What the parser found wrong, with the names of the option and of the help that tells of it."""
+    """The message of a parser error, with the names of the option and of the command whose help to read."""
     context: Any = getattr(error, "ctx", None)
     command = context.command_path.removesuffix(" run") if context else "agentcli"
     named = not context or context.invoked_subcommand or error.format_message().startswith("No such")

@@ -19,7 +19,7 @@ _MARKS = ("\ue0fe", "\ue0ff")
 
 
 def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
-    """What to do for `sessions list` and `sessions search` with flags alone; None for what needs a parser."""
+    """The action for `sessions list` and `sessions search` with flags alone; None where a parser is needed."""
     command, rest = list(arguments[:2]), arguments[2:]
     words = [word for word in rest if not word.startswith("-")]
     flags = [word for word in rest if word.startswith("-")]
@@ -97,5 +97,5 @@ def print_found(
 
 
 def when(info: SessionInfo) -> str:
-    """When a session was last written to, for people, in UTC."""
+    """The time of the last write to a session, for people, in UTC."""
     return info.time.updated[:16].replace("T", " ")

@@ -287,7 +287,7 @@ def _confirm(pinned: Sequence[SessionInfo]) -> None:
 
 
 def _unfinished(context: ProjectContext, repair: bool) -> Sequence[Report]:
-    """What killed forks and imports left in this project."""
+    """Reports of leftovers of killed forks and imports in this project."""
     from agentcli.sessions.integrity import unfinished
 
     folders = [context.store.root / each for each in context.project.ids]

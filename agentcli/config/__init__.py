@@ -35,7 +35,7 @@ class General:
     model: str = ""
     mode: Mode = "ask"
     sandbox: Literal["auto", "require", "off"] = "auto"
-    """What holds commands: `auto` those that nobody was asked about, where one works; `require` all of them, or none runs."""
+    """Use of the sandbox: `auto` holds commands that nobody was asked about, where one works; `require` all of them, or none runs."""
     sandbox_network: bool = False
     add_dirs: tuple[str, ...] = ()
 
@@ -111,7 +111,7 @@ PROJECT_MAY_NOT = (
     "tools.fetch_addresses",
     "ui.status_command",
 )
-"""What a repository's own config must not decide: where keys go, what runs, and how much is allowed."""
+"""Settings that a repository's own config must not decide: where keys go, what runs, and how much is allowed."""
 
 
 def load(
@@ -279,7 +279,7 @@ def _environment_layer(env: Mapping[str, str]) -> Layer:
 
 
 def _preset_layer(layers: Sequence[Layer]) -> Iterator[Layer]:
-    """What the preset sets that these layers name: it goes before what stands in files and the environment, behind what a run asks for."""
+    """The settings of the preset that these layers name: above files and the environment, below the flags of a run."""
     given = [(layer, key) for layer in layers for key in layer.values if _full(key) == _PRESET]
     for layer, key in given[-1:]:
         if name := coerce(_PRESET, _types()[_PRESET], layer.values[key], layer):

@@ -1,4 +1,4 @@
-"""Whether a value fits the type of a setting, and in words what would."""
+"""Coercion of values to the types of settings, and descriptions of those types."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def parse_value(text: str) -> Any:
 
 
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-"""What people write for true and false where all is text."""
+"""Spellings of true and false where all is text."""
 
 
 def coerce(key: str, hint: Any, raw: Any, layer: Layer) -> Any:

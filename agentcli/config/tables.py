@@ -70,5 +70,5 @@ def _settings(table: str) -> Mapping[str, Any]:
 
 _INNER = ("headers", "extra_body", "prices")
 _OTHERWISE = {"api_version": "version", "api_base": "base_url", "endpoint": "base_url", "max_tokens": "max_output"}
-"""What other programs call a setting, where the letters alone would not lead to ours."""
+"""Names that other programs have for a setting, where spelling alone would not lead to ours."""
 _PRICES = {field.name for field in fields(Prices)}

@@ -60,7 +60,7 @@ def open_session(
     summariser: Model | None = None,
     **agent: Any,
 ) -> AgentSession:
-    """A desk that works in `folder`."""
+    """A session that works in `folder`."""
     made: Model = ScriptedModel(model, script)
 
     async def nobody(_: Any) -> None:
@@ -111,7 +111,7 @@ def ended(events: Sequence[Event]) -> TurnEnded:
 
 
 def messages(session: AgentSession) -> list[Message]:
-    """What was said, in order."""
+    """The messages, in order."""
     return [entry.body for entry in session.history.entries if isinstance(entry.body, Message)]
 
 

@@ -1,4 +1,4 @@
-"""What a person is asked, and what comes of the answer."""
+"""Approval requests, and the effect of each answer."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_a_rewind_fills_no_budget_again(tmp_path: Path) -> None:
 
 
 def told(session: AgentSession) -> list[str]:
-    """What the model was told of budgets, in order."""
+    """The reminders about budgets that the model got, in order."""
     texts = [p.text for m in messages(session) for p in m.parts if isinstance(p, Text) and p.synthetic]
     return [text for text in texts if " left. Finish" in text]
 

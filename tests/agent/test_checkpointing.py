@@ -1,4 +1,4 @@
-"""What the agent and its commands changed can be taken back, and made again."""
+"""Changes by the agent and its commands can be undone and redone."""
 
 from __future__ import annotations
 

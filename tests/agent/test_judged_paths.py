@@ -1,4 +1,4 @@
-"""What is allowed is the path that was judged, for the one call; where its links lead later does not matter."""
+"""A permission holds for the path that was judged, for the one call; where its links lead later does not matter."""
 
 from __future__ import annotations
 

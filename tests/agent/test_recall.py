@@ -1,4 +1,4 @@
-"""What a call once gave can be recalled in the session where it was made, also when that part was rewound."""
+"""The result of a call can be recalled in the session where it was made, also when that part was rewound."""
 
 from __future__ import annotations
 

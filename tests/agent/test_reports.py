@@ -1,4 +1,4 @@
-"""What a session says of itself."""
+"""Reports of a session about itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run without a person prints when something happens that nobody foresaw."""
+"""Output of a run without a person when an unexpected error occurs."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from agentcli.sessions.store import Store
 from tests.sessions.said import reply, user
 
 EACH = Usage(input=10, output=5)
-"""What one reply takes."""
+"""The usage of one reply."""
 
 
 def go_on(store: Store, info: SessionInfo, replies: int) -> None:
@@ -25,7 +25,7 @@ def go_on(store: Store, info: SessionInfo, replies: int) -> None:
 
 
 def replies_counted(store: Store) -> tuple[float, float]:
-    """How many replies the statistics know of, by tokens and by cost."""
+    """The number of replies in the statistics, by tokens and by cost."""
     total = collect(store.list()).total
     return total.usage.input / EACH.input, round((total.cost or 0) / 0.01, 6)
 

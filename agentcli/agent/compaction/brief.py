@@ -1,4 +1,4 @@
-"""How a summary is to be made, and what is made: shared by all forms of summaries."""
+"""The task of a summary and its result, shared by all forms of summaries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ORDER = "First, reason in your scratchpad. Then, generate the <state_snapshot>."
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """How a summary is to be made: the window as it is, the user's focus, and the beginning of the requests of the session itself."""
+    """The context of a summary: the window, the user's focus, and the head of the session's own requests (system prompt, tools, options)."""
 
     window: Window
     main: ModelSpec
@@ -34,7 +34,7 @@ class Brief:
 
     @property
     def form(self) -> SnapshotSettings:
-        """How much a snapshot may hold."""
+        """The limits of a snapshot."""
         return self.window.settings.snapshot
 
     @property

@@ -116,7 +116,7 @@ class Compactor:
             yield event
 
     def preview(self) -> Sequence[str]:
-        """What `compact` would do now, calling no model."""
+        """Lines that describe the compaction that `compact` would make now, calling no model."""
         from agentcli.context.forecast import preview
 
         return preview(self._builder.window(), self._summariser(self._builder.model.spec).spec)
@@ -127,7 +127,7 @@ class Compactor:
         return self._cleared(body, why) or [Noticed(why)]
 
     def _worth_trying(self, window: Window) -> bool:
-        """Whether a compaction may do better than the last one that failed: not until the view has grown, or passed a mark."""
+        """True if a compaction may do better than the last one that failed: once the view has grown or passed a threshold."""
         if self._futile_size is None:
             self._futile_size = _failed_at(self._builder.journal)
         size, then = window.tokens, self._futile_size

@@ -221,7 +221,7 @@ def _share(shrunk: float) -> str:
 
 
 def _log(result: SummaryResult, form: SnapshotSettings) -> str:
-    """What was struck from the summary and why, for who reads the record."""
+    """The sentences struck from the summary with their reasons, for the note of the record."""
     longest = form.struck_characters
     struck = [
         f"struck {item.sentence[:longest]!r}: {item.why[:longest]}" for item in result.struck[: form.struck_items]
@@ -231,7 +231,7 @@ def _log(result: SummaryResult, form: SnapshotSettings) -> str:
 
 
 def _report(work: SummaryTask, result: SummaryResult, record: Compaction, trouble: str) -> str:
-    """What was done, in a line for people."""
+    """The result of the compaction, in a line for people."""
     count = len(work.gone)
     lines = [f"Summarised {count} messages." if count else f"Cut {len(work.plan.clipped)} large outputs to their ends."]
     if trouble:

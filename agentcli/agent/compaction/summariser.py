@@ -42,7 +42,7 @@ class Summariser:
     longest: int = _DEFAULT.reply_tokens
     margin: float = _DEFAULT.margin
     forbidden: str = ""
-    """Why it must not be called at all."""
+    """The reason why it must not be called at all; empty where it may be."""
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     fallback: FallbackModel | None = None
@@ -51,7 +51,7 @@ class Summariser:
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known about the model."""
+        """The spec of the model."""
         return self.model.spec
 
     @property
@@ -85,7 +85,7 @@ class Summariser:
             request = replace(request, model=self.spec, max_output=min(request.max_output, self.max_reply))
 
     async def during(self, work: asyncio.Task[Any]) -> AsyncIterator[Event]:
-        """What happens while some work goes on, as it happens; each event once. The work is over then, or is cancelled."""
+        """Yield events as they occur until `work` is done; cancels it if abandoned."""
         try:
             while not work.done():
                 happened = asyncio.create_task(self._happened.wait())
@@ -100,7 +100,7 @@ class Summariser:
             await asyncio.wait((work,))
 
     def news(self) -> Sequence[Event]:
-        """What has happened since this was last asked."""
+        """The events since the last call."""
         news, self.events = self.events, []
         self._happened.clear()
         return news
@@ -123,7 +123,7 @@ class Summariser:
         return reply, None
 
     def _falls_back(self, failure: ModelError) -> bool:
-        """Whether another model writes from now on; it is told."""
+        """True if the fallback model writes from now on; the switch is reported."""
         other = self.fallback.instead_of(self.spec, failure) if self.fallback else None
         if other is None:
             return False

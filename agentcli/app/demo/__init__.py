@@ -24,7 +24,7 @@ SMALL_WINDOW = (
 
 @contextmanager
 def prepared(options: Options, *, alone: bool) -> Iterator[Options]:
-    """What to run for the demo, in a throw-away copy of its project that is there until the end.
+    """The options of the demo, in a temporary copy of its project that is removed at the end.
 
     `alone`: nobody is there; it plays to its end by itself, and edits need no approval.
     """

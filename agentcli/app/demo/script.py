@@ -1,4 +1,4 @@
-"""What the demo's model says, reply by reply."""
+"""The script of the demo's model, reply by reply."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def model(spec: ModelSpec) -> Model:
 
 
 def _last_prompt(request: Request) -> str:
-    """What the user said last, or what a summary carries of it."""
+    """The last prompt of the user, or its copy in a summary."""
     for turn in reversed(request.messages):
         texts = [part.text for part in turn.parts if isinstance(part, Text)] if turn.role == "user" else []
         prompts = [text for text in texts if not text.startswith("<system-reminder>")]

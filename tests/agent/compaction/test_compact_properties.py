@@ -1,4 +1,4 @@
-"""What holds of every compaction of any session, whatever the summariser says."""
+"""Properties of every compaction of any session, whatever the summariser says."""
 
 from __future__ import annotations
 
