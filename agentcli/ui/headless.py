@@ -1,4 +1,4 @@
-"""The front end without a person: the answer to stdout as text, one JSON object, or a stream of JSON lines."""
+"""Non-interactive front end: the answer on stdout as text, one JSON object, or a stream of JSON lines."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Headless:
     _inputs: dict[str, Json] = field(default_factory=dict)
 
     def begin(self, *, session_id: str, model: str, cwd: str, mode: str, tools: list[str], **more: Any) -> None:
-        """Say what is about to run (`init`)."""
+        """Report the start of the run (`init`)."""
         self.session_id = session_id
         head = {"schema_version": SCHEMA_VERSION, "session_id": session_id, "model": model}
         self._line({"type": "init", **head, "cwd": cwd, "mode": mode, "tools": tools, **more})
 
     def show(self, event: Event) -> None:
-        """One event: remembered for the result, printed as the format asks."""
+        """Handle an event: record it for the result and print it in the format."""
         self._remember(event)
         for line in lines(event):
             self._line(line)
@@ -75,11 +75,11 @@ class Headless:
             print(safe(note), file=self.err, flush=True)
 
     def warn(self, message: str) -> None:
-        """Something to know that is not an event of the run."""
+        """Print a warning that is not an event of the run."""
         self.show(Warned(message))
 
     def finish(self, *, error: BaseException | None = None, subtype: str = "", exit_code: int | None = None) -> int:
-        """Print the result and return the exit code. `error` is what ended the run, if anything did."""
+        """Print the result and return the exit code. `error`: the error that ended the run, if any."""
         code = exit_code if exit_code is not None else _code(error)
         result: Json = {
             "type": "result",
@@ -141,7 +141,7 @@ class Headless:
 
 
 def lines(event: Event) -> Iterator[Json]:
-    """The lines of `stream-json` for one event; many events have none."""
+    """`stream-json` lines for one event; many events have none."""
     match event:
         case TextDelta(text):
             yield {"type": "message", "role": "assistant", "text": text, "delta": True}
@@ -216,7 +216,7 @@ def _json(line: Json) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """The value with what JSON has no number for, such as NaN in a tool's input, as text."""
+    """The value with numbers that JSON lacks (NaN, infinity) as text."""
     match value:
         case float():
             return value if math.isfinite(value) else str(value)

@@ -1,4 +1,4 @@
-"""What a front end needs of the program around a session: other sessions, models, reports, exports, trust."""
+"""Port of the front ends to the program: sessions, models, reports, exports, trust."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ Topic = Literal["permissions", "doctor", "stats", "budget"]
 
 
 class Host(Protocol):
-    """The program around the open session."""
+    """Services of the program around the open session."""
 
     def new(self) -> AgentSession:
-        """A fresh session in the current folder."""
+        """Create a session in the current folder."""
         ...
 
     def open(self, selector: str) -> AgentSession:
-        """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
+        """Open a session by id, unique prefix or name. Raises InputError, or SessionBusy if another process has it open."""
         ...
 
     def fork(self, session: AgentSession) -> AgentSession:
-        """A copy of a session that goes its own way from here."""
+        """Fork: open an independent copy of a session."""
         ...
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
-        """`session.json` of this project's sessions, newest first; `place` is where those were led that were not led here."""
+        """`session.json` of this project's sessions, newest first; `place` is the folder of sessions from elsewhere."""
         ...
 
     def models(self) -> Sequence[ModelSpec]:
-        """The models that are known."""
+        """Known models."""
         ...
 
     def report(self, topic: Topic, session: AgentSession) -> Sequence[str]:
-        """Lines for people."""
+        """Report on a topic as lines of text."""
         ...
 
     def export(self, session: AgentSession, form: Literal["md", "json", "html"]) -> str:
-        """The whole session as a text, secrets redacted."""
+        """Export the whole session as text, secrets redacted."""
         ...
 
     def unloaded(self, session: AgentSession) -> Sequence[str]:
-        """What the session's folder would load, a line each; nothing when it is trusted already or holds nothing of that kind."""
+        """Files that trusting the session's folder would load, one line each; empty if it is trusted or has none."""
         ...
 
     def trust(self, session: AgentSession) -> AgentSession:
-        """Remember that the person trusts the folder; the same session with all of it loaded."""
+        """Record the user's trust in the folder; returns the session with its files loaded."""
         ...

@@ -1,4 +1,4 @@
-"""What can wait is done once nothing has gone on for a while: the session gets a better title."""
+"""Background work while idle: improves the session's title."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
 
 QUIET = 30.0
-"""Seconds without work before it begins: somebody who reads an answer is not idle yet."""
+"""Seconds of inactivity before it starts: a user who reads an answer is not idle yet."""
 PATIENCE = 1.0
-"""Seconds that it has to end when the program is left."""
+"""Seconds for a cancelled task to end at exit."""
 
 
 class Idle:
-    """`working` says whether something goes on, `session` which session is open; `tell` shows what happened.
+    """Timer for idle work. `working`: True during a turn; `session`: the open session; `show` shows events.
 
-    `quiet` are the seconds without work before it begins.
+    `quiet`: seconds of inactivity before it starts.
     """
 
     def __init__(
         self,
         working: Callable[[], bool],
         session: Callable[[], AgentSession],
-        tell: Callable[[Sequence[Event]], None],
+        show: Callable[[Sequence[Event]], None],
         quiet: float = QUIET,
     ) -> None:
         self.quiet = quiet
-        self._working, self._session, self._tell = working, session, tell
+        self._working, self._session, self._show = working, session, show
         self._timer: asyncio.TimerHandle | None = None
         self._work: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Work has just ended: count from now."""
+        """Restart the timer after work has ended."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(self.quiet, self._start)
 
     async def stop(self) -> None:
-        """Begin nothing more, and end what goes on."""
+        """Cancel the timer and the running task."""
         if self._timer is not None:
             self._timer.cancel()
         if self._work is not None and not self._work.done():
@@ -55,4 +55,4 @@ class Idle:
             self._work = asyncio.get_running_loop().create_task(self._improve_title(self._session()))
 
     async def _improve_title(self, session: AgentSession) -> None:
-        self._tell(await session.improve_title())
+        self._show(await session.improve_title())

@@ -1,4 +1,4 @@
-"""Colours by what they mean; without colours only weight is left, and nothing is said by colour alone."""
+"""Themes: colours by role, and appearance of the output. No meaning by colour alone: without colours only weight is left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentcli.ui.render.markdown_blocks import Block
 from agentcli.ui.settings import UiSettings
 
 Role = Literal[
-    "dim", "strong", "accent", "good", "bad", "warn", "added", "removed", "thought", "said", "chosen", "heading",
+    "dim", "strong", "accent", "good", "bad", "warn", "added", "removed", "thought", "user", "chosen", "heading",
     "stress", "struck", "code", "link", "quote", "changed",
 ]  # fmt: skip
 
@@ -37,7 +37,7 @@ class Theme:
 
 
 _WEIGHTS: dict[Role, str] = {
-    "dim": "2", "strong": "1", "thought": "2;3", "chosen": "1;7", "heading": "1", "said": "1",
+    "dim": "2", "strong": "1", "thought": "2;3", "chosen": "1;7", "heading": "1", "user": "1",
     "stress": "3", "struck": "9", "code": "1", "link": "4", "quote": "2", "changed": "1;4",
 }  # fmt: skip
 
@@ -60,7 +60,7 @@ DARK = Theme(
     "dark",
     {
         **_WEIGHTS, "accent": "36", "good": "32", "bad": "31", "warn": "33", "added": "32", "removed": "31",
-        "said": "1;36", "heading": "1;36", "code": "36",
+        "user": "1;36", "heading": "1;36", "code": "36",
     },
     {
         **_SHAPES, "Keyword": "35", "Operator.Word": "35", "Literal.String": "32", "Literal.Number": "33", "Keyword.Constant": "33",
@@ -73,7 +73,7 @@ LIGHT = Theme(
     "light",
     {
         **_WEIGHTS, "accent": "34", "good": "32", "bad": "31", "warn": "35", "added": "32", "removed": "31",
-        "said": "1;34", "heading": "1;34", "code": "34",
+        "user": "1;34", "heading": "1;34", "code": "34",
     },
     {
         **_SHAPES, "Keyword": "35", "Operator.Word": "35", "Literal.String": "32", "Literal.Number": "31", "Keyword.Constant": "31",
@@ -86,8 +86,6 @@ PLAIN = Theme("none", _WEIGHTS)
 
 
 MUTE = Theme("mute", {})
-
-
 """Not even weight: for terminals that know no escape sequence."""
 
 
@@ -100,7 +98,7 @@ def theme_for_background(light: bool) -> Theme:
 
 
 def choose_theme(name: str, environment: Mapping[str, str], light: bool | None = None) -> Theme:
-    """The theme of that name; `auto` follows NO_COLOR and the background: what the terminal said of it, else COLORFGBG."""
+    """The theme of that name; `auto` follows NO_COLOR and the background: the terminal's answer, else COLORFGBG."""
     if environment.get("NO_COLOR"):
         return PLAIN
     match name:
@@ -111,21 +109,19 @@ def choose_theme(name: str, environment: Mapping[str, str], light: bool | None =
         case "dark":
             return DARK
         case _:
-            told = environment.get("COLORFGBG", "").rpartition(";")[2]
+            background = environment.get("COLORFGBG", "").rpartition(";")[2]
             return theme_for_background(
-                told in ("7", "9", "10", "11", "12", "13", "14", "15") if light is None else light
+                background in ("7", "9", "10", "11", "12", "13", "14", "15") if light is None else light
             )
-
-
-# MERGED agentcli.ui.look: How things are shown: colours, and how much of what is printed before the rest is folded.
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """`output_lines` and `diff_lines` are printed before the rest is folded; `thinking` unfolds thoughts; `raw` leaves
-    Markdown as it is; `links` writes addresses as links that the terminal follows; `light` is what the terminal said of
-    its background, if it did; `folder` is the working folder; `for_people` are the tools whose results the person wants to
-    read again.
+    """Appearance of the output: theme, and how much is printed before the rest is folded.
+
+    `output_lines` and `diff_lines`: limits before folding; `thinking` unfolds thoughts; `raw` leaves Markdown as it is;
+    `links` writes addresses as terminal links; `light`: the terminal's answer on its background, if any; `folder`: the
+    working folder; `for_people`: tools whose results the user wants to read, too.
     """
 
     theme: Theme = DARK
@@ -140,12 +136,12 @@ class Look:
     for_people: frozenset[str] = frozenset()
 
     def near(self, title: str) -> str:
-        """The title of a call with paths in the working folder as they are called there."""
+        """The title of a call with paths relative to the working folder."""
         return title.replace(self.folder + "/", "") if len(self.folder) > 1 else title
 
 
 def looks(settings: UiSettings, env: Mapping[str, str] = os.environ) -> Look:
-    """How things are shown with these settings on the terminal that the environment tells of."""
+    """Appearance for these settings and the terminal of the environment."""
     return Look(
         choose_theme(settings.theme, env),
         settings.thinking,
@@ -157,13 +153,11 @@ def looks(settings: UiSettings, env: Mapping[str, str] = os.environ) -> Look:
 
 
 Markdown = Callable[[Block, int, Look], list[str]]
-
-
 """A block as lines of at most so many cells."""
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people."""
+    """Readable duration."""
     if seconds < 60:
         return f"{seconds:.0f}s"
     if seconds < 3600:

@@ -15,7 +15,7 @@ from agentcli.config.edit import set_key
 from agentcli.core.errors import SessionBusy
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
-from agentcli.ui.input.history import Typed, append_history
+from agentcli.ui.input.history import HistoryEntry, append_history
 from tests.sessions.said import reply, user
 
 KEPT = 100_000
@@ -35,7 +35,7 @@ def main(folder: Path, name: str) -> None:
         tell("config", name, str(n))
         trust(folder / f"{name}-{n}", folder / "trusted.json")
         tell("trust", f"{name}-{n}")
-        append_history(folder / "history.jsonl", Typed(f"{name} {n}"), kept=KEPT)
+        append_history(folder / "history.jsonl", HistoryEntry(f"{name} {n}"), limit=KEPT)
         tell("history", name, str(n))
 
 

@@ -59,7 +59,7 @@ def nothing_is_lost(folder: Path, seconds: float) -> int:
     infos = {info.id: info for info in store.list()}
     config = tomllib.loads((folder / "config.toml").read_text())["agents"]
     trusted = {Path(name).name for name in json.loads((folder / "trusted.json").read_text())["folders"]}
-    history = {typed.text for typed in load_history(folder / "history.jsonl", kept=KEPT)}
+    history = {typed.text for typed in load_history(folder / "history.jsonl", limit=KEPT)}
     for kind, *words in told:
         match kind, words:
             case "record", [session, name, digest]:

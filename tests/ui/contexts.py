@@ -1,4 +1,4 @@
-"""A context for slash commands without a terminal: what they said, asked and did can be read afterwards."""
+"""Command context without a terminal: records the output, questions and effects of slash commands."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from tests.ui.preview import ScriptedHost, ScriptedSession
 
 
 async def nobody(_: object) -> Any:
-    """The approver and answerer of a session in which nothing is asked."""
+    """Approval and question port of a session that asks nothing."""
 
 
 class ScriptedContext:
-    """`answers` are the numbers that are picked, one after another; what is not answered is left. `session` is a scripted one by default."""
+    """Command context with scripted picks. `answers`: indices to pick, in order; then pickers are cancelled.
+
+    `session` is a scripted one by default.
+    """
 
     def __init__(self, *answers: int, session: Any = None) -> None:
         self.host: Any = ScriptedHost(nobody, nobody)
@@ -37,13 +40,13 @@ class ScriptedContext:
     def warn(self, text: str) -> None:
         self.said.append(text)
 
-    def tell(self, events: Sequence[Event]) -> None:
+    def show_events(self, events: Sequence[Event]) -> None:
         for event in events:
             self.state = update(self.state, event, 0.0)
 
     async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
         async for event in work(asyncio.Event()):
-            self.tell([event])
+            self.show_events([event])
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
         self.asked += [title, *(choice.label for choice in choices)]

@@ -58,7 +58,7 @@ MODELS = [ModelSpec("demo", "demo", "demo"), ModelSpec("demo", "other", "demo", 
 
 
 class MemoryJournal:
-    """A session that is kept in memory."""
+    """In-memory session."""
 
     def __init__(self, name: str) -> None:
         self.id, self.folder, self.history = name, Path("/nowhere"), History(model="demo/demo", mode="ask")
@@ -409,7 +409,7 @@ class ScriptedHost:
 
 
 class CarefulHost(ScriptedHost):
-    """One whose folder is not trusted yet."""
+    """Host whose folder is not trusted yet."""
 
     def unloaded(self, session: Any) -> Sequence[str]:
         return ["AGENTS.md: instructions for the model", "a hook that runs `make \x1b[2J`"]

@@ -1,4 +1,4 @@
-"""Screens as a person sees them, kept as text: `python -m tests.ui.scenes` draws them anew, for a look at what a change changed."""
+"""Golden screens as text: `python -m tests.ui.scenes` redraws them, to review a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the screens look like; after a change that is wanted, `python -m tests.ui.scenes` draws them anew."""
+"""Golden screens; after an intended change, `python -m tests.ui.scenes` redraws them."""
 
 from __future__ import annotations
 

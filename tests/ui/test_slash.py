@@ -1,4 +1,4 @@
-"""What slash commands say and do, on a real session in memory."""
+"""Output and effects of slash commands, on a real session in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.ui.contexts import ScriptedContext
 
 
 def type_(context: ScriptedContext, *lines: str) -> list[str]:
-    """What is said after each of these lines was typed; an error is said, too, as the terminal does."""
+    """Run the lines; return their output, error messages included."""
     context.said.clear()
     for line in lines:
         try:
@@ -29,7 +29,7 @@ def type_(context: ScriptedContext, *lines: str) -> list[str]:
 
 
 def completions(name: str, context: ScriptedContext) -> list[str]:
-    """What a command's argument may be completed to."""
+    """Completions of a command's argument."""
     arguments = commands.find(name).arguments
     return [item.label for item in arguments(context)] if arguments else []
 

@@ -1,4 +1,4 @@
-"""The program in tmux, which folds what stands on its screen and in its history anew whenever its size changes."""
+"""The program in tmux, which reflows its screen and history whenever its size changes."""
 
 from __future__ import annotations
 

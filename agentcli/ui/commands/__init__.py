@@ -89,12 +89,12 @@ async def run(ctx: CommandContext, line: str) -> None:
 
 
 def is_command(text: str) -> bool:
-    """Whether a line is meant as a command: a slash and a word. `/usr/bin is empty` is none."""
+    """True for a slash and a word; `/usr/bin is empty` is no command."""
     return text.lstrip().startswith("/") and "/" not in text.split()[0][1:]
 
 
 def acts_at_once(text: str) -> bool:
-    """Whether a command does not wait for the end of a turn; what is no command is told at once as well."""
+    """True if the command runs without waiting for the end of the turn; unknown commands are reported at once, too."""
     found = COMMANDS.get(known_as(_parted(text)[0]))
     return found is None or found.at_once
 

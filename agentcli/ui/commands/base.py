@@ -1,4 +1,4 @@
-"""What a slash command may use of the terminal it was typed in."""
+"""Context of a slash command: the open session and the terminal's operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CommandContext(Protocol):
-    """The open session, and ways to show, ask and do."""
+    """Port to the terminal for slash commands: session, state, output, dialogs, input."""
 
     @property
     def host(self) -> Host: ...
@@ -40,47 +40,47 @@ class CommandContext(Protocol):
         ...
 
     def warn(self, text: str) -> None:
-        """Tell of something that did not work."""
+        """Print an error."""
         ...
 
-    def tell(self, events: Sequence[Event]) -> None:
-        """Show what happened."""
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Apply events to the screen state."""
         ...
 
     async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
-        """Show a stream of events as it happens; it can be interrupted."""
+        """Show a stream of events as they arrive; interruptible."""
         ...
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
-        """Let the person choose from a list, searching; None when they leave it."""
+        """Searchable picker: index of the chosen item; None if cancelled."""
         ...
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
-        """A yes-or-no question; no is the default."""
+        """Yes-or-no question; no is the default."""
         ...
 
     async def compose(self, text: str, ending: str = ".md") -> str:
-        """The text after the person changed it in their own editor."""
+        """Open the text in the user's editor; returns the edited text."""
         ...
 
     def move_to(self, session: AgentSession) -> None:
-        """Go on with another session; the one that was open is closed."""
+        """Switch to another session and close the open one."""
         ...
 
     def draft(self, text: str) -> None:
-        """Put a text into the input."""
+        """Put text into the input."""
         ...
 
     def send(self, text: str, *along: Part) -> None:
-        """Say something to the model, as if it had been typed; what goes along with it is not shown."""
+        """Send a prompt to the model; the parts in `along` go with it and are not shown."""
         ...
 
     def copy(self, text: str) -> None:
-        """Put a text on the person's clipboard, where the terminal does that."""
+        """Copy text to the clipboard, where the terminal supports it."""
         ...
 
     def toggle_vi(self) -> bool:
-        """Switch between vi's keys and the usual ones; whether it is vi's now."""
+        """Toggle vi key bindings; True if they are on now."""
         ...
 
     def leave(self) -> None:

@@ -1,4 +1,4 @@
-"""Slash commands on what the model sees."""
+"""Slash commands on the context window."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ LONGEST = 10
 
 
 def prompt_numbers(ctx: CommandContext) -> Sequence[Item]:
-    """The numbers of the prompts as completions, newest first."""
+    """Numbers of the prompts as completions, newest first."""
     return [Item(str(seq), _line(words)) for seq, words in reversed(past_messages.prompts(ctx.session.journal))]
 
 
 def pinned_numbers(ctx: CommandContext) -> Sequence[Item]:
-    """The numbers of what is pinned as completions."""
+    """Numbers of pinned messages as completions, newest first."""
     return [Item(str(seq), _beginning(ctx, seq)) for seq in sorted(ctx.session.history.pins, reverse=True)]
 
 
@@ -48,7 +48,7 @@ async def compress(ctx: CommandContext, focus: str) -> None:
 @command()
 async def uncompress(ctx: CommandContext, _: str) -> None:
     """Take back the newest compaction: /uncompress"""
-    ctx.tell(ctx.session.uncompress())
+    ctx.show_events(ctx.session.uncompress())
     ctx.say(f"The conversation is in the window again as it was, {ctx.session.report.window().used:,} tokens in all.")
 
 
@@ -60,7 +60,7 @@ async def prune(ctx: CommandContext, argument: str) -> None:
     """
     if argument not in ("", "undo"):
         raise UsageError("Use /prune, or /prune undo.")
-    ctx.tell(ctx.session.prune(undo=argument == "undo"))
+    ctx.show_events(ctx.session.prune(undo=argument == "undo"))
     if argument:
         ctx.say(f"The outputs are in the window again, {ctx.session.report.window().used:,} tokens in all.")
 
@@ -80,7 +80,7 @@ async def pin(ctx: CommandContext, number: str) -> None:
     seq = _seq(number)
     if seq is None and not ctx.session.history.turn:
         raise UsageError("Nothing was said yet that could be pinned.")
-    ctx.tell(events := ctx.session.pin(seq))
+    ctx.show_events(events := ctx.session.pin(seq))
     ctx.say(*(f"#{one} is pinned: {_beginning(ctx, one)}" for one in _pinned(events)))
 
 
@@ -96,7 +96,7 @@ async def unpin(ctx: CommandContext, number: str) -> None:
     seq = _seq(number) or max(pins)
     if seq not in pins:
         raise UsageError(f"#{seq} is not pinned. Pinned are {', '.join(f'#{one}' for one in sorted(pins))}.")
-    ctx.tell(ctx.session.pin(seq, unpin=True))
+    ctx.show_events(ctx.session.pin(seq, unpin=True))
     ctx.say(f"#{seq} is a message like any other again: {_beginning(ctx, seq)}")
 
 
@@ -124,13 +124,13 @@ async def rewind(ctx: CommandContext, number: str) -> None:
     what = await _what_goes_back(ctx)
     if what in ("files", "both"):
         try:
-            ctx.tell(ctx.session.rewind_files(seq))
+            ctx.show_events(ctx.session.rewind_files(seq))
         except InputError as nothing:
             if what == "files":
                 raise
             ctx.say(str(nothing))
     if what in ("conversation", "both"):
-        ctx.tell(ctx.session.rewind(seq))
+        ctx.show_events(ctx.session.rewind(seq))
         ctx.say(f"The conversation is as it was before #{seq}; /redo brings it back.")
         ctx.draft(words)
 
@@ -150,7 +150,7 @@ def _pinned(events: Sequence[Event]) -> list[int]:
 
 
 def _beginning(ctx: CommandContext, seq: int) -> str:
-    """What a message says, in a line."""
+    """First line of a message's text."""
     record = ctx.session.journal.record(seq)
     match record.body if record else None:
         case Message() as message:

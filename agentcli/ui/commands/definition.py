@@ -1,4 +1,4 @@
-"""What a slash command is: a function, its help taken from the docstring, and when and with what it runs."""
+"""Definition of a slash command: function, help from its docstring, aliases, argument completions, when it runs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Command:
     arguments: Arguments | None = None
     """Completions for what comes after the name."""
     aliases: tuple[str, ...] = ()
-    """What other programs call the same."""
+    """Names of the same command in other programs."""
 
     @property
     def name(self) -> str:
-        """What is typed after the slash."""
+        """The name after the slash."""
         return self.usage.split()[0].removeprefix("/")
 
     @property
@@ -38,12 +38,12 @@ class Command:
 
     @property
     def usage(self) -> str:
-        """How it is typed: its name, and what may come after it."""
+        """Usage line: `/name [ARGUMENT]`."""
         return "/" + self._first[1]
 
     @property
     def takes_argument(self) -> bool:
-        """Whether anything may come after the name."""
+        """True if an argument may follow the name."""
         return " " in self.usage
 
     @property
@@ -57,7 +57,7 @@ def command(
 ) -> Callable[[Run], Command]:
     """Make a slash command of a function whose docstring is its help."""
 
-    def made(run: Run) -> Command:
+    def decorate(run: Run) -> Command:
         return Command(run, inspect.cleandoc(run.__doc__ or ""), at_once, arguments, tuple(aliases))
 
-    return made
+    return decorate

@@ -1,4 +1,4 @@
-"""Slash commands on files: what was changed, and what is written down."""
+"""Slash commands on files: undo, redo, export, AGENTS.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 
 INIT = "Write an AGENTS.md for this project, or mend the one that is there."
-"""What /init says in the person's name; how it is to be done goes along unseen."""
+"""Prompt of /init, sent as the user's; the instructions go with it and are not shown."""
 _FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html"}
 
 
@@ -26,13 +26,13 @@ async def undo(context: CommandContext, _: str) -> None:
     (ignored ones over `ignored_bytes`), ignored folders over `ignored_files` entries, installed packages (node_modules,
     .venv), what a background command changes later. Never: caches, the repository's own .git, anything outside the workspace.
     """
-    context.tell(context.session.undo())
+    context.show_events(context.session.undo())
 
 
 @command()
 async def redo(context: CommandContext, _: str) -> None:
     """Take the newest /undo or /rewind back: /redo"""
-    context.tell(context.session.redo())
+    context.show_events(context.session.redo())
 
 
 @command(at_once=True)

@@ -1,4 +1,4 @@
-"""Slash commands on settings: model, mode, looks."""
+"""Slash commands on settings: model, mode, appearance, keys."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def model(context: CommandContext, name: str) -> None:
         if chosen is None:
             return
         name = found[chosen].name
-    context.tell(context.session.switch(model=name))
+    context.show_events(context.session.switch(model=name))
     spec = context.session.model
     context.say(f"{spec.name} answers from now on; its window holds {spec.window:,} tokens.")
 
@@ -66,7 +66,7 @@ async def mode(context: CommandContext, name: str) -> None:
         if chosen is None:
             return
         name = MODES[chosen]
-    context.tell(context.session.switch(mode=name))
+    context.show_events(context.session.switch(mode=name))
     context.say(f"Mode {name}: {_MODES[context.session.mode]}.")
 
 
@@ -110,7 +110,7 @@ async def editor(context: CommandContext, _: str) -> None:
 
 
 def _about(model: ModelSpec) -> str:
-    """The window, and the prices in USD per million tokens where they are known."""
+    """Context window and, if known, prices in USD per million tokens."""
     prices = model.prices
     cost = f" · ${prices.input:g} in, ${prices.output:g} out" if prices and prices.input else ""
     return f"{model.window // 1000:,}k window{cost}"

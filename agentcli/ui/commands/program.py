@@ -1,4 +1,4 @@
-"""Slash commands that ask the program about itself."""
+"""Slash commands that print the program's reports."""
 
 from __future__ import annotations
 

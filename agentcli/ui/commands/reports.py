@@ -1,4 +1,4 @@
-"""Slash commands that only tell."""
+"""Slash commands that print reports on the session."""
 
 from __future__ import annotations
 

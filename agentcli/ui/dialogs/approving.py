@@ -1,4 +1,4 @@
-"""Asks a person whether a call may run: the whole of it is shown, and it may be changed first."""
+"""Approval dialogs in the terminal: the whole call is shown, and may be edited first."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from agentcli.ui.render.scrollback import Printed
 from agentcli.ui.terminal.screen import Screen
 
 Compose = Callable[[str, str], Awaitable[str]]
-"""Let the person change a text in their own editor; the second is the file name's ending."""
+"""Opens a text in the user's editor; the second argument is the file name's suffix."""
 Changed = dict[str, Any] | None
-"""The input as the person changed it."""
+"""Input edited by the user; None if unchanged."""
 
 
 class Approving:
-    """`approve` is the port that the agent asks through; `stop` is called when a question is left by Ctrl-C."""
+    """Approval port of the terminal. `stop` is called when a dialog is cancelled by Ctrl-C."""
 
     def __init__(
         self,
@@ -39,14 +39,14 @@ class Approving:
         self._printed: list[object] = []
 
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse | None:
-        """Ask whether a call may run; shows the whole command or diff."""
+        """Request approval of a call; shows the whole command or diff."""
         async with self._asking.turn:
             self._bell(f"agentcli asks: {ask.title}")
             self._printed = []
             answer, changed = await self._ask(ask)
             if self._printed:
-                shown = self._screen.state.shown | {ask.call.call_id}
-                self._screen.change(replace(self._screen.state, shown=shown))
+                displayed = self._screen.state.displayed | {ask.call.call_id}
+                self._screen.change(replace(self._screen.state, displayed=displayed))
             return replace(answer, input=changed)
 
     async def _ask(self, ask: ApprovalRequest) -> tuple[ApprovalResponse, Changed]:
@@ -76,7 +76,7 @@ class Approving:
         return self._with(question, rows, (ask.call.call_id, changed))
 
     def _with(self, question: Dialog, body: list[str], what: object) -> Dialog:
-        """A question with its body. What does not fit goes to the scrollback, whole and once: nothing is approved that was not shown."""
+        """The dialog with its body. A body too long for the screen is printed whole to the scrollback, once: nothing is approved unseen."""
         theme = self._screen.look.theme
         if proposal.fits(question, body, self._screen.size, theme):
             return replace(question, body=(*body, *question.body))
@@ -87,7 +87,7 @@ class Approving:
         return replace(question, body=(theme.paint("dim", f"  ({len(body)} lines, shown above)"), *question.body))
 
     async def _answer(self, ask: ApprovalRequest, changed: Changed, index: int) -> ApprovalResponse | str:
-        """What a choice means; or why it means nothing, to be asked again."""
+        """Response for the chosen index, or the reason to ask again."""
         if ask.kind == "plan":
             if index > 1:
                 return await self._refusal()
@@ -108,7 +108,7 @@ class Approving:
                 return await self._refusal()
 
     async def _all(self, ask: ApprovalRequest) -> ApprovalResponse | str:
-        """Yes to this call and all others of the reply, once those were shown; empty to go back to the one."""
+        """Approve this call and all others of the reply after showing them; empty to return to the first dialog."""
 
         def dialog() -> Dialog:
             columns, look = self._screen.size.columns - 2, self._screen.look
@@ -137,7 +137,7 @@ class Approving:
                 return ""
 
     async def _edited(self, ask: ApprovalRequest, changed: Changed) -> tuple[Changed, str]:
-        """The input after the person changed it, a short command in place, anything else in their editor; and what went wrong."""
+        """The edited input and an error message: one-line commands are edited in place, anything else in the user's editor."""
         part = proposal.editable(ask, changed)
         if part.key == "command" and "\n" not in part.text:
             line = Dialog("Change the command", entry="$ ", hint="Enter takes it · Esc leaves it")

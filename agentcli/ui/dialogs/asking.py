@@ -1,4 +1,4 @@
-"""Puts questions to the person, one at a time: the model's questions, pickers, dialogs of others."""
+"""Dialogs, one at a time: the model's questions, pickers, confirmations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DROPPED = "Keys that were typed before the question could be read were dropped.
 
 
 class Asking:
-    """Dialogs over the input. `stop` is called when one is left by Ctrl-C."""
+    """Shows dialogs in place of the input. `stop` is called when one is cancelled by Ctrl-C."""
 
     def __init__(self, screen: Screen, editor: Editor, stop: Callable[[], None], bell: Callable[[str], None]) -> None:
         self._screen, self._editor, self._stop, self._bell = screen, editor, stop, bell
@@ -30,49 +30,49 @@ class Asking:
         self._deaf_until = 0.0
 
     async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Put the model's questions; None when the person declines to answer."""
+        """Ask the model's questions; None if the user declines."""
         answers: list[str] = []
         async with self.turn:
             self._bell("agentcli asks a question")
             for number, question in enumerate(questions, 1):
-                place = f" ({number} of {len(questions)})" if len(questions) > 1 else ""
-                answer = await self._question(question, place)
+                suffix = f" ({number} of {len(questions)})" if len(questions) > 1 else ""
+                answer = await self._question(question, suffix)
                 if answer is None:
                     return None
                 answers.append(answer)
         return answers
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
-        """Let the person choose one by typing a part of it; its number, or None."""
+        """Searchable picker: index of the chosen item; None if cancelled."""
         async with self.turn:
-            shown = list(range(len(choices)))
+            matches = list(range(len(choices)))
 
             def refine(query: str) -> Dialog:
-                shown[:] = matching(choices, query)
+                matches[:] = matching(choices, query)
                 return Dialog(
-                    title, choices=tuple(choices[n] for n in shown), entry="search: ", numbered=False,
+                    title, choices=tuple(choices[n] for n in matches), entry="search: ", numbered=False,
                     hint="Enter chooses · Up and Down move · Esc leaves",
                 )  # fmt: skip
 
             match await self.show(refine(""), refine=refine):
                 case Picked(index) if index >= 0:
-                    return shown[index]
+                    return matches[index]
                 case _:
                     return None
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
-        """A question with two answers; the default is no."""
+        """Yes-or-no question; no is the default."""
         async with self.turn:
             choices = (Choice("Yes", keys="y"), Choice("No", keys="n"))
             return await self.show(Dialog(title, tuple(body), choices, chosen=1), drop=True) == Picked(0)
 
     def close(self) -> None:
-        """Nobody will answer any more."""
+        """Cancel the open dialog."""
         if self._over is not None and not self._over.done():
             self._over.set_result(Cancelled())
 
     def press(self, key: str) -> None:
-        """A key for the open dialog."""
+        """Pass a key to the open dialog."""
         dialog = self._screen.state.dialog
         if dialog is None or self._over is None or self._over.done():
             return
@@ -86,13 +86,13 @@ class Asking:
         else:
             self._over.set_result(after)
 
-    def typed(self) -> None:
-        """The line changed: choices that depend on it are made anew."""
+    def line_changed(self) -> None:
+        """Refine the choices after a change of the dialog's line."""
         if self._refine is not None and self._screen.state.dialog is not None:
             self._screen.change(replace(self._screen.state, dialog=self._refine(self._editor.line.text)))
 
     def resized(self) -> None:
-        """The terminal has another size: the dialog is laid out anew."""
+        """Lay the dialog out for the new terminal size."""
         dialog = self._screen.state.dialog
         if self._again is None or dialog is None:
             return
@@ -109,10 +109,10 @@ class Asking:
         refine: Callable[[str], Dialog] | None = None,
         again: Callable[[], Dialog] | None = None,
     ) -> Outcome:
-        """Put a dialog in place of the input until it is over. `drop` what was typed before it could be read; `refine` it by what is
-        typed; lay it out `again` when the terminal's size changes. Hold `turn` meanwhile.
+        """Show a dialog in place of the input until it is answered; the caller holds `turn`. `drop` discards keys typed before it appeared;
+        `refine` returns the dialog for a changed line, `again` for a changed terminal size.
         """  # fmt: skip
-        # While the person is in their editor, its keys are not ours to take.
+        # While the user's editor runs, the keys are the editor's.
         await self._screen.here.wait()
         self._over = asyncio.get_running_loop().create_future()
         self._screen.flush()
@@ -121,7 +121,7 @@ class Asking:
         self._refine, self._again = refine, again
         if drop and self._editor.keyboard.drop():
             self._screen.change(replace(self._screen.state, notice=_DROPPED))
-        # Whoever is in the middle of a sentence has not read the question yet.
+        # A user in the middle of a sentence has not read the question yet.
         amid = drop and self._editor.draft.text and time.monotonic() - self._editor.typed_at < PAUSE
         self._deaf_until = time.monotonic() + PAUSE if amid else 0.0
         self._screen.tick()
@@ -133,9 +133,9 @@ class Asking:
             self._editor.focus(False)
             self._editor.repaint()
 
-    async def _question(self, question: Question, place: str) -> str | None:
+    async def _question(self, question: Question, suffix: str) -> str | None:
         offered = [Choice(choice.label, choice.description) for choice in question.choices]
-        title = safe(f"{question.header}: {question.question}" if question.header else question.question) + place
+        title = safe(f"{question.header}: {question.question}" if question.header else question.question) + suffix
         if not offered:
             return await self._free(title)
         hint = "space marks · Enter takes the marked" if question.multiple else "a digit, or Enter · Esc declines"

@@ -1,4 +1,4 @@
-"""Dialogs, and how they answer to keys: pure, so that every way through them can be tried."""
+"""Dialogs as values and their key handling: pure functions, so every path can be tested."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from agentcli.core.sanitise import safe_line
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of a dialog that can be chosen; any of the characters in `keys` chooses it at once.
+    """One choice of a dialog; any of the characters in `keys` chooses it at once.
 
-    Its texts are made safe to show, whoever wrote them: names of sessions, models and rules come from outside.
+    Its texts are sanitised: names of sessions, models and rules come from outside.
     """
 
     label: str
@@ -44,7 +44,7 @@ class Dialog:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """The dialog is over: which choice, or -1 for what was typed; `marked` are the choices ticked, if several may be."""
+    """Answer: index of the choice, or -1 for the typed line; `marked` are the ticked choices of a multiple one."""
 
     index: int
     marked: frozenset[int] = frozenset()
@@ -52,21 +52,21 @@ class Picked:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """The dialog was left without an answer; `hard` by Ctrl-C, which also stops what goes on."""
+    """Cancelled without an answer; `hard`: by Ctrl-C, which also interrupts the work."""
 
     hard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """The person wants to change what is proposed."""
+    """Request to edit the proposal."""
 
 
 Outcome = Picked | Cancelled | Edited
 
 
 def press(dialog: Dialog, key: str) -> Dialog | Outcome:
-    """What a key (its name, or the character) makes of a dialog: the dialog as it is then, or how it ended."""
+    """The dialog after a key (its name, or the character), or its outcome."""
     match key:
         case "escape" | "c-d":
             return Cancelled()
@@ -89,7 +89,7 @@ def press(dialog: Dialog, key: str) -> Dialog | Outcome:
 
 
 def matching(choices: Sequence[Choice], query: str) -> list[int]:
-    """The numbers of the choices that hold every word of the query, in their order."""
+    """Indices of the choices that contain every word of the query, in order."""
     words = query.lower().split()
     return [
         n

@@ -1,4 +1,4 @@
-"""A call that waits for approval: what it would do, and what of it a person may change first."""
+"""Presentation of a call that awaits approval: title, preview, question, editable part."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEXTS = ("command", "content", "new_string", "plan")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What of a call is put into an editor; `key` is the input's name, or empty for the whole input as JSON."""
+    """Editable part of a call; `key` is the input's name, or empty for the whole input as JSON."""
 
     key: str
     text: str
@@ -40,7 +40,7 @@ def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -
 
 
 def preview(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: int, look: Look) -> list[str]:
-    """All that the call would do, as lines of at most `columns` cells."""
+    """Full preview of the call as lines of at most `columns` cells."""
     now = ask.call.input if changed is None else changed
     if ask.kind == "plan":
         from agentcli.ui.render.markdown import lines
@@ -52,17 +52,17 @@ def preview(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: in
     if ask.kind == "diff" and changed is None:
         return [look.theme.paint("dim", "  (the file stays as it is)")]
     if ask.kind == "command":
-        said = _described(ask)
-        told = [look.theme.paint("dim", "  " + row) for row in wrap(said, columns - 2)] if said else []
+        description = _described(ask)
+        header = [look.theme.paint("dim", "  " + row) for row in wrap(description, columns - 2)] if description else []
         command = ask.preview if changed is None else str(now.get("command", ""))
         rows = wrap(expand(safe(command)), columns - 4)
-        return [*told, *(("  $ " if n == 0 else "    ") + row for n, row in enumerate(rows))]
+        return [*header, *(("  $ " if n == 0 else "    ") + row for n, row in enumerate(rows))]
     text = ask.preview if changed is None else json.dumps(dict(now), indent=2, ensure_ascii=False)
     return ["  " + row for row in wrap(expand(safe(text)), columns - 2)]
 
 
 def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: int, look: Look) -> Dialog:
-    """What a person is asked, without the preview: why it is asked, and what may be answered; the default is no."""
+    """The dialog without the preview: reason and choices; the default is no."""
     why = tuple(look.theme.paint("dim", row) for row in wrap(safe(ask.why), columns)) if ask.why else ()
     asked = title(ask, changed, look)
     if ask.kind == "plan":
@@ -84,13 +84,13 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
 
 
 def fits(question: Dialog, body: Sequence[str], size: Size, theme: Theme) -> bool:
-    """Whether the whole question and all of its body stand on the screen at once."""
+    """True if the whole dialog and its body fit on the screen."""
     around, _ = dialog_lines(question, Edit(), size, theme)
     return len(around) + len(body) < size.rows
 
 
 def editable(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> Text:
-    """What the person changes: the command, the new text of a file, or the whole input."""
+    """The part to edit: the command, a file's new text, or the whole input."""
     now = ask.call.input if changed is None else changed
     key = next((key for key in _TEXTS if isinstance(now.get(key), str)), "")
     if not key:
@@ -100,7 +100,7 @@ def editable(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> Text:
 
 
 def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, text: str) -> dict[str, Any]:
-    """The input with a text as it came back from the editor. Raises ValueError where it is no input."""
+    """The input with the edited text. Raises ValueError for an invalid input."""
     if part.key:
         # Editors end a text with a newline; whether there was one is not theirs to say.
         text = text.rstrip("\n") + part.text[len(part.text.rstrip("\n")) :]
@@ -112,12 +112,12 @@ def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, t
 
 
 def _described(ask: ApprovalRequest) -> str:
-    said = ask.call.input.get("description")
-    return safe_line(said) if isinstance(said, str) else ""
+    text = ask.call.input.get("description")
+    return safe_line(text) if isinstance(text, str) else ""
 
 
 def _change(given: Mapping[str, Any]) -> str:
-    """A diff for a changed edit, of the text that is replaced, and for a changed file, of the whole."""
+    """Diff of an edited input: of the replaced text for an edit, of the whole for a file."""
     name = str(given.get("file_path", ""))
     new = given.get("content", given.get("new_string"))
     old = given.get("old_string", "")

@@ -1,4 +1,4 @@
-"""What the keys do that edit nothing: change the mode, open an output, fold thoughts, send a command away."""
+"""Key actions: mode, whole outputs, folding of thoughts, interrupt, prompt search, editor, pictures."""
 
 from __future__ import annotations
 
@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 
 
 CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
-
-
-"""The modes that Shift-Tab goes through; the others are only set by name."""
+"""Modes in the order of Shift-Tab; the others are only set by name."""
 
 
 class Acts:
-    """What each act does in one session; `keys` are those that the help names."""
+    """Performs the key actions of a session; `keys` are listed by the help."""
 
     def __init__(self, console: Console, repl: Repl, drafting: Drafting, keys: Mapping[Act, str]) -> None:
         self._console, self._drafting, self._keys = console, drafting, keys
@@ -37,14 +35,14 @@ class Acts:
         self._opened = 0
 
     def do(self, act: Act) -> None:
-        """Do it; what stands in the way is told."""
+        """Perform the action; errors are shown."""
         try:
             self._do(act)
         except AgentError as error:
             self._console.warn(str(error))
 
     def begin_anew(self) -> None:
-        """Something has been done: the next output that is opened is again the newest."""
+        """Reset Ctrl-O to the newest output."""
         self._opened = 0
 
     def _do(self, act: Act) -> None:
@@ -67,26 +65,26 @@ class Acts:
                 console = self._console
                 console.show("", *help_rows(self._keys, console.columns - 1, console.look.theme))
             case "search":
-                self._meanwhile(self._drafting.search())
+                self._in_background(self._drafting.search())
             case "editor":
-                self._meanwhile(self._drafting.edit())
+                self._in_background(self._drafting.edit())
             case "picture":
-                self._meanwhile(self._drafting.attach())
+                self._in_background(self._drafting.attach())
             case "background":
                 self._send_to_background()
             case "redraw":
                 self._console.screen.erase()
 
-    def _meanwhile(self, work: Coroutine[Any, Any, None]) -> None:
-        self._console.editor.application.create_background_task(work)
+    def _in_background(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        self._console.editor.application.create_background_task(coroutine)
 
     def _next_mode(self) -> None:
         now = self._console.session.mode
         after = CYCLE[(CYCLE.index(now) + 1) % len(CYCLE)] if now in CYCLE else CYCLE[0]
-        self._console.tell(self._console.session.switch(mode=after))
+        self._console.show_events(self._console.session.switch(mode=after))
 
     def _whole_output(self) -> None:
-        """Print the newest call's whole output; with each further Ctrl-O that of the call before."""
+        """Print the newest call's whole output; each further Ctrl-O prints that of the previous call."""
         outputs, console = self._console.state.outputs, self._console
         if not outputs:
             console.notice("No tool has run yet.")
@@ -110,17 +108,15 @@ class Acts:
             self._console.notice("No command runs that could go to the background.")
 
 
-# MERGED agentcli.ui.breaking: What Esc and Ctrl-C mean: stop what goes on, else clear what is typed, else, when they come twice, go back or leave.
-
-
 TWICE = 1.5
-
-
-"""Seconds within which a second Ctrl-C leaves, and a second Esc goes back."""
+"""Seconds within which a second Ctrl-C leaves, and a second Esc rewinds."""
 
 
 class Breaking:
-    """The two keys in one session; what Ctrl-C clears goes to `memory`."""
+    """Esc and Ctrl-C: interrupt the work, else clear the draft, else, pressed twice, rewind or leave.
+
+    A draft cleared by Ctrl-C goes to `memory`.
+    """
 
     def __init__(self, console: Console, repl: Repl, memory: Memory) -> None:
         self._console, self._repl, self._memory = console, repl, memory
@@ -128,7 +124,7 @@ class Breaking:
         self._escaped_at = 0.0
 
     def escape(self) -> None:
-        """Esc: interrupt; twice where nothing goes on and nothing is typed, go back to an earlier prompt."""
+        """Esc: interrupt; pressed twice while idle with an empty draft, rewind."""
         now = time.monotonic()
         twice, self._escaped_at = now - self._escaped_at < TWICE, now
         if self._repl.working:
@@ -142,7 +138,7 @@ class Breaking:
             self._console.notice("Esc again goes back to one of your prompts.")
 
     def break_off(self, leaving: int = 0) -> None:
-        """Ctrl-C: interrupt, else clear, else leave when it comes twice; `leaving` is the exit code where nothing was broken off."""
+        """Ctrl-C: interrupt, else clear, else, pressed twice, leave; `leaving` is the exit code if nothing was interrupted."""
         now, editor = time.monotonic(), self._console.editor
         twice, self._broken_at = now - self._broken_at < TWICE, now
         self._broke_off = self._repl.working or (twice and self._broke_off)
@@ -156,24 +152,22 @@ class Breaking:
             self._console.notice("Ctrl-C again leaves.")
 
 
-# MERGED agentcli.ui.drafting: What can be done with the draft besides editing it: find an earlier prompt, use another editor, attach a picture, keep it.
-
-
 SEARCHED = 1_000
-
-
 """Characters of an earlier prompt that are searched and shown."""
 
 
 class Drafting:
-    """`folder` is where prompts, drafts and pictures lie; without one they last as long as the program. `limit` prompts are kept."""
+    """Operations on the draft besides editing: restore, search of earlier prompts, external editor, pictures.
+
+    `folder` stores prompts, drafts and pictures; without it they last as long as the process. `limit`: prompts in the history.
+    """
 
     def __init__(self, console: Console, folder: Path | None, limit: int) -> None:
         self._console, self._editor, self._folder = console, console.editor, folder
         self.memory = Memory(folder, limit)
 
     def bring_back(self) -> None:
-        """What was typed in a program that broke off comes back into its session, else behind the Up key."""
+        """Restore the draft that a crash left to its session, and those of other sessions to the history."""
         own, others = self.memory.lost(self._console.session.journal.id)
         if own and not self._editor.draft.text:
             self._console.draft(own)
@@ -185,17 +179,17 @@ class Drafting:
         self._editor.remember(self.memory.texts)
 
     def keep(self) -> None:
-        """Have the draft on disk as it is now."""
+        """Save the draft to disk."""
         self.memory.keep(self._editor.pastes.unfold(self._editor.draft.text), self._console.session.journal.id)
 
     def leave(self) -> None:
-        """A draft that is not sent is a prompt of the past from now on."""
+        """Move an unsent draft to the history and delete its file."""
         if self._editor.draft.text.strip():
             self.memory.remember(self._editor.take())
         self.memory.close()
 
     async def search(self) -> None:
-        """Choose from the earlier prompts of all sessions and projects, newest first."""
+        """Pick an earlier prompt of any session or project, newest first."""
         seen = self.memory.newest_first
         choices = [Choice(one.text[:SEARCHED].replace("\n", " ⏎ "), one.folder) for one in seen]
         chosen = await self._console.pick("Earlier prompts", choices)
@@ -203,11 +197,11 @@ class Drafting:
             self._console.draft(seen[chosen].text)
 
     async def edit(self) -> None:
-        """Write on in the person's own editor."""
+        """Edit the draft in the user's editor."""
         self._console.draft(await self._console.compose(self._editor.pastes.unfold(self._editor.draft.text)))
 
     async def attach(self) -> None:
-        """Attach the picture that is on the clipboard."""
+        """Attach the picture on the clipboard."""
         if self._folder is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""A typed prompt with the files that it names by @path."""
+"""Attachments of a prompt: @path mentions, folded pastes, pictures."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 FILE_BYTES = 100_000
-
-
 """A longer file is attached up to here; the model can read the rest."""
 
 
@@ -31,7 +29,7 @@ _AT = re.compile(r"""(?:^|(?<=[\s("']))@(?:"([^"\n]+)"|([^\s"']+))""")
 
 
 def with_attachments(text: str, folder: Path, before: tuple[Part, ...] = ()) -> Prompt:
-    """The words, with `before` and every existing file, picture or folder named by @path ahead of them.
+    """The prompt, preceded by `before` and every existing file, picture or folder mentioned by @path.
 
     Raises InputError for one that cannot be read, and for a picture that is too large.
     """
@@ -44,7 +42,7 @@ def with_attachments(text: str, folder: Path, before: tuple[Part, ...] = ()) -> 
 
 
 def _names(text: str) -> Iterable[str]:
-    """What is named, each once."""
+    """Distinct @path mentions, in order."""
     return dict.fromkeys(found[1] or found[2] for found in _AT.finditer(text))
 
 
@@ -94,22 +92,17 @@ def _listing(path: Path) -> str:
     return "\n".join(names[:FOLDER_ENTRIES]) + more
 
 
-# MERGED agentcli.ui.mention: How files are named in a prompt; a picture that is dropped onto the terminal is, too: the terminal types its path.
-
-
 PICTURES = (*ENDINGS.values(), ".jpeg")
-
-
-"""How the names of files that are taken for pictures end."""
+"""File name suffixes of pictures."""
 
 
 def mention(path: str) -> str:
-    """`@path`, quoted where it needs to be."""
+    """Mention of a file: `@path`, quoted if needed."""
     return f'@"{path}"' if any(char.isspace() or char in "\"'" for char in path) else f"@{path}"
 
 
 def mention_of_picture(pasted: str) -> str:
-    """`@path` for a paste that is nothing but the path of a picture, quoted in any of the ways of terminals; else nothing."""
+    """Mention of a picture whose path was pasted (a terminal pastes the path of a dropped file, quoted in its own way); else empty."""
     if len(pasted) > 4_096 or "\n" in pasted.strip():
         return ""
     path = re.sub(r"\\(.)", r"\1", pasted.strip().strip("'\""))
@@ -123,12 +116,7 @@ def mention_of_picture(pasted: str) -> str:
         return ""
 
 
-# MERGED agentcli.ui.pastes: Long pastes and pictures stay out of the edit buffer: a label stands for each.
-
-
 PASTE_LINES, PASTE_CHARACTERS = 8, 1_000
-
-
 """A paste with more of either is folded."""
 
 
@@ -137,7 +125,7 @@ _LABEL = re.compile(r"\[(?:Pasted text #\d+, [\d,]+ (?:lines|characters)|Image #
 
 @dataclass(slots=True)
 class Pastes:
-    """What the labels stand for: a text, or the mention of a picture's file."""
+    """Labels that stand for long pastes and pictures in the edit buffer, with the texts and mentions behind them."""
 
     lines: int = PASTE_LINES
     characters: int = PASTE_CHARACTERS
@@ -145,7 +133,7 @@ class Pastes:
     pictures: dict[str, str] = field(default_factory=dict)
 
     def fold(self, text: str) -> str:
-        """What goes into the buffer for a paste: the text itself, or a label."""
+        """Text for the buffer: the paste itself, or a label for a long one."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         count = text.count("\n") + 1
         if count <= self.lines and len(text) <= self.characters:
@@ -156,12 +144,12 @@ class Pastes:
         return label
 
     def picture(self, file: Path) -> str:
-        """What goes into the buffer for a picture."""
+        """Label for a picture, to insert into the buffer."""
         label = f"[Image #{len(self.pictures) + 1}]"
         self.pictures[label] = mention(str(file))
         return label
 
     def unfold(self, text: str) -> str:
-        """The text with every known label replaced by what it stands for."""
+        """Replace every known label by its content."""
         known = {**self.texts, **self.pictures}
         return _LABEL.sub(lambda found: known.get(found[0], found[0]), text)

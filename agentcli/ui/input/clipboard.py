@@ -1,4 +1,4 @@
-"""Pictures on the person's clipboard, by whatever program of the system hands them over."""
+"""Pictures from the clipboard, read through the system's clipboard programs."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _NO_PROGRAM = (
 
 
 async def save_picture(folder: Path, env: Mapping[str, str] = os.environ) -> Path:
-    """The file, in `folder`, that the picture on the clipboard was saved to. Raises InputError where there is none."""
+    """Save the picture on the clipboard in `folder`; returns the file. Raises InputError if there is none."""
     commands = _commands(env)
     if not commands:
         raise InputError(_NO_PROGRAM)
     for command in commands:
         data = _unwrapped(await _output(command, env))
         if mime := mime_of(data):
-            return _kept(folder, data, ENDINGS[mime])
+            return _save(folder, data, ENDINGS[mime])
     raise InputError("The clipboard holds no picture. Copy one, or name its file: @shot.png")
 
 
 def _commands(env: Mapping[str, str]) -> list[list[str]]:
-    """What may hand a picture over, in the order in which it is asked."""
+    """Available clipboard commands, in order of preference."""
     ways: list[list[str]] = []
     if env.get("WAYLAND_DISPLAY"):
         ways += [["wl-paste", "--no-newline", "--type", mime] for mime in ENDINGS]
@@ -72,12 +72,12 @@ async def _output(command: list[str], env: Mapping[str, str]) -> bytes:
 
 
 def _unwrapped(data: bytes) -> bytes:
-    """AppleScript writes the bytes as digits."""
+    """Decode AppleScript's hexadecimal output."""
     found = _HEX.match(data)
     return bytes.fromhex(found[1].decode()) if found else data
 
 
-def _kept(folder: Path, data: bytes, ending: str) -> Path:
+def _save(folder: Path, data: bytes, ending: str) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = folder / (hashlib.sha256(data).hexdigest()[:12] + ending)
     with open(file, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:

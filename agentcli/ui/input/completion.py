@@ -1,4 +1,4 @@
-"""What may stand where the cursor is: slash commands, their arguments, and files after an @."""
+"""Completion: slash commands, their arguments, and files after an @."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SHOWN = 50
 STALE = 10.0
 """Seconds after which the list of files is made anew when it is next wanted."""
 SOON = 0.01
-"""Seconds that a key waits for what is found in the background."""
+"""Seconds that a key waits for a background lookup."""
 ENTRIES = 5_000
-"""Of a folder outside of the project so many entries are looked at."""
+"""Limit of entries read from a folder outside the project."""
 OUTSIDE = ("/", "~/", "./", "../")
 PATIENCE = 20.0
-"""Seconds that git has to name them."""
+"""Time limit of `git ls-files`, in seconds."""
 SLICE, BREATH = 2_000, 0.001
 """After so many files the thread that lists them rests for so many seconds: keys go first."""
 _CHUNK = 65_536
@@ -41,9 +41,9 @@ _ARGUMENT = re.compile(r"/(\S+)\s+(.*)$", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """Completions for the last `length` characters before the cursor. `first` when Enter should take the first.
+    """Completions for the last `length` characters before the cursor.
 
-    `more` when asking again may give others.
+    `first`: Enter accepts the first item; `more`: the search is unfinished, ask again.
     """
 
     items: tuple[Item, ...] = ()
@@ -53,8 +53,8 @@ class Menu:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """One slash command as completion sees it: name, a line of help, and what its argument may be."""
+class CommandCompletion:
+    """Completion data of a slash command: name, one line of help, completions of its argument."""
 
     name: str
     help: str
@@ -63,14 +63,14 @@ class Words:
 
 @dataclass(slots=True)
 class Completion:
-    """Completes a line before its cursor."""
+    """Completes the text before the cursor."""
 
-    commands: Sequence[Words]
+    commands: Sequence[CommandCompletion]
     files: Files
     _lookup: _Lookup | None = field(default=None, init=False)
 
     def __call__(self, before: str) -> Menu:
-        """The menu for a cursor that stands after `before`."""
+        """Completions for the text before the cursor."""
         if found := _AT.search(before):
             return self._outside(found[1]) if found[1].startswith(OUTSIDE) else self._file(found[1])
         if found := _ARGUMENT.fullmatch(before):
@@ -81,30 +81,30 @@ class Completion:
         return Menu()
 
     def _command(self, typed: str) -> Menu:
-        items = _holding(typed, [(words.name, Item("/" + words.name, words.help)) for words in self.commands])
+        items = _holding(typed, [(one.name, Item("/" + one.name, one.help)) for one in self.commands])
         return Menu() if [item.label for item in items] == ["/" + typed] else Menu(items, len(typed) + 1)
 
     def _argument(self, name: str, typed: str) -> Menu:
-        words = next((words for words in self.commands if words.name == name), None)
-        if words is None:
+        command = next((one for one in self.commands if one.name == name), None)
+        if command is None:
             return Menu()
-        known, more = self._look_up(name, words.arguments)
+        known, more = self._look_up(name, command.arguments)
         items = _holding(typed, [(f"{item.label} {item.detail}", item) for item in known])
         return Menu() if any(item.label == typed for item in items) else Menu(items[:SHOWN], len(typed), more=more)
 
     def _outside(self, typed: str) -> Menu:
-        """What lies in the folder that is named, anywhere on the disk."""
+        """Entries of a folder outside the project."""
         folder, _, name = typed.rpartition("/")
         known, more = self._look_up(f"@{folder}/", lambda: _entries(self.files.root, folder + "/"))
         low = f"{folder}/{name}".lower()
         items = [item for item in known if item.label.lower().lstrip('@"').startswith(low)]
-        shown = [item for item in items if name.startswith(".") or not _is_hidden(item.label)]
-        if any(item.label == mention(typed) for item in shown):
+        visible = [item for item in items if name.startswith(".") or not _is_hidden(item.label)]
+        if any(item.label == mention(typed) for item in visible):
             return Menu()
-        return Menu(tuple(shown[:SHOWN]), len(typed) + 1, first=bool(name), more=more)
+        return Menu(tuple(visible[:SHOWN]), len(typed) + 1, first=bool(name), more=more)
 
     def _look_up(self, key: str, wanted: Callable[[], Sequence[Item]]) -> tuple[Sequence[Item], bool]:
-        """What is wanted, found once for a line and in the background, and whether more may come: a key waits for no disk."""
+        """Items of a background lookup, cached by key, and True while it runs: no key waits for the disk."""
         if self._lookup is None or self._lookup.key != key:
             self._lookup = _Lookup(key, wanted)
             self._lookup.start()
@@ -122,7 +122,7 @@ class Completion:
 
 
 class _Lookup(threading.Thread):
-    """What may stand somewhere, being found; nothing until it is, and for ever where that fails."""
+    """Lookup of completions in a thread; `found` stays empty if it fails."""
 
     def __init__(self, key: str, wanted: Callable[[], Sequence[Item]]) -> None:
         super().__init__(daemon=True)
@@ -135,7 +135,7 @@ class _Lookup(threading.Thread):
 
 
 def _entries(root: Path, folder: str) -> Sequence[Item]:
-    """What lies in a folder, folders first; nothing where it cannot be read."""
+    """Entries of a folder, folders first; empty if it cannot be read."""
     try:
         with os.scandir(root / Path(folder).expanduser()) as entries:
             found = sorted((not entry.is_dir(), entry.name) for entry in islice(entries, ENTRIES))
@@ -149,32 +149,32 @@ def _is_hidden(label: str) -> bool:
 
 
 def _holding(typed: str, items: Sequence[tuple[str, Item]]) -> tuple[Item, ...]:
-    """The items whose words begin so, then those whose words hold it, once that says something."""
+    """Items that start with the text, then, from two characters on, those that contain it."""
     low = typed.lower()
-    begin = [item for words, item in items if words.lower().startswith(low)]
-    within = [item for words, item in items if low in words.lower()] if len(low) > 1 else []
+    begin = [item for text, item in items if text.lower().startswith(low)]
+    within = [item for text, item in items if low in text.lower()] if len(low) > 1 else []
     return tuple(dict.fromkeys((*begin, *within)))
 
 
 @dataclass(slots=True)
 class Files:
-    """The files and folders of a project, found in the background; git is asked where it knows them."""
+    """Index of a project's files and folders, listed in the background, by git where possible."""
 
     root: Path
     limit: int = FILES
     _paths: Listing = field(default_factory=lambda: Listing(()))
-    _made: float = 0.0
+    _listed_at: float = 0.0
     _busy: bool = False
 
     def find(self, query: str, count: int = SHOWN) -> Found:
-        """The best paths for a query, best first; not whole while the list is still being made for the first time."""
+        """Best matches for a query, best first; incomplete during the first listing."""
         self.refresh()
         found = self._paths.find(query, count)
-        return found if self._made else replace(found, whole=False)
+        return found if self._listed_at else replace(found, whole=False)
 
     def refresh(self) -> None:
-        """Begin to list anew if the list is old."""
-        if self._busy or (self._made and time.monotonic() - self._made < STALE):
+        """Start a new listing if the last is stale."""
+        if self._busy or (self._listed_at and time.monotonic() - self._listed_at < STALE):
             return
         self._busy = True
         threading.Thread(target=self._list, daemon=True).start()
@@ -183,11 +183,11 @@ class Files:
         try:
             self._paths = Listing(tuple(_list_files(self.root, self.limit)))
         finally:
-            self._made, self._busy = time.monotonic(), False
+            self._listed_at, self._busy = time.monotonic(), False
 
 
 def _list_files(root: Path, limit: int) -> list[str]:
-    """The project's files and their folders, those higher up first."""
+    """Files of the project and their folders, by depth."""
     depths: dict[int, dict[str, None]] = {}
     for number, path in enumerate(islice(_files(root), limit)):
         if not number % SLICE:
@@ -201,7 +201,7 @@ def _list_files(root: Path, limit: int) -> list[str]:
 
 
 def _parents(path: str) -> Iterator[str]:
-    """The folders that a path lies in, the nearest first."""
+    """Parent folders of a path, nearest first."""
     while path := path.rstrip("/").rpartition("/")[0]:
         path += "/"
         yield path
@@ -213,7 +213,7 @@ def _files(root: Path) -> Iterator[str]:
 
 
 def _git_files(root: Path) -> Iterator[str]:
-    """What git tracks or would add; nothing outside of a repository."""
+    """Files that git tracks or would add; none outside a repository."""
     import subprocess
 
     program = find_program("git", [root])

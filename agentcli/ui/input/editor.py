@@ -1,4 +1,4 @@
-"""The edit buffer and its keys: prompt_toolkit reads and edits, what is shown is up to `paint`."""
+"""Editor: prompt_toolkit reads and edits; painting is left to the input handler."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Editor:
         self.menu, self.chosen = Menu(), -1
         self.typed_at = float("-inf")
         self.draft = Buffer(multiline=True, on_text_changed=lambda _: self._changed())
-        self.line = Buffer(multiline=False, on_text_changed=lambda _: self.handler.typed())
+        self.line = Buffer(multiline=False, on_text_changed=lambda _: self.handler.line_changed())
         self.keyboard = Keyboard(stdin)
         self.application: Application[int] = Application(
             layout=Layout(HSplit([Window(BufferControl(self.draft)), Window(BufferControl(self.line))])),
@@ -64,14 +64,14 @@ class Editor:
 
     @property
     def edit(self) -> Edit:
-        """A frozen copy of what is being typed."""
+        """Snapshot of the focused buffer and its menu."""
         if self.handler.asking:
             return Edit(self.line.text, self.line.cursor_position)
         mark = ": " if self._commanding else "! " if self.draft.text.startswith("!") else ""
         return Edit(self.draft.text, self.draft.cursor_position, self.menu.items, self.chosen, mark)
 
     def type_ahead(self, data: bytes) -> None:
-        """Keys that were pressed before there was an editor."""
+        """Process keys received before the editor started."""
         store_typeahead(self.keyboard, [*self.keyboard.keys_of(data), *self.keyboard.flush_keys()])
 
     async def run(self) -> int:
@@ -84,7 +84,7 @@ class Editor:
             loop.remove_signal_handler(signal.SIGTSTP)
 
     def suspend(self) -> None:
-        """Stop, the terminal as the shell wants it, until the shell has us go on. Without a shell nothing happens."""
+        """Suspend the process until the shell resumes it; nothing without job control."""
         loop = asyncio.get_running_loop()
 
         def stop() -> None:
@@ -97,7 +97,7 @@ class Editor:
             run_in_terminal(stop)
 
     def remember(self, past: Sequence[str]) -> None:
-        """Have these prompts, oldest first, behind the Up key; very long ones are only found by searching."""
+        """Set the history of the Up key, oldest first; very long prompts are only found by search."""
         text, cursor = self.draft.text, self.draft.cursor_position
         self.draft.history = InMemoryHistory([one for one in past if len(one) <= LONG])
         self.draft.reset(Document(text, cursor))
@@ -105,21 +105,21 @@ class Editor:
         self.draft.load_history_if_not_yet_loaded()
 
     def bind(self, keys: Mapping[Act, str]) -> None:
-        """Give acts other keys."""
+        """Rebind actions to keys."""
         self.application.key_bindings = bindings(self, keys)
 
     @property
     def vi(self) -> bool:
-        """Whether vi's keys edit."""
+        """True if vi key bindings are on."""
         return self.application.editing_mode == EditingMode.VI
 
     @property
     def _commanding(self) -> bool:
-        """Whether letters are vi's commands now: the prompt looks different then."""
+        """True in vi's navigation mode, which has its own prompt mark."""
         return self.vi and self.application.vi_state.input_mode == InputMode.NAVIGATION
 
     def edit_like(self, mode: Literal["emacs", "vi"]) -> None:
-        """Which keys edit."""
+        """Set the editing mode."""
         self.application.editing_mode = EditingMode.VI if mode == "vi" else EditingMode.EMACS
 
     def leave(self, code: int) -> None:
@@ -128,11 +128,11 @@ class Editor:
             self.application.exit(result=code)
 
     def repaint(self) -> None:
-        """Have the screen painted soon."""
+        """Schedule a repaint."""
         self.application.invalidate()
 
     def focus(self, dialog: bool, text: str = "") -> None:
-        """Type into the dialog's line, or back into the draft, which stays as it was."""
+        """Focus the dialog's line, or the draft, which is unchanged."""
         self.menu, self.chosen = Menu(), -1
         if dialog:
             self.line.text = text
@@ -140,7 +140,7 @@ class Editor:
         self.application.layout.focus(self.line if dialog else self.draft)
 
     def take(self) -> str:
-        """The draft with its pastes unfolded; the buffer is empty then, and the history one richer."""
+        """Return the draft with its pastes unfolded, add it to the history and clear the buffer."""
         text = self.draft.text
         self.draft.append_to_history()
         self.draft.reset()
@@ -148,13 +148,13 @@ class Editor:
         return self.pastes.unfold(text)
 
     def put(self, text: str) -> None:
-        """Replace the draft; what is very long is folded as if it had been pasted."""
+        """Replace the draft; a very long text is folded like a paste."""
         text = self.pastes.fold(text) if len(text) > LONG else text
         self.draft.text = text
         self.draft.cursor_position = len(text)
 
     def attach(self, picture: Path) -> None:
-        """A label for a picture goes into the draft."""
+        """Insert a picture's label into the draft."""
         before = self.draft.document.text_before_cursor
         gap = " " if before and not before[-1].isspace() else ""
         self.draft.insert_text(f"{gap}{self.pastes.picture(picture)} ")
@@ -174,7 +174,7 @@ class Editor:
         self.draft.insert_text(item.label + ends)
 
     def close_menu(self) -> None:
-        """No completion until more is typed."""
+        """Close the menu until the next edit."""
         self.menu, self.chosen = Menu(), -1
 
     def _changed(self) -> None:
@@ -189,7 +189,7 @@ class Editor:
             asyncio.get_running_loop().call_later(AGAIN, self._look_again, self.menu)
 
     def _look_again(self, menu: Menu) -> None:
-        """Look for completions that were not found in the time that a key has; what was chosen meanwhile stays chosen."""
+        """Retry an unfinished completion; the chosen item stays chosen."""
         if self.menu is not menu or self.handler.asking:
             return
         chosen = menu.items[self.chosen] if self.chosen > 0 else None
@@ -200,7 +200,7 @@ class Editor:
 
 
 class _Painted(Renderer):
-    """Puts our painting where prompt_toolkit's would be; suspending and resizing work through it unchanged."""
+    """Renderer that forwards prompt_toolkit's painting to the input handler; suspend and resize work unchanged."""
 
     def __init__(self, application: Application[int], editor: Editor) -> None:
         self._editor: Editor | None = None  # the base class resets itself before there is anything to reset
@@ -225,4 +225,4 @@ class _Painted(Renderer):
             self._editor.handler.come_back()
 
     def request_absolute_cursor_position(self) -> None:
-        """Nothing here depends on where the terminal's cursor is."""
+        """Do nothing: painting does not depend on the cursor's position."""

@@ -1,4 +1,4 @@
-"""Paths that hold the letters of a query in their order, found a little at a time: no key waits for all of a large project."""
+"""Fuzzy path search (letters of the query in order), incremental: no key waits for all of a large project."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import compress, islice, repeat
 SLICE = 4_096
 """Paths that are looked at in one stroke: about a millisecond."""
 SECONDS = 0.008
-"""How long one call looks for letters in their order; the next one goes on from there."""
+"""Time limit of one subsequence search; the next call continues it."""
 _STROKE = 65_536
 _RANKED = 8
 """As many times the wanted paths are ranked at most: the best of these are not always the best of all."""
@@ -18,7 +18,7 @@ _RANKED = 8
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best paths so far, best first; `whole` unless looking on may find more."""
+    """Best paths so far, best first; `whole` unless a further search may find more."""
 
     paths: tuple[str, ...] = ()
     whole: bool = True
@@ -26,7 +26,8 @@ class Found:
 
 @dataclass(slots=True)
 class _Level:
-    """Numbers of the paths that hold so many first letters of the query, and the places behind them; `seen` of the level above."""
+    """Indices of the paths that match a prefix of the query, and the positions after the match; `seen`: how many of the level above
+    are done."""
 
     numbers: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
@@ -34,14 +35,14 @@ class _Level:
 
 
 class Listing:
-    """Paths that can be searched at every key: what the shorter query left over is where a longer one begins."""
+    """Searchable list of paths; a longer query continues from the candidates of its prefix."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = paths
         # Lowering must keep every character's place, so what grows when lowered stays as it is.
         self._lowered = [low if len(low := path.lower()) == len(path) else path for path in paths]
         self._text = "\n" + "\n".join(self._lowered) + "\n"
-        self._shown = "\n" + "\n".join(paths) + "\n"
+        self._original = "\n" + "\n".join(paths) + "\n"
         self._letters = set[str]()
         for start in range(0, len(self._text), _STROKE):  # in one go it would hold up other threads
             self._letters.update(self._text[start : start + _STROKE])
@@ -50,7 +51,7 @@ class Listing:
         self._levels = [_Level(list(range(len(paths))), [0] * len(paths))]
 
     def find(self, query: str, count: int, seconds: float = SECONDS) -> Found:
-        """Best first: names that begin so, paths that hold it, names with its letters in this order, paths with them."""
+        """Ranked matches: name prefix, path substring, name subsequence, path subsequence."""
         query = query.lower()
         if not query:
             return Found(tuple(self._paths[:count]))
@@ -66,7 +67,7 @@ class Listing:
         return Found(tuple(order[:count]), whole)
 
     def _exact(self, query: str, most: int) -> dict[str, int]:
-        """Paths that hold the query as it is, with their rank: 0 where a name begins so. All of them, if they are fewer than `most`."""
+        """Substring matches with their rank (0: name prefix); all of them if fewer than `most`."""
         if self._held is not None and query.startswith(self._held[0]):
             # A longer query is held by no other paths than the shorter one was.
             among = [path for path in self._held[1] if query in path.lower()]
@@ -77,16 +78,16 @@ class Listing:
             among = [*self._lines("\n" + query, most), *self._lines("/" + query, most), *among]
         return {path: 0 if "/" + query in "/" + path.lower() else 1 for path in among}
 
-    def _lines(self, words: str, most: int) -> list[str]:
-        return [self._line(place) for place in islice(_places(self._text, words), most)]
+    def _lines(self, text: str, most: int) -> list[str]:
+        return [self._line(place) for place in islice(_places(self._text, text), most)]
 
     def _line(self, place: int) -> str:
         place += self._text[place] == "\n"
-        start = self._shown.rfind("\n", 0, place) + 1
-        return self._shown[start : self._shown.find("\n", place)]
+        start = self._original.rfind("\n", 0, place) + 1
+        return self._original[start : self._original.find("\n", place)]
 
     def _narrow(self, query: str, enough: int, until: float) -> bool:
-        """Look for paths with these letters until there are enough, or the time is over; false in the latter case."""
+        """Search for subsequence matches until there are enough; False if the time ran out."""
         pairs = enumerate(zip(query, self._query, strict=False))
         same = next((n for n, (new, old) in pairs if new != old), min(len(query), len(self._query)))
         self._levels[same + 1 :] = (_Level() for _ in query[same:])
@@ -99,13 +100,13 @@ class Listing:
         return True
 
     def _deepest(self) -> int:
-        """The last level that has not seen all of the level above; 0 when every one has."""
+        """The last level with unseen candidates in the level above; 0 if none."""
         levels = self._levels
         depths = range(len(levels) - 1, 0, -1)
         return next((n for n in depths if levels[n].seen < len(levels[n - 1].numbers)), 0)
 
     def _step(self, depth: int) -> None:
-        """Take one slice from a level to the next."""
+        """Advance one slice of candidates by one level."""
         above, level = self._levels[depth - 1], self._levels[depth]
         part = slice(level.seen, level.seen + SLICE)
         numbers = above.numbers[part]
@@ -117,12 +118,12 @@ class Listing:
         level.places += [place + 1 for place in places if place >= 0]
 
 
-def _places(text: str, words: str) -> Iterator[int]:
-    """Where the words stand, one place a line."""
-    place = text.find(words)
+def _places(text: str, part: str) -> Iterator[int]:
+    """Positions of the text, one per line."""
+    place = text.find(part)
     while place >= 0:
         yield place
-        place = text.find(words, text.find("\n", place + len(words)))
+        place = text.find(part, text.find("\n", place + len(part)))
 
 
 def _in_order(letters: str, text: str) -> bool:

@@ -29,64 +29,64 @@ Act = Literal[
 
 
 class InputHandler(Protocol):
-    """Receives what the keys do beyond the buffer: the lobby while the program loads, then the terminal."""
+    """Receives input events: `Startup` while the program loads, then `Terminal`."""
 
     def submit(self, text: str) -> None:
-        """Enter."""
+        """Submit a prompt (Enter)."""
         ...
 
     def steer(self, text: str) -> None:
-        """Alt-Enter while something goes on."""
+        """Steer the running turn (Alt-Enter)."""
         ...
 
     def act(self, act: Act) -> None:
-        """A key that is no edit."""
+        """Perform a key action."""
         ...
 
     def press(self, key: str) -> None:
-        """A key for the open dialog: a character, or the name of a key."""
+        """Pass a key to the open dialog: a character, or the name of a key."""
         ...
 
-    def typed(self) -> None:
-        """The line of the open dialog changed."""
+    def line_changed(self) -> None:
+        """Refine the open dialog after a change of its line."""
         ...
 
     def recall(self) -> str | None:
-        """Take back the message that was queued last."""
+        """Remove and return the newest queued message."""
         ...
 
     def complete(self, before: str) -> Menu:
-        """What may stand where the cursor is."""
+        """Completions for the text before the cursor."""
         ...
 
     @property
     def working(self) -> bool:
-        """Whether a turn runs."""
+        """True while a turn runs."""
         ...
 
     @property
     def asking(self) -> Literal["", "choice", "entry"]:
-        """Which kind of dialog is open."""
+        """Kind of the open dialog; empty if none."""
         ...
 
     def paint(self) -> None:
-        """Show what changed."""
+        """Repaint after a key."""
         ...
 
     def resize(self) -> None:
-        """The terminal has another size."""
+        """Handle a change of the terminal's size."""
         ...
 
     def erase(self) -> None:
-        """Take the live part off the screen: somebody else writes now."""
+        """Erase the live lines before other output."""
         ...
 
     def go_away(self) -> None:
-        """The shell gets the terminal until we come back."""
+        """Restore the terminal's modes before a suspend."""
         ...
 
     def come_back(self) -> None:
-        """The terminal is ours again, in whatever state another program left it."""
+        """Set the terminal's modes after a suspend, whatever state another program left."""
         ...
 
 
@@ -100,7 +100,7 @@ class EditorOps(Protocol):
     pastes: Pastes
 
     def take(self) -> str:
-        """The draft, which is empty then."""
+        """Return the draft and clear it."""
         ...
 
     def put(self, text: str) -> None:
@@ -116,9 +116,9 @@ class EditorOps(Protocol):
         ...
 
     def close_menu(self) -> None:
-        """No completion until more is typed."""
+        """Close the menu until the next edit."""
         ...
 
     def suspend(self) -> None:
-        """Stop until the shell has us go on."""
+        """Suspend the process until the shell resumes it."""
         ...

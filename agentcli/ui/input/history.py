@@ -1,4 +1,4 @@
-"""What was typed in earlier sessions, in all projects: one JSON line each, shared by all running programs."""
+"""Prompt history of all sessions and projects (JSON Lines, shared by all processes), and crash-safe drafts."""
 
 from __future__ import annotations
 
@@ -13,70 +13,66 @@ from pathlib import Path
 from agentcli.core.errors import StoreError
 from agentcli.sessions.storage.locked_file import add_line, lines
 
-KEPT = 5_000
-
-
-"""Prompts that are read back; the file is cut down to them when it has grown a tenth over."""
+LIMIT = 5_000
+"""Prompts in the history; the file is truncated to them when it has grown a tenth over."""
 
 
 PATIENCE = 1.0
-
-
-"""Seconds that a prompt waits for another program to be done with the file."""
+"""Time limit for the lock of the file, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class HistoryEntry:
     """One prompt and the folder it was typed in."""
 
     text: str
     folder: str = ""
 
 
-def load_history(file: Path, kept: int = KEPT) -> list[Typed]:
-    """The newest prompts, oldest first; lines that cannot be read are passed over."""
-    return [typed for line in lines(file)[-kept:] if (typed := _parse(line)) is not None]
+def load_history(file: Path, limit: int = LIMIT) -> list[HistoryEntry]:
+    """Load the newest prompts, oldest first; invalid lines are skipped."""
+    return [entry for line in lines(file)[-limit:] if (entry := _parse(line)) is not None]
 
 
-def append_history(file: Path, typed: Typed, kept: int = KEPT) -> None:
-    """Remember one more. A history that cannot be written is not worth an error: nothing happens then."""
-    line = json.dumps({"text": typed.text, "folder": typed.folder}, ensure_ascii=False)
+def append_history(file: Path, entry: HistoryEntry, limit: int = LIMIT) -> None:
+    """Append a prompt. Write errors are ignored: the history is not worth one."""
+    line = json.dumps({"text": entry.text, "folder": entry.folder}, ensure_ascii=False)
     with contextlib.suppress(StoreError):
-        add_line(file, line, limit=kept, patience=PATIENCE)
+        add_line(file, line, limit=limit, patience=PATIENCE)
 
 
-def _parse(line: str) -> Typed | None:
+def _parse(line: str) -> HistoryEntry | None:
     try:
         value = json.loads(line)
     except ValueError:
         return None
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         return None
-    return Typed(value["text"], str(value.get("folder", "")))
-
-
-# MERGED agentcli.ui.drafts: What is typed and not sent yet, on disk: it comes back after a crash, to the session it was typed in.
+    return HistoryEntry(value["text"], str(value.get("folder", "")))
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What was typed, in which session."""
+    """Unsent text and its session."""
 
-    typed: Typed
+    entry: HistoryEntry
     session: str
 
 
 class Drafts:
-    """The draft of this process in a file of its own, locked for as long as the process lives. A disk that fails is no error."""
+    """Draft of this process on disk, restored to its session after a crash.
+
+    Each process has a file of its own, locked while it lives. Disk errors are ignored.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: int | None = None
-        self._kept = ""
+        self._saved = ""
 
     def keep(self, text: str, session: str) -> None:
-        """Have this on disk in place of what was there; an empty draft leaves nothing."""
-        if text == self._kept:
+        """Replace the draft on disk; an empty one is cleared."""
+        if text == self._saved:
             return
         value = {"text": text, "folder": str(Path.cwd()), "session": session}
         data = json.dumps(value).encode() if text else b""
@@ -85,10 +81,10 @@ class Drafts:
                 self._file = self._open()
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, data, 0)
-            self._kept = text
+            self._saved = text
 
     def lost(self) -> list[Draft]:
-        """The drafts of processes that are gone, oldest first; each is handed out once."""
+        """Take the drafts of dead processes, oldest first; each is returned once."""
         found = []
         with contextlib.suppress(OSError):
             for path in sorted(self._folder.glob("*.json"), key=lambda path: path.stat().st_mtime):
@@ -97,7 +93,7 @@ class Drafts:
         return found
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Delete the file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -115,7 +111,7 @@ class Drafts:
 
 
 def _take(path: Path) -> Draft | None:
-    """The draft in a file whose process is gone, and the file is removed; None where it lives."""
+    """Read and remove the draft of a dead process; None if the process lives."""
     with open(path, "rb") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -125,18 +121,18 @@ def _take(path: Path) -> Draft | None:
         path.unlink(missing_ok=True)
     try:
         value = json.loads(data)
-        return Draft(Typed(str(value["text"]), str(value["folder"])), str(value["session"]))
+        return Draft(HistoryEntry(str(value["text"]), str(value["folder"])), str(value["session"]))
     except (ValueError, KeyError, TypeError):  # it was being written when the process died
         return None
 
 
-# MERGED agentcli.ui.memory: What was typed, over the end of the program: earlier prompts, and the draft that a crash would take.
-
-
 class Memory:
-    """`folder` is where it lies; without one nothing outlives the program. Of the prompts `limit` are kept."""
+    """Prompts and draft of this process, stored in `folder`; without it they last as long as the process.
 
-    def __init__(self, folder: Path | None = None, limit: int = KEPT) -> None:
+    `limit`: prompts in the history.
+    """
+
+    def __init__(self, folder: Path | None = None, limit: int = LIMIT) -> None:
         self._file = folder / "history.jsonl" if folder else None
         self._drafts = Drafts(folder / "drafts") if folder else None
         self._limit = limit
@@ -144,43 +140,43 @@ class Memory:
 
     @property
     def texts(self) -> Sequence[str]:
-        """Earlier prompts of all sessions and projects, oldest first."""
+        """Prompts of all sessions and projects, oldest first."""
         return [one.text for one in self._past]
 
     @property
-    def newest_first(self) -> Sequence[Typed]:
-        """The same the other way round, each once, with the folder that it was typed in last."""
-        found: dict[str, Typed] = {}
+    def newest_first(self) -> Sequence[HistoryEntry]:
+        """Distinct prompts, newest first, each with its latest folder."""
+        found: dict[str, HistoryEntry] = {}
         for one in reversed(self._past):
             found.setdefault(one.text, one)
         return list(found.values())
 
     def remember(self, text: str) -> None:
-        """One more prompt, typed here."""
-        self._add(Typed(text, str(Path.cwd())))
+        """Add a prompt of the current folder."""
+        self._add(HistoryEntry(text, str(Path.cwd())))
 
     def keep(self, draft: str, session: str) -> None:
-        """What is being typed now, and in which session."""
+        """Save the current draft with its session."""
         if self._drafts is not None:
             self._drafts.keep(draft if draft.strip() else "", session)
 
     def lost(self, session: str) -> tuple[str, bool]:
-        """The draft of this session that a crash left, and whether one of another session is among the prompts now."""
+        """The draft of this session that a crash left, and True if drafts of others were added to the prompts."""
         own, others = "", False
         for draft in self._drafts.lost() if self._drafts is not None else ():
             if draft.session == session and not own:
-                own = draft.typed.text
+                own = draft.entry.text
             else:
-                self._add(draft.typed)
+                self._add(draft.entry)
                 others = True
         return own, others
 
     def close(self) -> None:
-        """No draft is left to come back."""
+        """Delete the draft."""
         if self._drafts is not None:
             self._drafts.close()
 
-    def _add(self, typed: Typed) -> None:
-        self._past.append(typed)
+    def _add(self, entry: HistoryEntry) -> None:
+        self._past.append(entry)
         if self._file is not None:
-            append_history(self._file, typed, self._limit)
+            append_history(self._file, entry, self._limit)

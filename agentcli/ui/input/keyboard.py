@@ -1,4 +1,4 @@
-"""Bytes from the terminal as keys; a paste of any size is one key and costs what reading it costs."""
+"""Key decoder for the terminal's bytes; a paste of any size is one key, in linear time."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _ENTERS: dict[str, Keys | tuple[Keys, ...]] = {
 
 
 class Keyboard(Vt100Input):
-    """prompt_toolkit's reader takes 1 KB at a time and looks through the whole paste each time; this one does not.
+    """Terminal input in linear time: prompt_toolkit's reader takes 1 KB at a time and rescans the whole paste each time.
 
-    `light` says whether the terminal's background is light, once it has answered ASK_BACKGROUND.
+    `light`: True for a light background, once the terminal has answered ASK_BACKGROUND.
     """
 
     def __init__(self, stdin: TextIO) -> None:
@@ -48,11 +48,11 @@ class Keyboard(Vt100Input):
 
     @property
     def closed(self) -> bool:
-        """Whether the terminal is gone."""
+        """True once the terminal is closed."""
         return self._shut
 
     def read_keys(self) -> list[KeyPress]:
-        """What has been typed or pasted since the last call. Of a paste as much as comes within a moment: a terminal gives it in crumbs."""
+        """Keys since the last call. Waits briefly for more of a paste, which arrives in small pieces."""
         keys = self.keys_of(self._read())
         until = time.monotonic() + _MOMENT
         while self._paste is not None and not self._shut and time.monotonic() < until and self._comes(_CRUMB):
@@ -60,20 +60,20 @@ class Keyboard(Vt100Input):
         return keys
 
     def flush_keys(self) -> list[KeyPress]:
-        """Keys that were waiting for more, above all Esc."""
+        """Incomplete keys, above all Esc, as they are."""
         self._feed_plain(self._text)
         self._text = ""
         return super().flush_keys()
 
     def drop(self) -> bool:
-        """Throw away what was typed ahead; says whether there was anything."""
+        """Discard type-ahead; True if there was any."""
         dropped = False
         while self._comes(0) and not self._shut:
             dropped = bool(self.keys_of(self._read())) or dropped
         return bool(self.flush_keys()) or dropped
 
     def keys_of(self, data: bytes) -> list[KeyPress]:
-        """These bytes as keys; a mark or a character that was cut waits for its rest."""
+        """Decode bytes to keys; a truncated mark or character waits for its rest."""
         self._text += self._decoder.decode(data)
         while self._text:
             if not (self._in_paste() if self._paste is not None else self._outside()):
@@ -99,7 +99,7 @@ class Keyboard(Vt100Input):
         return data
 
     def _outside(self) -> bool:
-        """Take keys up to a paste; false when the rest may be the beginning of a mark."""
+        """Decode keys up to a paste; False if the rest may be the start of a mark."""
         if answer := _BACKGROUND.search(self._text):
             self.light = _is_light(answer[1])
             self._text = self._text[: answer.start()] + self._text[answer.end() :]
@@ -116,7 +116,7 @@ class Keyboard(Vt100Input):
         return False
 
     def _in_paste(self) -> bool:
-        """Take pasted text; false when its end has not come yet."""
+        """Collect pasted text; False until its end arrives."""
         assert self._paste is not None
         text, mark, after = self._text.partition(_END)
         if mark:
@@ -135,13 +135,13 @@ class Keyboard(Vt100Input):
 
 
 def _is_light(colour: str) -> bool:
-    """Whether `rrrr/gggg/bbbb`, in as many hexadecimal digits as the terminal likes, is nearer to white than to black."""
+    """True if `rrrr/gggg/bbbb`, of any number of hexadecimal digits, is nearer to white than to black."""
     red, green, blue = (int(part, 16) / ((1 << 4 * len(part)) - 1) for part in colour.split("/"))
     return 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
 
 
 def _beginning(text: str, mark: str) -> int:
-    """How many characters at the end of the text may be the beginning of the mark."""
+    """Length of the text's suffix that may be the start of the mark."""
     for size in range(min(len(mark) - 1, len(text)), 0, -1):
         if text.endswith(mark[:size]):
             return size

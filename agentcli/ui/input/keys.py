@@ -1,4 +1,4 @@
-"""Which key does what, and the list of them that `?` shows."""
+"""Key bindings, and the help of `?`."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ _FIXED = (
 _TAKEN = frozenset(
     {("c-m",), ("c-j",), ("escape",), ("escape", "c-m"), ("c-c",), ("c-d",), ("up",), ("down",), ("c-i",), ("c-z",)}
 )
-"""What `_FIXED` names, as prompt_toolkit knows it."""
+"""Keys of `_FIXED` in prompt_toolkit's names."""
 _DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "pageup", "pagedown", "home", "end")
 
 
 def help_lines(keys: Mapping[Act, str]) -> list[tuple[str, str]]:
-    """Every key as a person would name it, and what it does."""
-    return [*_FIXED, *((_spoken(keys[act]), does) for act, does in _DESCRIPTIONS.items())]
+    """Every key by its readable name, with its action."""
+    return [*_FIXED, *((_readable(keys[act]), does) for act, does in _DESCRIPTIONS.items())]
 
 
 def help_rows(keys: Mapping[Act, str], columns: int, theme: Theme) -> list[str]:
-    """The list as rows of at most `columns` cells, what a key does hanging beside it."""
+    """The help as rows of at most `columns` cells, with descriptions as a hanging column."""
     listed = help_lines(keys)
     wide = max(len(key) for key, _ in listed) + 2
     return [
@@ -83,7 +83,7 @@ def help_rows(keys: Mapping[Act, str], columns: int, theme: Theme) -> list[str]:
 
 
 def chosen(keys: Mapping[str, str]) -> Mapping[Act, str]:
-    """The keys with those that a person set. Raises ConfigError for an act or a key that does not exist, and for a key with two meanings."""
+    """Default keys merged with the configured ones. Raises ConfigError for an unknown action or key, and for a key bound twice."""
     known = dict(KEYS)
     for act, key in keys.items():
         if act not in KEYS:
@@ -105,14 +105,14 @@ def chosen(keys: Mapping[str, str]) -> Mapping[Act, str]:
 
 
 def _pressed(key: str) -> tuple[str, ...]:
-    """A key as prompt_toolkit knows it, whichever of its names was written. Raises ValueError where there is none."""
+    """Normalise a key to prompt_toolkit's name. Raises ValueError for an unknown key."""
     bindings = KeyBindings()
     bindings.add(*key.split())(lambda event: None)
     return tuple(str(one.value if isinstance(one, Keys) else one) for one in bindings.bindings[0].keys)
 
 
 def bindings(editor: EditorOps, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
-    """All keys; what is not here does what prompt_toolkit's Emacs or vi mode does."""
+    """All key bindings; other keys do what prompt_toolkit's Emacs or vi mode does."""
     keys = KeyBindings()
     drafting = Condition(lambda: not editor.handler.asking)
     menu = drafting & Condition(lambda: bool(editor.menu.items))
@@ -254,7 +254,7 @@ def _presses(editor: EditorOps, name: str) -> Callable[[KeyPressEvent], Any]:
     return handler
 
 
-def _spoken(key: str) -> str:
+def _readable(key: str) -> str:
     names = {"c-": "Ctrl-", "s-": "Shift-", "escape ": "Alt-"}
     for short, long in names.items():
         if key.startswith(short):

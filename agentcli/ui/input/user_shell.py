@@ -1,4 +1,4 @@
-"""Commands that the person runs with ! in the terminal."""
+"""Shell commands of the user (`!command`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OUTPUT = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A command that is over; its output may be cut in the middle."""
+    """Result of a command; its output may be truncated in the middle."""
 
     command: str
     output: str
@@ -29,9 +29,9 @@ class Ran:
 
 
 async def run(command: str, folder: Path, show: Callable[[str], None], interrupt: asyncio.Event) -> Ran:
-    """Run a shell command in a folder, showing what it prints; an interrupt ends it with everything it started.
+    """Run a shell command in a folder and show its output; an interrupt ends its whole process tree.
 
-    Raises InputError where there is nothing to run, or no shell to run it.
+    Raises InputError for an empty command or a missing shell.
     """
     if not command:
         raise InputError("There is no command after the mark. Say one: !git status")
@@ -39,28 +39,28 @@ async def run(command: str, folder: Path, show: Callable[[str], None], interrupt
     program = find_program(shell, [folder])
     if not program:
         raise InputError(f"{shell} could not be started. Set SHELL to a shell that is there, outside this folder.")
-    heard = _Heard(show)
+    sink = _OutputSink(show)
     env = {**os.environ, "PATH": search_path()}
-    ended = await run_until(interrupt, Command([program, "-c", command], folder, env, leaves=True), heard)
-    heard.close()
-    return Ran(command, heard.kept.text, -1 if ended.exit_code is None else ended.exit_code, interrupt.is_set())
+    ended = await run_until(interrupt, Command([program, "-c", command], folder, env, leaves=True), sink)
+    sink.close()
+    return Ran(command, sink.output.text, -1 if ended.exit_code is None else ended.exit_code, interrupt.is_set())
 
 
 def as_text(ran: Ran) -> Text:
-    """What the model is told of it with the next prompt."""
+    """Message to the model with the command and its output."""
     return Text(f"$ {ran.command}\n{ran.output}\n(exit code {ran.code})", synthetic=True, source="shell")
 
 
-class _Kept:
-    """The beginning and the end of a text of any length."""
+class _TruncatedText:
+    """Buffer that truncates the middle of a long text."""
 
     def __init__(self) -> None:
         self._head, self._tail, self._cut = "", "", 0
 
     def add(self, text: str) -> None:
-        room = OUTPUT // 2 - len(self._head)
-        self._head += text[:room]
-        self._tail += text[room:] if room < len(text) else ""
+        free = OUTPUT // 2 - len(self._head)
+        self._head += text[:free]
+        self._tail += text[free:] if free < len(text) else ""
         extra = max(len(self._tail) - OUTPUT // 2, 0)
         self._tail, self._cut = self._tail[extra:], self._cut + extra
 
@@ -70,25 +70,25 @@ class _Kept:
         return self._head + middle + self._tail
 
 
-class _Heard:
-    """Takes what a command prints: shown at once, and kept."""
+class _OutputSink:
+    """Output sink: decodes, shows and stores the output."""
 
     enough = 0
 
     def __init__(self, show: Callable[[str], None]) -> None:
-        self.kept = _Kept()
+        self.output = _TruncatedText()
         self._show = show
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def add(self, piece: memoryview, skipped: int) -> None:
-        """Take a piece; it may end within a character."""
-        self._tell(self._decoder.decode(piece))
+        """Add a chunk, which may end within a character."""
+        self._write(self._decoder.decode(piece))
 
     def close(self) -> None:
-        """Nothing more comes."""
-        self._tell(self._decoder.decode(b"", final=True))
+        """Decode the rest at the end of the output."""
+        self._write(self._decoder.decode(b"", final=True))
 
-    def _tell(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         if text:
-            self.kept.add(text)
+            self.output.add(text)
             self._show(text)

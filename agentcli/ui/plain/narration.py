@@ -1,26 +1,26 @@
-"""What happens, in words alone: for dumb terminals, screen readers and logs."""
+"""Plain-text narration of events: for dumb terminals, screen readers and logs."""
 
 from __future__ import annotations
 
 from typing import assert_never
 
 from agentcli.ui.render.cells import clip
-from agentcli.ui.render.scrollback import Called, Note, Piece, Printed, Reply, Said, Thought, brief
+from agentcli.ui.render.scrollback import Called, Note, Piece, Printed, Reply, Thought, UserMessage, brief
 from agentcli.ui.render.state import State, Work
 from agentcli.ui.style import Look, duration
 
 OUTPUT_LINES = 20
-"""Lines that are printed of what a command printed."""
+"""Lines printed of a command's output."""
 TITLE = 100
 """Characters of a call's title that are read out; the whole was printed where it was asked about."""
 
 
-def told(piece: Piece, look: Look) -> list[str]:
-    """A finished piece; what the person typed stands there already."""
+def narrate(piece: Piece, look: Look) -> list[str]:
+    """Lines for a finished piece; empty for the user's own input, which is on the screen already."""
     match piece:
         case Reply(block):
             return [*([""] if block.gap else []), *block.own.split("\n")]
-        case Said():
+        case UserMessage():
             return []
         case Thought(text, seconds):
             return [f"Thought for {duration(seconds)}.", *(text.strip().split("\n") if look.thinking else [])]
@@ -35,7 +35,7 @@ def told(piece: Piece, look: Look) -> list[str]:
 
 
 def began(before: State, after: State, look: Look) -> list[str]:
-    """A line for each thing that has just begun."""
+    """Lines for the activities that have just begun."""
     lines = ["Thinking."] if after.thought and not before.thought else []
     if after.writing and after.writing != before.writing:
         lines.append(f"Writing a call: {after.writing}.")
@@ -47,7 +47,7 @@ def began(before: State, after: State, look: Look) -> list[str]:
 
 
 def ended(work: Work, now: float) -> str:
-    """What a turn took."""
+    """Duration and tokens of a turn."""
     tokens = f", {work.sent:,} tokens in, {work.received:,} out" if work.sent or work.received else ""
     return f"Finished after {duration(now - work.since)}{tokens}."
 
@@ -59,7 +59,7 @@ def _called(piece: Called, look: Look) -> list[str]:
     lines = [f"{status}: {_title(piece.title, look)}" + (f", {short}" if short else "")]
     change = result.metadata.get("diff")
     if isinstance(change, str) and change:
-        return lines if piece.shown and not result.failed else [*lines, *change.rstrip("\n").split("\n")]
+        return lines if piece.displayed and not result.failed else [*lines, *change.rstrip("\n").split("\n")]
     if result.failed or result.name in look.for_people or "exit_code" in result.metadata:
         output = result.output.rstrip("\n").split("\n")
         cut = [f"({len(output) - OUTPUT_LINES} earlier lines left out)"] if len(output) > OUTPUT_LINES else []

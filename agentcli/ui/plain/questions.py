@@ -1,4 +1,4 @@
-"""Questions to a person who answers by whole lines."""
+"""Approvals and questions for a line-based terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLAN = {"1": "edits", "y": "edits", "yes": "edits", "2": "once", "3": "no", "4"
 
 
 class PlainAsking:
-    """`say` prints lines, `ask` a question whose answer is None at the end of input; `drop` throws away what was typed ahead."""
+    """Approval and question ports of the plain terminal. `ask` returns None at the end of input; `drop` discards type-ahead."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class PlainAsking:
         self._say, self._ask, self._drop, self._look = say, ask, drop, look
 
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse:
-        """Ask whether a call may run; the whole command or diff is printed first."""
+        """Request approval of a call; the whole command or diff is printed first."""
         changed: dict[str, Any] | None = None
         self._show(ask)
         self._drop()
@@ -62,13 +62,13 @@ class PlainAsking:
                 case "e" | "edit" if self._line(ask) is not None:
                     changed = await self._edited(ask, changed)
                 case "no":
-                    words = await self._ask("What should it do instead? ") if answer is not None else ""
-                    return ApprovalResponse("no", words or "")
+                    message = await self._ask("What should it do instead? ") if answer is not None else ""
+                    return ApprovalResponse("no", message or "")
                 case _:
                     self._say("Please answer with one of the numbers.")
 
     async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Put the model's questions; None at the end of input."""
+        """Ask the model's questions; None at the end of input."""
         answers = []
         for question in questions:
             self._say("", question.question)
@@ -82,15 +82,15 @@ class PlainAsking:
         return answers
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
-        """A yes-or-no question; no is the default."""
+        """Yes-or-no question; no is the default."""
         self._say(title, *body)
         return (await self._ask("y or n? ") or "").strip().lower() in ("y", "yes")
 
     def _show(self, ask: ApprovalRequest) -> None:
         preview = ask.preview.rstrip("\n").split("\n") if ask.preview.strip() else []
-        said = ask.call.input.get("description")
-        told = [said] if ask.kind == "command" and isinstance(said, str) else []
-        self._say("", f"Permission needed: {proposal.title(ask, None, self._look())}", *told, *preview)
+        text = ask.call.input.get("description")
+        description = [text] if ask.kind == "command" and isinstance(text, str) else []
+        self._say("", f"Permission needed: {proposal.title(ask, None, self._look())}", *description, *preview)
         self._say(*filter(None, (ask.why, f"No rule can be saved for it: {ask.unsaved}." if ask.unsaved else "")))
 
     def _offered(self, ask: ApprovalRequest, always: str) -> str:
@@ -102,7 +102,7 @@ class PlainAsking:
         return ", ".join([*offers, "e edit it"] if self._line(ask) is not None else offers)
 
     def _line(self, ask: ApprovalRequest) -> proposal.Text | None:
-        """What can be typed anew: a text of one line."""
+        """The editable part, if it is one line; else None."""
         part = proposal.editable(ask, None)
         return part if part.key and "\n" not in part.text.rstrip("\n") and len(part.text) < 1000 else None
 
@@ -117,7 +117,7 @@ class PlainAsking:
         return now
 
     async def _all(self, ask: ApprovalRequest) -> bool:
-        """Whether the other calls of the reply are allowed too; they are printed first."""
+        """True if the user allows the other calls of the reply, too; they are printed first."""
         for other in ask.others:
             self._show(other)
         return await self.confirm(f"Allow all {len(ask.others) + 1}?")

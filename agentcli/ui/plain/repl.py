@@ -1,4 +1,4 @@
-"""The REPL a line at a time: for dumb terminals, screen readers and logs. Nothing moves, nothing is coloured or drawn."""
+"""Line-based REPL for dumb terminals, screen readers and logs: no colours, no cursor movement."""
 
 from __future__ import annotations
 
@@ -37,14 +37,10 @@ if TYPE_CHECKING:
 
 
 TWICE = 1.5
-
-
 """Seconds within which a second Ctrl-C leaves."""
 
 
 PATIENCE = 0.75
-
-
 """Seconds that what goes on has to end when a signal ends the program, and once more when it is cancelled."""
 
 
@@ -72,13 +68,13 @@ def run(open_: Open, *, prompts: Sequence[str] = ()) -> int:
 
 
 def _guard() -> None:
-    """Have signals end the program at once: for as long as there is no work to be ended first."""
+    """Install signal handlers that exit at once: for phases without work to stop first."""
     for number in _ALL:
         signal.signal(number, lambda number, _: os._exit(128 + number))
 
 
 def _take_back(loop: asyncio.AbstractEventLoop) -> None:
-    """Guard again from a loop that is about to close: it would leave each signal that it still has to the system."""
+    """Move the signal handlers from a loop that is about to close back to the process: it would reset them to the default."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ALL)
     for number in _ALL:
         loop.remove_signal_handler(number)
@@ -87,7 +83,7 @@ def _take_back(loop: asyncio.AbstractEventLoop) -> None:
 
 
 class PlainTerminal:
-    """A person who reads and answers whole lines; also the stage for slash commands."""
+    """Line-based terminal; also the context of slash commands."""
 
     host: Host
     session: AgentSession
@@ -106,10 +102,10 @@ class PlainTerminal:
         self._ahead: list[Part] = []
         self._asking = PlainAsking(self.say, self._ask, self._lines.drop, lambda: self.look)
         self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
-        self._idle = Idle(lambda: self._working, lambda: self.session, self.tell)
+        self._idle = Idle(lambda: self._working, lambda: self.session, self.show_events)
 
     async def run(self, host: Host, session: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()) -> int:
-        """Read, work and print until the person leaves; returns the exit code."""
+        """Run the REPL until the user leaves; returns the exit code."""
         self.host, self.session, self._next = host, session, list(filter(None, prompts))
         self.look = replace(
             self.look, thinking=settings.thinking, folder=str(session.cwd), for_people=session.for_people
@@ -120,7 +116,7 @@ class PlainTerminal:
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._end, 128 + number)
         with self._lines.open():
-            await self._until_ended(asyncio.create_task(self._talk()))
+            await self._until_ended(asyncio.create_task(self._loop()))
         for number in _ALL:
             # We are leaving already, and soon: nothing is to break into the saving.
             loop.add_signal_handler(number, lambda: None)
@@ -131,7 +127,7 @@ class PlainTerminal:
         _take_back(loop)
         return self._code
 
-    async def _talk(self) -> None:
+    async def _loop(self) -> None:
         session = self.session
         self.say(
             f"agentcli, {session.model.name}, mode {session.mode}. /help lists the commands, /quit leaves.",
@@ -145,29 +141,29 @@ class PlainTerminal:
             await self._do(text)
             self._idle.begin()
 
-    async def _until_ended(self, talk: asyncio.Task[None]) -> None:
-        """Until the person leaves, or a signal ends the program: then what goes on is interrupted, and cancelled if that does not help."""
+    async def _until_ended(self, repl: asyncio.Task[None]) -> None:
+        """Wait for the loop or an exit signal; after a signal the interrupted loop is cancelled if it does not end in time."""
         ended = asyncio.create_task(self._ended.wait())
-        await asyncio.wait({talk, ended}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({repl, ended}, return_when=asyncio.FIRST_COMPLETED)
         ended.cancel()
-        if not talk.done():
-            await asyncio.wait({talk}, timeout=PATIENCE)
-        if not talk.done():
-            talk.cancel()
-            await asyncio.wait({talk}, timeout=PATIENCE)
-        if talk.done() and not talk.cancelled():
-            talk.result()
+        if not repl.done():
+            await asyncio.wait({repl}, timeout=PATIENCE)
+        if not repl.done():
+            repl.cancel()
+            await asyncio.wait({repl}, timeout=PATIENCE)
+        if repl.done() and not repl.cancelled():
+            repl.result()
 
     async def _ask_for_trust(self) -> None:
-        """Whether what this folder would load is wanted."""
+        """Ask for trust in the folder, if it has files to load."""
         found = self.host.unloaded(self.session)
         if found and await self.confirm("Do you trust this folder? Until you do, these are not loaded:", found):
             self.move_to(self.host.trust(self.session))
 
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse | None:
-        """Ask whether a call may run."""
+        """Request approval of a call."""
         answer = await self._asking.approve(ask)
-        self.state = replace(self.state, shown=self.state.shown | {ask.call.call_id})
+        self.state = replace(self.state, displayed=self.state.displayed | {ask.call.call_id})
         return answer
 
     def say(self, *lines: str) -> None:
@@ -178,16 +174,16 @@ class PlainTerminal:
     copy = say  # a plain terminal has no clipboard
 
     def warn(self, text: str) -> None:
-        """Tell of something that did not work."""
+        """Print an error."""
         self.say(f"Error: {text}")
 
-    def tell(self, events: Sequence[Event]) -> None:
-        """Print what happened."""
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Print events."""
         for event in events:
             self._hear(event)
 
     async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
-        """Print a stream of events as it happens; Ctrl-C interrupts it."""
+        """Print a stream of events as they arrive; Ctrl-C interrupts it."""
         if self._left:
             return
         self._interrupt.clear()
@@ -207,17 +203,17 @@ class PlainTerminal:
                 self.say("", narration.ended(took, time.monotonic()))
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
-        """Let the person choose by number."""
+        """Picker by number: index of the chosen item; None if cancelled."""
         self.say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
         answer = await self._ask("Number, or nothing to leave it: ") or ""
         return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
 
     async def compose(self, text: str, ending: str = ".md") -> str:
-        """There is no editor that reads a line at a time: a new text is typed."""
+        """Ask for a new text: a line-based terminal has no editor."""
         return await self._ask("Text: ") or text
 
     def move_to(self, session: AgentSession) -> None:
-        """Go on with another session."""
+        """Switch to another session and close the open one."""
         if session.journal is self.session.journal:
             self.session = session
             return
@@ -226,16 +222,16 @@ class PlainTerminal:
         self.say(f"This is session {session.journal.id}.", *session.notes)
 
     def draft(self, text: str) -> None:
-        """Show a text that the person may want to type again."""
+        """Print a prompt for the user to type again."""
         self.say(f"The prompt was: {text}")
 
     def send(self, text: str, *along: Part) -> None:
-        """Say something to the model next, with what goes along unseen."""
+        """Queue a prompt first; the parts in `along` go with it and are not shown."""
         self._ahead += along
         self._next.insert(0, text)
 
     def toggle_vi(self) -> bool:
-        """Lines are edited by the terminal itself."""
+        """False: the terminal itself edits lines."""
         return False
 
     def leave(self) -> None:
@@ -289,7 +285,7 @@ class PlainTerminal:
 
     def _print(self, state: State) -> None:
         for piece in state.finished:
-            self.say(*narration.told(piece, self.look))
+            self.say(*narration.narrate(piece, self.look))
         self.state = replace(state, finished=())
 
     def _break(self) -> None:
@@ -303,7 +299,7 @@ class PlainTerminal:
             self.say("", "Ctrl-C again leaves.")
 
     def _end(self, code: int) -> None:
-        """Leave with this exit code, whatever goes on."""
+        """Leave with this exit code, interrupting the work."""
         self._code = self._code or code
         self._left = True
         self._interrupt.set()
@@ -311,11 +307,8 @@ class PlainTerminal:
         self._ended.set()
 
 
-# MERGED agentcli.ui.lines: What is typed, a line at a time.
-
-
 class Lines:
-    """Lines from a descriptor as they come; None once it has ended. `gone` says that its terminal was closed."""
+    """Asynchronous line reader; None at the end of input. `gone`: the terminal was closed."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -325,7 +318,7 @@ class Lines:
 
     @contextlib.contextmanager
     def open(self) -> Iterator[None]:
-        """Read in the background."""
+        """Read in the background within the context."""
         loop = asyncio.get_running_loop()
         loop.add_reader(self._descriptor, self._read)
         try:
@@ -334,14 +327,14 @@ class Lines:
             loop.remove_reader(self._descriptor)
 
     async def next(self) -> str | None:
-        """The next line without its end."""
+        """The next line without its newline; None at the end."""
         line = await self._waiting.get()
         if line is None:
             self.close()  # whoever asks next gets no answer either
         return line
 
     def drop(self) -> None:
-        """Throw away what was typed ahead."""
+        """Discard type-ahead."""
         with contextlib.suppress(termios.error):
             termios.tcflush(self._descriptor, termios.TCIFLUSH)
         self._rest = b""

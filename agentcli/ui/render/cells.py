@@ -1,4 +1,4 @@
-"""How wide text is on a terminal, and how to wrap and cut it; lines may carry colours and links (SGR, OSC 8) and nothing else."""
+"""Cell width of text on a terminal; wrapping and clipping. Lines may carry colours and links (SGR, OSC 8) and nothing else."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def width(line: str) -> int:
 
 
 def at_most(text: str) -> int:
-    """The width for a terminal that does not join what could be joined."""
+    """Width on a terminal that joins no clusters."""
     if text.isascii():
         return len(text)
     return width(text) if certain(text) else sum(size for _, size in _clusters(text))
 
 
 def certain(line: str) -> bool:
-    """Whether all terminals agree on this width: nothing that joins, varies or combines."""
+    """True if all terminals agree on the width: no joiners, variation selectors or combining marks."""
     return line.isascii() or not _UNCERTAIN.search(line)
 
 
@@ -40,7 +40,7 @@ def expand(text: str) -> str:
 
 
 def clip(line: str, columns: int, mark: str = "…") -> str:
-    """The line cut to `columns` cells, ending in `mark` where something was cut."""
+    """The line truncated to `columns` cells, ending in `mark` if so."""
     if width(line) <= columns:
         return line
     kept, used = [], width(mark)
@@ -76,7 +76,7 @@ def hanging(line: str, columns: int) -> list[str]:
 
 
 def breaks(line: str, columns: int) -> list[tuple[int, int]]:
-    """Where the rows of one line begin and end. Scripts that use no spaces are broken between their letters.
+    """Start and end of each wrapped row of a line. Scripts that use no spaces are broken between their letters.
 
     Blanks between two rows belong to neither where they do not fit.
     """
@@ -148,7 +148,7 @@ def _trimmed(line: str, start: int, end: int, columns: int) -> int:
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Where each letter begins, with all that joins or varies it, and how wide it is at most."""
+    """Grapheme clusters: start and maximal width of each."""
     if text.isascii():
         return [(n, 1) for n in range(len(text))]
     found: list[tuple[int, int]] = []

@@ -23,7 +23,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 def lines(diff: str, width: int, theme: Theme, named: str = "") -> list[str]:
-    """The diff's lines with the numbers that they have in the file; removed lines carry their old number.
+    """Lines of the diff with their line numbers; removed lines carry their old number.
 
     Nothing is cut off, for a person may be asked to approve it: what is too long goes on in the next row. A file that `named`
     ends with is not named again.
@@ -86,7 +86,7 @@ def _parsed(diff: str) -> Iterator[tuple[_Kind, int, str]]:
 
 
 def _changed(removed: Sequence[_Line], added: Sequence[_Line], columns: int, theme: Theme) -> Iterator[str]:
-    """Lines that were put in the place of others; where they pair up, what differs in each pair is told apart."""
+    """Replaced lines; differences are highlighted within each pair."""
     pairs = len(removed) == len(added)
     for n, (number, text) in enumerate(removed):
         span = _differs(text, added[n][1]) if pairs else (0, 0)
@@ -97,7 +97,7 @@ def _changed(removed: Sequence[_Line], added: Sequence[_Line], columns: int, the
 
 
 def _differs(text: str, other: str) -> tuple[int, int]:
-    """Where the text is unlike the other one; nowhere, if they have too little in common for that to tell anything."""
+    """Span that differs from the other text; empty if they have too little in common."""
     start = _common(text, other)
     end = _common(text[start:][::-1], other[start:][::-1])
     alike = start + end
@@ -106,7 +106,7 @@ def _differs(text: str, other: str) -> tuple[int, int]:
 
 
 def _common(text: str, other: str) -> int:
-    """How many letters both begin with."""
+    """Length of the common prefix."""
     pairs = zip(text, other, strict=False)
     return next((n for n, (one, another) in enumerate(pairs) if one != another), min(len(text), len(other)))
 

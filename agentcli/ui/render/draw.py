@@ -1,4 +1,4 @@
-"""The live part of the screen: the unfinished tail, what runs, the question or the input, and the status line."""
+"""Live part of the screen: unfinished tail, running calls, dialog or input, status line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RUNNING_ROWS = 5
 THOUGHT, THOUGHT_ROWS = 2000, 3
-"""Characters of a thought that are looked at while it goes on, and rows that are shown of them."""
+"""Characters of a running thought that are laid out, and rows of them on the screen."""
 ROOMY = 20
 """Rows from which on there is a blank one above the progress line, or above the status line while nothing goes on."""
 TODO_ROWS = 8
@@ -29,7 +29,7 @@ ONE_LINE = 1_000
 
 
 def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
-    """The end of the block that is still being written; the one costly part of a frame, so it is renewed by the tick only."""
+    """Rows of the unfinished block's end; the one costly part of a frame, renewed by the tick only."""
     block = state.reply.tail
     if block is not None:
         block = replace(block, source=_end(block.source, _HEADS.get(state.reply.kind, 0), look.tail_rows, size.columns))
@@ -43,12 +43,12 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
 
 
 def recent(text: str, keep: int) -> str:
-    """The end of a growing text, at least `keep` characters of it; where it is cut changes rarely, so that rows do not run."""
+    """End of a growing text, at least `keep` characters; the cut moves rarely, so rows do not jitter."""
     return text[max(len(text) // keep - 1, 0) * keep :]
 
 
 def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[str], now: float) -> Live:
-    """The live part; `unfinished` is what `tail` last gave."""
+    """The live part; `unfinished` are the last rows of `tail`."""
     room = max(size.rows - 1, 2)
     if state.dialog is not None:
         low, cursor = dialog_lines(state.dialog, edit, size, look.theme)
@@ -68,7 +68,7 @@ _HEADS = {"table": 2, "list": 1}
 
 
 def _end(source: str, head: int, rows: int, columns: int) -> str:
-    """Enough of a block's end to fill these rows, and its head: a long block must not cost more with each of its lines."""
+    """Head of a block and enough of its end to fill these rows: the cost must not grow with the block."""
     lines = source.split("\n")
     if len(lines) > 3 * rows:
         source = "\n".join((*lines[:head], *lines[-2 * rows :]))
@@ -76,11 +76,11 @@ def _end(source: str, head: int, rows: int, columns: int) -> str:
 
 
 def _around(state: State, size: Size, theme: Theme) -> list[str]:
-    lines = [theme.paint("dim", clip(f"  steering: {_one_line(words)}", size.columns - 1)) for words in state.steering]
-    for n, words in enumerate(state.queue, 1):
+    lines = [theme.paint("dim", clip(f"  steering: {_one_line(text)}", size.columns - 1)) for text in state.steering]
+    for n, text in enumerate(state.queue, 1):
         hint = " (Up takes it back)" if n == len(state.queue) and size.columns >= PROVIDER_FROM else ""
-        shown = clip(f"  queued: {_one_line(words)}", size.columns - 1 - len(hint))
-        lines.append(theme.paint("dim", shown + hint))
+        line = clip(f"  queued: {_one_line(text)}", size.columns - 1 - len(hint))
+        lines.append(theme.paint("dim", line + hint))
     if state.notice:
         lines += [theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n")]
     return [*lines[-6:], status_line(state.status, size.columns, theme)]
@@ -101,7 +101,7 @@ def _busy(state: State, size: Size, look: Look, now: float) -> list[str]:
 
 
 def _progress(doing: str, work: Work, now: float, columns: int) -> str:
-    """What goes on, for how long, the tokens so far, and how to stop it; where that is too long, without the tokens."""
+    """Progress line: activity, duration, tokens, interrupt key; without the tokens if too long."""
     coming = work.received + work.characters // 4
     tokens = [f"↑ {_short(work.sent)}"] * bool(work.sent) + [f"↓ {_short(coming)} tokens"] * bool(coming)
     for facts in (tokens, []):
@@ -133,28 +133,28 @@ def _todo(items: Sequence[TodoItem], size: Size, theme: Theme) -> list[str]:
 
 
 def todo_lines(items: Sequence[TodoItem], columns: int, theme: Theme, limit: int = 1000) -> list[str]:
-    """The list, one line a step; when it is too long, from the last step that is done."""
+    """The todo list, one line per step; a long list starts at the last completed step."""
     done = sum(item.status == "completed" for item in items)
     start = max(0, min(done - 1, len(items) - limit)) if len(items) > limit else 0
     return [_step(item, columns, theme) for item in items[start : start + limit]]
 
 
 def _step(item: TodoItem, columns: int, theme: Theme) -> str:
-    words = safe(item.content).replace("\n", " ")
+    text = safe(item.content).replace("\n", " ")
     match item.status:
         case "completed":
-            return theme.paint("dim", clip(f"  ☒ {words}", columns))
+            return theme.paint("dim", clip(f"  ☒ {text}", columns))
         case "in_progress":
-            return theme.paint("strong", clip(f"  ◐ {safe(item.active_form) or words}", columns))
+            return theme.paint("strong", clip(f"  ◐ {safe(item.active_form) or text}", columns))
         case "pending":
-            return clip(f"  ☐ {words}", columns)
+            return clip(f"  ☐ {text}", columns)
 
 
-def _lowest(lines: list[str], cursor: tuple[int, int], room: int) -> tuple[list[str], tuple[int, int]]:
-    """At most `room` lines around the cursor, the lower ones first to stay."""
-    cut = max(len(lines) - room, 0)
+def _lowest(lines: list[str], cursor: tuple[int, int], limit: int) -> tuple[list[str], tuple[int, int]]:
+    """At most `limit` lines around the cursor, the lower ones preferred."""
+    cut = max(len(lines) - limit, 0)
     if cursor[0] < cut:
-        return lines[cursor[0] : cursor[0] + room], (0, cursor[1])
+        return lines[cursor[0] : cursor[0] + limit], (0, cursor[1])
     return lines[cut:], (cursor[0] - cut, cursor[1])
 
 

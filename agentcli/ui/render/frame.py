@@ -9,7 +9,7 @@ from agentcli.core.sanitise import safe_line
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One completion: what is inserted, as it is, and what it says. Shown are `name` and `detail`, both safe."""
+    """One completion: `label` is inserted as it is; `name` and `detail` are displayed, both sanitised."""
 
     label: str
     detail: str = ""
@@ -25,7 +25,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What is being typed: the draft, or the line of a dialog. `chosen` is -1 while no menu item is."""
+    """Text being edited: the draft, or the line of a dialog. `chosen` is -1 while no menu item is chosen."""
 
     text: str = ""
     cursor: int = 0

@@ -1,4 +1,4 @@
-"""Where a person types or chooses: the input with its menu, or a dialog with its choices."""
+"""Input box: the input with its menu, or a dialog with its choices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHOICE_ROWS = 12
 
 
 def input_lines(edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
-    """What is being typed and the menu under it, and the cursor's place there."""
+    """Lines of the input and its menu, and the cursor's position in them."""
     columns = max(size.columns - 3, 4)
     rows, (row, column) = rows_of(edit.text, columns, edit.cursor)
     limit = max((size.rows - 4) // 2, 1)
@@ -45,19 +45,19 @@ def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, them
     line = f"{'❯' if chosen else ' '} {label}" + " " * (wide - width(label))
     line = clip(line, columns)
     rest = columns - width(line) - 2
-    shown = theme.paint("accent", line) if chosen else line
-    return shown + "  " + theme.paint("dim", clip(detail, rest)) if detail and rest > 8 else shown
+    option = theme.paint("accent", line) if chosen else line
+    return option + "  " + theme.paint("dim", clip(detail, rest)) if detail and rest > 8 else option
 
 
 def _whole_option(label: str, chosen: bool, columns: int, theme: Theme) -> list[str]:
-    """A choice on as many rows as it needs: what is chosen may be a rule, of which every letter counts."""
+    """A choice on as many rows as it needs: of a rule every letter counts."""
     rows = wrap(label, max(columns - 5, 8))
-    shown = [f"{('❯ ' if chosen else '  ') if n == 0 else ' ' * 5}{row}" for n, row in enumerate(rows)]
-    return [theme.paint("accent", row) for row in shown] if chosen else shown
+    lines = [f"{('❯ ' if chosen else '  ') if n == 0 else ' ' * 5}{row}" for n, row in enumerate(rows)]
+    return [theme.paint("accent", row) for row in lines] if chosen else lines
 
 
 def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
-    """A dialog under its line, and where the cursor stands in it."""
+    """Lines of a dialog under its rule, and the cursor's position in them."""
     columns = size.columns - 1
     lines = [theme.paint("dim", "─" * columns), *(theme.paint("strong", row) for row in wrap(dialog.title, columns))]
     lines += [clip(row, columns) for row in dialog.body]
@@ -89,13 +89,13 @@ def _choice_lines(dialog: Dialog, n: int, wide: int, columns: int, theme: Theme)
 
 
 def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int, int]]:
-    """An input as rows of at most `columns` cells, and the place of the character at `cursor`."""
+    """The input as rows of at most `columns` cells, and the position of the cursor."""
     rows: list[str] = []
     row: list[str] = []
     used, place = 0, (0, 0)
     for n, char in enumerate(text):
-        shown = "    " if char == "\t" else char if char.isprintable() or char == "\n" else "·"
-        if char != "\n" and used + width(shown) > columns:
+        cell = "    " if char == "\t" else char if char.isprintable() or char == "\n" else "·"
+        if char != "\n" and used + width(cell) > columns:
             rows.append("".join(row))
             row, used = [], 0
         if n == cursor:
@@ -104,8 +104,8 @@ def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int,
             rows.append("".join(row))
             row, used = [], 0
             continue
-        row.append(shown)
-        used += width(shown)
+        row.append(cell)
+        used += width(cell)
     if cursor >= len(text):
         place = (len(rows), used)
     return [*rows, "".join(row)], place

@@ -1,4 +1,4 @@
-"""Which addresses may be links that a terminal follows, and whether it knows such links (OSC 8)."""
+"""Terminal links (OSC 8): safe targets, honest texts, terminal support."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _VTE = 5000
 
 
 def target(url: str) -> str:
-    """The URL where a terminal may be given it: printable ASCII, web or file; else nothing."""
+    """The URL if it is safe as a link target: printable ASCII, web or file; else empty."""
     return url if len(url) <= LONGEST and _TARGET.fullmatch(url) else ""
 
 
 def honest(text: str, url: str) -> bool:
-    """Whether the text of a link does not name another place than where the link leads."""
-    said, leads = _HOST.match(text.strip()), _HOST.match(url)
-    return said is None or (leads is not None and said[1].lower() == leads[1].lower())
+    """True unless the link's text names another host than its target."""
+    named, leads = _HOST.match(text.strip()), _HOST.match(url)
+    return named is None or (leads is not None and named[1].lower() == leads[1].lower())
 
 
 def trimmed(url: str) -> str:
-    """A URL that was found in running text without the marks that belong to the sentence."""
+    """A URL from running text without trailing punctuation."""
     url = url.rstrip(_TRAILING)
     while _unopened(url):
         url = url[:-1].rstrip(_TRAILING)
@@ -39,9 +39,9 @@ def trimmed(url: str) -> str:
 
 
 def known(setting: str, environment: Mapping[str, str]) -> bool:
-    """Whether to write links: `always`, `never`, or `auto`, where the terminal is known to show them; never with NO_COLOR.
+    """True if links are to be written: `always`, `never`, or `auto` for terminals known to support them; never with NO_COLOR.
 
-    Others would show the text alone, and nobody could tell where it leads. Inside tmux or screen it is not known what is outside.
+    Other terminals would show the text alone, without its target. Inside tmux or screen the outer terminal is unknown.
     """
     if environment.get("NO_COLOR"):
         return False
@@ -59,7 +59,7 @@ def known(setting: str, environment: Mapping[str, str]) -> bool:
 
 
 def _unopened(url: str) -> bool:
-    """Whether it ends in a bracket that it does not open."""
+    """True if it ends in an unmatched bracket."""
     return (url.endswith(")") and url.count(")") > url.count("(")) or (
         url.endswith("]") and url.count("]") > url.count("[")
     )

@@ -32,22 +32,22 @@ _BULLETS = "•◦▪"
 
 
 def lines(block: Block, columns: int, look: Look) -> list[str]:
-    """The block as lines of at most `columns` cells, without blanks at their ends; a blank line first where it has a gap."""
+    """Render the block as lines of at most `columns` cells without trailing blanks; a blank line first if it has a gap."""
     tree = _tree(block.source)
     rows = (
         wrap([Run(safe(expand(block.own)))], columns) if tree is None else _Writer(look, block).blocks(tree, columns, 0)
     )
-    shown = [written(_stripped(row)) for row in rows]
-    return ["", *shown] if block.gap else shown
+    text = [written(_stripped(row)) for row in rows]
+    return ["", *text] if block.gap else text
 
 
 def warm(look: Look) -> None:
-    """Import what the first block of each kind would otherwise wait for."""
+    """Preload the modules that the first block of each kind needs."""
     lines(Block("# a\n\n```python\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 日 |"), 80, look)
 
 
 class _Writer:
-    """Nodes of the tree as rows of runs."""
+    """Writes nodes of the syntax tree as rows of runs."""
 
     def __init__(self, look: Look, block: Block) -> None:
         self._look, self._block = look, block
@@ -147,13 +147,13 @@ class _Writer:
             case "link":
                 return self._link(self._inline(node.children, sgr), str(node.attrs.get("href", "")), sgr)
             case "image":
-                words = [Run(f"image: {safe(node.content)}" if node.content else "image", sgr)]
-                return self._link(words, str(node.attrs.get("src", "")), sgr)
+                label = [Run(f"image: {safe(node.content)}" if node.content else "image", sgr)]
+                return self._link(label, str(node.attrs.get("src", "")), sgr)
             case _:
                 return self._inline(node.children, sgr) if node.children else self._text(safe(node.content), sgr)
 
     def _text(self, text: str, sgr: str) -> Row:
-        """Running text, in which web addresses are links too."""
+        """Running text; web addresses become links."""
         text = _BREAK.sub("\n", text)
         found, at = [], 0
         for match in links.BARE.finditer(text):
@@ -183,7 +183,7 @@ def _also(sgr: str, more: str) -> str:
 
 
 def _ticked(rows: list[Row], mark: str) -> tuple[list[Row], str]:
-    """A task of a list, its box in place of the bullet."""
+    """A task list item: box in place of the bullet."""
     if not rows or not rows[0] or not (box := _TASK.match("".join(run.text for run in rows[0]))):
         return rows, mark
     left, first = len(box[0]), []
@@ -199,14 +199,14 @@ def _align(cell: Node) -> tables.Align:
 
 
 def _stripped(row: Row) -> Row:
-    """Without the blanks at its end."""
+    """The row without trailing blanks."""
     while row and not row[-1].text.strip():
         row = row[:-1]
     return [*row[:-1], Run(row[-1].text.rstrip(), row[-1].sgr, row[-1].link)] if row else row
 
 
 def _tree(source: str) -> Sequence[Node] | None:
-    """The source, parsed; None where it is too long, or goes so deep that the parser would leave something out."""
+    """Syntax tree of the source; None if it is too long or too deeply nested for the parser."""
     from markdown_it.tree import SyntaxTreeNode
 
     if len(source) > LONGEST:

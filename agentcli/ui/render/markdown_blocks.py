@@ -1,4 +1,4 @@
-"""Cuts a reply into Markdown blocks as it streams, so that each is printed once, as soon as it cannot change."""
+"""Splits a streamed reply into Markdown blocks, each printed once, as soon as it cannot change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Markdown that stands for itself. `gap` says whether a blank line goes before it.
+    """Markdown that stands for itself. `gap`: preceded by a blank line.
 
     A piece of something longer `repeats` its first lines (the opening of a fence, the head of a table), which stand
     above already, and is not `closed` where its last line was only added. `before` is a table with the longest cells so
@@ -46,7 +46,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """What of a reply is not yet a finished block: the open block's whole lines, and the line that is still being written."""
+    """Unfinished part of a reply: whole lines of the open block, and the incomplete line."""
 
     kind: Literal["", "text", "table", "list", "fence"] = ""
     lines: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Blocks:
     before: str = ""
 
     def feed(self, text: str) -> tuple[Blocks, tuple[Block, ...]]:
-        """Take more text; returns what is open now and the blocks that it finished. How the text was cut does not matter."""
+        """Take more text; returns what is open now and the blocks that it finished. Independent of the chunks' boundaries."""
         *whole, rest = (self.rest + text).split("\n")
         state, done = self, []
         for line in whole:
@@ -144,7 +144,7 @@ class Blocks:
         return replace(self, kind=kind, lines=(*self.lines, line), gap=gap, blank=False)._cut()
 
     def _cut(self) -> tuple[Blocks, list[Block]]:
-        """What has grown long is printed up to here and goes on below."""
+        """Split a long block: the part so far is finished, the rest continues below."""
         if self.kind == "table" and len(self.lines) - 2 >= TABLE_ROWS:
             rest = replace(self, lines=self.lines[:2], gap=False, repeats=2, before=_widest(self.before, self.lines))
             return rest, self._close()
@@ -160,8 +160,8 @@ class Blocks:
 
 def _widest(before: str, lines: tuple[str, ...]) -> str:
     """A table of one row that holds the longest cell of each column so far: it sets the columns of what follows."""
-    said = (lines[0], *before.split("\n")[2:], *lines[2:])
-    rows = [[cell.strip() for cell in _CELL.split(line.strip().strip("|"))] for line in said]
+    table = (lines[0], *before.split("\n")[2:], *lines[2:])
+    rows = [[cell.strip() for cell in _CELL.split(line.strip().strip("|"))] for line in table]
     longest = [max((row[n] for row in rows if n < len(row)), key=len) for n in range(max(map(len, rows)))]
     return "\n".join((*lines[:2], f"| {' | '.join(longest)} |"))
 

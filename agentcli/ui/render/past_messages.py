@@ -1,4 +1,4 @@
-"""What was said in a session and still stands, also what a compaction has taken out of the window."""
+"""Messages of a session that are in force, also those compacted out of the window."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def prompts(journal: Journal) -> list[tuple[int, str]]:
 
 
 def newest_answer(journal: Journal) -> str:
-    """The text that the model said last, or an empty one."""
+    """Text of the newest answer; empty if there is none."""
     records = reversed(in_force(list(journal.records())))
     answers = (body.text for record in records if isinstance(body := record.body, Message) and body.role == "assistant")
     return next((answer for answer in answers if answer.strip()), "")

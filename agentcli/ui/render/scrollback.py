@@ -1,4 +1,4 @@
-"""What is printed for good, piece by piece."""
+"""Finished pieces, and their rendering as lines for the scrollback."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from agentcli.ui.style import Look, Markdown, Role, Theme, duration
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What the user said."""
+class UserMessage:
+    """A prompt of the user."""
 
     text: str
 
@@ -39,17 +39,17 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A tool call that has its result. `gap` says whether a blank line goes before it, `shown` whether all that it does stands above."""
+    """A tool call that has its result. `gap`: preceded by a blank line; `displayed`: the approval printed all of it."""
 
     title: str
     result: ToolResult
     gap: bool = False
-    shown: bool = False
+    displayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line from the program: an automatic act, a warning, an error. `gap` says whether a blank line goes before it."""
+    """A line from the program: an automatic act, a warning, an error. `gap`: preceded by a blank line."""
 
     kind: Literal["act", "warn", "error"]
     text: str
@@ -63,22 +63,15 @@ class Printed:
     lines: tuple[str, ...]
 
 
-Piece = Said | Reply | Thought | Called | Note | Printed
+Piece = UserMessage | Reply | Thought | Called | Note | Printed
 
 
-# MERGED agentcli.ui.scroll: Finished pieces as lines for the scrollback.
-
-
-SAID_LINES, SAID_CHARACTERS = 40, 8_000
-
-
-"""Of what the user said with more of either, a quarter of that is shown."""
+MESSAGE_LINES, MESSAGE_CHARACTERS = 40, 8_000
+"""A prompt with more of either is displayed to a quarter of it."""
 
 
 _MARKS = {"success": "●", "error": "✗", "denied": "⊘", "interrupted": "⊘"}
-
-
-"""What came of a call; nothing is said by colour alone."""
+"""Marks of a call's status; no meaning by colour alone."""
 
 
 def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) -> list[str]:
@@ -90,8 +83,8 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
     match piece:
         case Reply(block):
             return markdown(block, width, look)
-        case Said(text):
-            return ["", *_said(text, width, look.theme)]
+        case UserMessage(text):
+            return ["", *_prompt(text, width, look.theme)]
         case Thought():
             return _thought(piece, width, look)
         case Called():
@@ -105,7 +98,7 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
 
 
 def as_it_is(block: Block, width: int, look: Look) -> list[str]:
-    """Markdown left as it is, wrapped: for copying."""
+    """Markdown source, wrapped: for copying."""
     return [*([""] if block.gap else []), *wrap(expand(block.own), width)]
 
 
@@ -115,13 +108,13 @@ def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[s
     mark = theme.paint(
         "bad" if result.status == "error" else "warn" if result.failed else "good", _MARKS[result.status]
     )
-    short = brief(result, look) + (", as shown above" if piece.shown and not (whole or result.failed) else "")
+    short = brief(result, look) + (", as shown above" if piece.displayed and not (whole or result.failed) else "")
     title = clip(expand(look.near(piece.title)), max(width // 2, width - _width(short) - 5))
     head = clip(f"{mark} {title}" + (theme.paint("dim", f" · {short}") if short else ""), width)
     above = [""] if piece.gap else []
     change = result.metadata.get("diff")
     if isinstance(change, str) and change:
-        rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.shown else []
+        rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.displayed else []
         limit = len(rows) if whole else look.diff_lines
         return [*above, head, *_fold(["  " + row for row in rows], limit, theme)]
     rows = _output(result, width, look, whole)
@@ -132,7 +125,7 @@ def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[s
 
 
 def _fold(rows: list[str], limit: int, theme: Theme, end: bool = False) -> list[str]:
-    """The first rows and a count of the rest; or, of what commands print, the last ones, where the outcome stands."""
+    """The first rows and a count of the rest; with `end`, for output of commands, the last rows."""
     if len(rows) <= limit + 1:
         return rows
     if end:
@@ -141,7 +134,7 @@ def _fold(rows: list[str], limit: int, theme: Theme, end: bool = False) -> list[
 
 
 def brief(result: ToolResult, look: Look) -> str:
-    """What came of a call, in a few words."""
+    """Brief result of a call."""
     facts: list[str] = []
     data = result.metadata
     if result.status in ("denied", "interrupted"):
@@ -169,7 +162,7 @@ def brief(result: ToolResult, look: Look) -> str:
 
 
 def _output(result: ToolResult, width: int, look: Look, whole: bool) -> list[str]:
-    """Only what a person wants to see at once: what commands print, and why something failed."""
+    """Rows of output worth showing at once: of commands and failures."""
     if not (whole or result.failed or result.name in look.for_people or "exit_code" in result.metadata):
         return []
     if isinstance(plan := result.metadata.get("plan"), str) and not whole:
@@ -183,22 +176,22 @@ def _output(result: ToolResult, width: int, look: Look, whole: bool) -> list[str
     return rows if plain else [look.theme.paint(role, row) for row in rows]
 
 
-def _said(text: str, width: int, theme: Theme) -> list[str]:
-    shown, left = _beginning(text.rstrip("\n"))
-    rows = wrap(expand(shown), width - 3)
-    lines = [theme.paint("said", ("> " if n == 0 else "  ") + row) for n, row in enumerate(rows)]
+def _prompt(text: str, width: int, theme: Theme) -> list[str]:
+    text, left = _beginning(text.rstrip("\n"))
+    rows = wrap(expand(text), width - 3)
+    lines = [theme.paint("user", ("> " if n == 0 else "  ") + row) for n, row in enumerate(rows)]
     return [*lines, *([theme.paint("dim", clip(f"  … {left}", width))] if left else [])]
 
 
 def _beginning(text: str) -> tuple[str, str]:
-    """What is shown of something said, whose writer knows it, and in words what is not: a paste may be megabytes."""
-    lines = text[:SAID_CHARACTERS].split("\n")
-    if len(text) <= SAID_CHARACTERS and len(lines) <= SAID_LINES:
+    """The displayed part of a prompt, and the size of the rest in words: a paste may be megabytes."""
+    lines = text[:MESSAGE_CHARACTERS].split("\n")
+    if len(text) <= MESSAGE_CHARACTERS and len(lines) <= MESSAGE_LINES:
         return text, ""
-    shown = "\n".join(lines[: SAID_LINES // 4])[: SAID_CHARACTERS // 4]
-    rest = text.count("\n") - shown.count("\n")
+    beginning = "\n".join(lines[: MESSAGE_LINES // 4])[: MESSAGE_CHARACTERS // 4]
+    rest = text.count("\n") - beginning.count("\n")
     more = f"{rest:,} more lines, " if rest else ""
-    return shown, f"{more}{len(text) - len(shown):,} more characters"
+    return beginning, f"{more}{len(text) - len(beginning):,} more characters"
 
 
 def _thought(piece: Thought, width: int, look: Look) -> list[str]:
@@ -213,8 +206,8 @@ def _thought(piece: Thought, width: int, look: Look) -> list[str]:
 def _note(piece: Note, width: int, theme: Theme) -> list[str]:
     role, mark = {"act": ("dim", "·"), "warn": ("warn", "!"), "error": ("bad", "✗")}[piece.kind]
     rows = wrap(expand(piece.text), width - 3)
-    shown = [theme.paint(role, f"{mark if n == 0 else ' '} {row}") for n, row in enumerate(rows)]  # type: ignore[arg-type]
-    return ["", *shown] if piece.gap else shown
+    lines = [theme.paint(role, f"{mark if n == 0 else ' '} {row}") for n, row in enumerate(rows)]  # type: ignore[arg-type]
+    return ["", *lines] if piece.gap else lines
 
 
 def _many(count: int, one: str, more: str) -> str:

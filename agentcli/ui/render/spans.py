@@ -1,4 +1,4 @@
-"""Text in several looks, as runs: wrapped, cut and written as terminal lines."""
+"""Styled text as runs: wrapped, cut and written as terminal lines."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from agentcli.ui.render.cells import NO_LINK, RESET, breaks, width
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Text in one look: `sgr` are Select Graphic Rendition parameters, `link` a URL that `links.target` let through."""
+    """Text in one style: `sgr` are Select Graphic Rendition parameters, `link` a URL that `links.target` let through."""
 
     text: str
     sgr: str = ""
     link: str = ""
 
     def also(self, sgr: str) -> Run:
-        """With more of a look; what it says already counts most."""
+        """The run with more SGR parameters; its own take precedence."""
         return replace(self, sgr=";".join(filter(None, (sgr, self.sgr)))) if sgr else self
 
 
@@ -27,7 +27,7 @@ Row = list[Run]
 
 
 def written(row: Iterable[Run]) -> str:
-    """The runs as text with escape sequences; none of them reaches past the line."""
+    """The runs as text with escape sequences, all reset by the end of the line."""
     same = groupby((run for run in row if run.text), lambda run: (run.sgr, run.link))
     return "".join(_written(Run("".join(run.text for run in runs), *look)) for look, runs in same)
 
@@ -71,9 +71,9 @@ def _slice(line: Row, start: int, end: int) -> Row:
 
 
 def _written(run: Run) -> str:
-    shown = f"\x1b[{run.sgr}m{run.text}" if run.sgr else run.text
+    text = f"\x1b[{run.sgr}m{run.text}" if run.sgr else run.text
     if run.link:
         # The same number in each row, so that a link that was wrapped is one link.
         number = f"{crc32(run.link.encode()):08x}"
-        return f"\x1b]8;id={number};{run.link}\x1b\\{shown}{NO_LINK}{RESET}"
-    return shown + RESET if run.sgr else shown
+        return f"\x1b]8;id={number};{run.link}\x1b\\{text}{NO_LINK}{RESET}"
+    return text + RESET if run.sgr else text

@@ -1,4 +1,4 @@
-"""What the terminal shows, as one immutable value, and how each event changes it."""
+"""State of the screen as one immutable value, and its update by events."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from agentcli.core.record import Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe
 from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.render.markdown_blocks import Blocks
-from agentcli.ui.render.scrollback import Called, Note, Piece, Reply, Said, Thought
+from agentcli.ui.render.scrollback import Called, Note, Piece, Reply, Thought, UserMessage
 
-OUTPUTS_KEPT = 50
-ACTS_KEPT = 200
+MAX_OUTPUTS = 50
+MAX_ACTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What goes on since when (monotonic seconds), and the tokens of this turn: as reported, and characters that just came."""
+    """Running work since `since` (monotonic seconds), with the turn's tokens: reported ones, and characters received since."""
 
     doing: str
     since: float
@@ -42,7 +42,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the status line tells, and in which order.
+    """Facts of the status line, drawn in `order`.
 
     Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where it begins if it
     pays. Cost in USD; `hit_rate` and `budget` are shares, None where unknown or not set; `jobs` run in the background.
@@ -63,16 +63,16 @@ class Status:
     session: str = ""
     branch: str = ""
     extra: str = ""
-    shown: tuple[str, ...] = (
+    order: tuple[str, ...] = (
         "model", "mode", "jobs", "context", "cost", "budget", "cache", "extra", "branch", "sandbox", "session",
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything on the screen but what is being typed. `finished` waits to be printed once; the rest is live.
+    """Everything on the screen except the input. `finished` waits to be printed once; the rest is live.
 
-    `shown` are calls that stand in the scrollback already, whole, because they were asked about; `printed` is the kind
+    `displayed` are calls printed whole to the scrollback for their approval; `printed` is the kind
     of the last piece, if any, `considered` the last thought that ended.
     """
 
@@ -93,29 +93,29 @@ class State:
     notice: str = ""
     acts: tuple[str, ...] = ()
     outputs: tuple[Called, ...] = ()
-    shown: frozenset[str] = frozenset()
+    displayed: frozenset[str] = frozenset()
     printed: type[Piece] | None = None
     considered: Thought | None = None
     status: Status = field(default_factory=Status)
 
     def add(self, *pieces: Piece) -> State:
-        """With more to print; a note stands apart from the model's words."""
+        """Add pieces to print; a note is set apart from the model's text."""
         if pieces and isinstance(pieces[0], Note) and self.printed is Reply:
             pieces = (replace(pieces[0], gap=True), *pieces[1:])
         return replace(self, finished=(*self.finished, *pieces), printed=type(pieces[-1])) if pieces else self
 
     def begin(self, doing: str, now: float) -> State:
-        """Work has begun."""
+        """Start of work."""
         return replace(self, work=Work(doing, now), notice="")
 
     def end(self) -> State:
-        """Nothing goes on any more: what was open is printed as it is. What was to steer and came too late goes with the next prompt."""
+        """End of work: unfinished parts are printed as they are. Steering messages that came too late go with the next prompt."""
         return replace(_end_reply(self, 0.0), work=None, running=(), writing="")
 
     def act(self, text: str) -> State:
-        """An automatic act, told once and kept for `/why`."""
+        """Add an automatic action: printed once, listed by `/why`."""
         text = safe(text)
-        return replace(self.add(Note("act", text)), acts=(*self.acts, text)[-ACTS_KEPT:])
+        return replace(self.add(Note("act", text)), acts=(*self.acts, text)[-MAX_ACTS:])
 
 
 def update(state: State, event: Event, now: float) -> State:
@@ -152,11 +152,11 @@ def update(state: State, event: Event, now: float) -> State:
 
 
 def call_title(call: ToolCall) -> str:
-    """A line for a call that no tool gave a title: its command, or its name and the shortest telling of its input."""
+    """Title of a call whose tool gave none: its command, or its name and first text input."""
     if isinstance(command := call.input.get("command"), str):
         return _one_line(f"$ {command}")[:200]
-    words = next((value for value in call.input.values() if isinstance(value, str)), "")
-    return _one_line(f"{call.name} {words}")[:200]
+    text = next((value for value in call.input.values() if isinstance(value, str)), "")
+    return _one_line(f"{call.name} {text}")[:200]
 
 
 def _automatic(
@@ -175,10 +175,10 @@ def _automatic(
             return _doing(state, "Compressing")
         case happened.CompactionEnded(trigger, status, _, before, after, why):
             sizes = f"{before:,} → {after:,} tokens" if status == "compressed" else status.replace("_", " ")
-            words = f"Compaction: {sizes}. {why}" if status != "noop" else f"Nothing was compacted. {why}"
-            # What was asked for is told as well, but is none of what was done unasked.
-            told = state.add(Note("act", safe(words))) if trigger == "manual" else state.act(words)
-            return _doing(told, "Working")
+            text = f"Compaction: {sizes}. {why}" if status != "noop" else f"Nothing was compacted. {why}"
+            # A manual compaction is reported, too, but is no automatic action.
+            state = state.add(Note("act", safe(text))) if trigger == "manual" else state.act(text)
+            return _doing(state, "Working")
         case happened.Pruned(calls, tokens, why):
             return state.act(f"Pruned {len(calls)} old outputs, {tokens:,} tokens. {why}")
         case happened.Retrying(attempt, delay, reason):
@@ -203,18 +203,16 @@ def _ended(state: State, event: happened.TurnEnded) -> State:
         case "interrupted":
             return state.add(Note("warn", "Interrupted. What came so far is kept; say how to go on."))
         case "failed" | "limit" | "refused" | "incomplete":
-            words = safe(str(event.error)) if event.error else f"The turn ended: {event.ending}."
-            return state.add(Note("error", words))
+            message = safe(str(event.error)) if event.error else f"The turn ended: {event.ending}."
+            return state.add(Note("error", message))
 
 
 def _recorded(state: State, record: Record, now: float) -> State:
     body = record.body
     match body:
         case Message(role="user"):
-            said = replace(
-                state, steering=tuple(words for words in state.steering if words.strip() != body.text.strip())
-            )
-            return said.add(Said(safe(body.text))) if body.text.strip() else said
+            state = replace(state, steering=tuple(text for text in state.steering if text.strip() != body.text.strip()))
+            return state.add(UserMessage(safe(body.text))) if body.text.strip() else state
         case Message():
             if body.text and not state.spoke:
                 state = _hear(_end_thought(state, now), body.text)
@@ -233,13 +231,13 @@ def _recorded(state: State, record: Record, now: float) -> State:
 def _answered(state: State, result: ToolResult) -> State:
     call = state.calls.get(result.call_id)
     title = result.title or state.titles.get(result.call_id) or (call_title(call) if call else result.name)
-    called = Called(_one_line(title), result, state.printed is not Called, result.call_id in state.shown)
+    called = Called(_one_line(title), result, state.printed is not Called, result.call_id in state.displayed)
     return replace(
         state.add(called),
         running=tuple(one for one in state.running if one.call_id != result.call_id),
         calls={name: one for name, one in state.calls.items() if name != result.call_id},
         titles={name: one for name, one in state.titles.items() if name != result.call_id},
-        outputs=(*state.outputs, called)[-OUTPUTS_KEPT:],
+        outputs=(*state.outputs, called)[-MAX_OUTPUTS:],
     )
 
 

@@ -1,4 +1,4 @@
-"""What the status line tells of a session, and what the person's own script adds."""
+"""Status line: facts of a session, output of the user's script, and their rendering."""
 
 from __future__ import annotations
 
@@ -23,27 +23,23 @@ if TYPE_CHECKING:
 
 
 SCRIPT_SECONDS = 2.0
-
-
-"""A status script that takes longer is ended."""
+"""Time limit of the status script."""
 
 
 SCRIPT_EVERY = 5.0
-
-
-"""Seconds between two runs of it at least."""
+"""Minimal seconds between two runs of it."""
 
 
 @dataclass(slots=True)
 class StatusLine:
-    """Asks a session for what the status line needs. `shown` names the facts in their order, separated by blanks; empty for all."""
+    """Reads the facts of the status line from a session. `facts`: their names in order, separated by blanks; empty for all."""
 
     session: AgentSession
-    shown: str = ""
+    facts: str = ""
     extra: str = field(default="", init=False)
 
     def __call__(self) -> Status:
-        """The status now."""
+        """Current status."""
         window, now, glance = self.session.report.window(), self.session.history, self.session.report.status()
         status = Status(
             model=self.session.model.name,
@@ -62,25 +58,25 @@ class StatusLine:
             branch=safe_line(branch(self.session.cwd)),
             extra=self.extra,
         )
-        if not self.shown.split():
+        if not self.facts.split():
             return status
         return Status(
-            **{name: getattr(status, name) for name in status.__slots__ if name != "shown"},
-            shown=tuple(self.shown.split()),
+            **{name: getattr(status, name) for name in status.__slots__ if name != "order"},
+            order=tuple(self.facts.split()),
         )
 
 
 def check_facts(names: str) -> None:
     """Raises ConfigError where `ui.status` names a fact that does not exist."""
-    facts = Status().shown
+    facts = Status().order
     unknown = sorted(set(names.split()) - set(facts))
     if unknown:
         raise ConfigError(f"ui.status knows no {unknown[0]!r}. There are: {', '.join(facts)}.")
 
 
 async def run_script(command: str, status: Status, folder: Path) -> str:
-    """The first line that a status script prints; it reads the status as JSON. When it fails or takes too long, words that say so."""
-    facts = {name: getattr(status, name) for name in status.__slots__ if name not in ("shown", "extra")}
+    """First line of the status script's output; it reads the status as JSON on stdin. On failure or timeout, a message."""
+    facts = {name: getattr(status, name) for name in status.__slots__ if name not in ("order", "extra")}
     process = await asyncio.create_subprocess_exec(
         "/bin/sh", "-c", command, cwd=folder, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
@@ -99,7 +95,7 @@ async def run_script(command: str, status: Status, folder: Path) -> str:
 
 
 def branch(folder: Path) -> str:
-    """The branch that is checked out, or the beginning of the commit, read without starting git; empty where that cannot be."""
+    """Branch or abbreviated commit that is checked out, read without starting git; empty if unknown."""
     for parent in (folder, *folder.parents):
         git = parent / ".git"
         try:
@@ -113,25 +109,18 @@ def branch(folder: Path) -> str:
     return ""
 
 
-# MERGED agentcli.ui.statusline: The status line: the facts that a person has chosen, as many as fit.
-
-
 MARKS_FROM = 100
-
-
 """Columns from which on the status line names the marks of the window in words, and not by a letter each."""
 
 
 PROVIDER_FROM = 60
-
-
 """Columns from which on the status line names the model's provider."""
 
 
 def status_line(status: Status, columns: int, theme: Theme) -> str:
-    """The facts that `status.shown` names, in that order; what does not fit is left out."""
+    """The facts named in `status.order`, in that order; those that do not fit are left out."""
     line = ""
-    for fact in filter(None, (_fact(status, name, columns) for name in status.shown)):
+    for fact in filter(None, (_fact(status, name, columns) for name in status.order)):
         longer = f"{line} · {fact}" if line else fact
         if width(longer) < columns:
             line = longer
@@ -159,7 +148,7 @@ def _fact(status: Status, name: str, columns: int) -> str:
 
 
 def _marks(status: Status, columns: int) -> str:
-    """Where pruning begins, and compaction: from where it pays up to where it is made in any case."""
+    """Thresholds of pruning and compaction: the latter from where it pays to where it always happens."""
     prunes, early, compacts = (
         f"{100 * size / status.usable:.0f}" if size else "" for size in (status.prunes, status.early, status.soft)
     )
@@ -167,7 +156,7 @@ def _marks(status: Status, columns: int) -> str:
     if columns < PROVIDER_FROM:
         return ""
     if columns < MARKS_FROM:
-        words = " ".join(what[0] + share for what, share in marks.items() if share)
+        text = " ".join(what[0] + share for what, share in marks.items() if share)
     else:
-        words = ", ".join(f"{what} {share}%" for what, share in marks.items() if share)
-    return f" ({words})" if words else ""
+        text = ", ".join(f"{what} {share}%" for what, share in marks.items() if share)
+    return f" ({text})" if text else ""

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[\w+#.-]+")
 
 
 def coloured(code: str, info: str, theme: Theme) -> list[Row]:
-    """The lines of a code block whose fence says `info`; plain where nobody knows the language."""
+    """Highlighted lines of a code block with the fence's `info`; plain for an unknown language."""
     name = _NAME.search(info)
     lexer = _lexer(name[0].lower()) if name and theme.tokens and len(code) < LONGEST else None
     if lexer is None:

@@ -1,4 +1,4 @@
-"""Tables whose columns share the width of the terminal; what does not fit side by side is listed row by row."""
+"""Tables whose columns share the width of the terminal; a table that does not fit is listed row by row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NARROWEST = 8
 
 
 def columns(rows: Sequence[Cells], room: int) -> list[int] | None:
-    """How wide each column is, the widest giving way first; None where they have no room side by side."""
+    """Width of each column, the widest shrunk first; None if they do not fit side by side."""
     count = max(map(len, rows), default=0)
     wanted = [max((_natural(row[n]) for row in rows if n < len(row)), default=1) for n in range(count)]
     room -= GAP * (count - 1)
@@ -85,7 +85,7 @@ def _natural(cell: Row) -> int:
 
 
 def _cap(wanted: Sequence[int], room: int) -> int:
-    """The greatest width that, kept by every column, fits: those that want less leave the rest to the others."""
+    """Greatest common limit of the columns' widths that fits; narrower columns leave their rest to the others."""
     left, narrow = room, sorted(wanted)
     for n, one in enumerate(narrow):
         share = left // (len(narrow) - n)

@@ -1,4 +1,4 @@
-"""A person at a terminal: keys, questions, and everything that is shown, from the first prompt to the resume line."""
+"""Interactive terminal: keys, dialogs and screen, from the first prompt to the resume line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminal:
-    """`approve` and `ask_user` are the ports that the agent asks through; `open` shows a session, `close` ends it."""
+    """Input handler and front end of the REPL. `approve` and `ask_user` are the agent's ports; `open` attaches a session."""
 
     _acts: Acts
     _drafting: Drafting
@@ -66,7 +66,7 @@ class Terminal:
     def open(
         self, host: Host, session: AgentSession, settings: UiSettings, state: Path | None, prompts: Sequence[str] = ()
     ) -> None:
-        """Take the place of the lobby: show a session, and do what the keys say from now on."""
+        """Replace the startup screen: attach a session and handle its keys."""
         self.settings = settings
         self.screen.look = looks(settings)
         self.repl.idle.quiet = settings.idle_after
@@ -80,7 +80,7 @@ class Terminal:
         self.console.show_session(session, settings.replay, settings.status)
         self.editor.handler = self
         self._drafting.bring_back()
-        self._work_beside()
+        self._start_tasks()
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self.console.leave, 128 + number)
         if settings.theme == "auto" and self.screen.look.theme is not PLAIN:
@@ -88,7 +88,7 @@ class Terminal:
         self.editor.application.create_background_task(self._begin([prompt for prompt in prompts if prompt]))
 
     async def close(self) -> None:
-        """End what goes on, give the terminal back, and say how to come again."""
+        """Stop the work, print the resume line, restore the terminal."""
         for number in (*_SIGNALS, signal.SIGINT):
             # We are leaving already, and soon: nothing is to break into the saving.
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)
@@ -103,23 +103,23 @@ class Terminal:
 
     @property
     def working(self) -> bool:
-        """Whether something goes on."""
+        """True while work runs."""
         return self.repl.working
 
     @property
     def asking(self) -> Literal["", "choice", "entry"]:
-        """Which kind of dialog is open."""
+        """Kind of the open dialog; empty if none."""
         dialog = self.screen.state.dialog
         return "" if dialog is None else "choice" if dialog.entry is None else "entry"
 
     def submit(self, text: str) -> None:
-        """Enter."""
+        """Submit a prompt (Enter)."""
         self._see_background()
         self._drafting.memory.remember(text)
         self.repl.submit(text)
 
     def steer(self, text: str) -> None:
-        """Alt-Enter while something goes on."""
+        """Steer the running turn (Alt-Enter)."""
         self._drafting.memory.remember(text)
         try:
             self.repl.steer(text)
@@ -128,54 +128,54 @@ class Terminal:
             self.console.draft(text)
 
     def recall(self) -> str | None:
-        """Take back the message that was queued last."""
+        """Remove and return the newest queued message."""
         return self.repl.recall()
 
     def act(self, act: Act) -> None:
-        """A key that is no edit."""
+        """Perform a key action."""
         self._acts.do(act)
 
     def complete(self, before: str) -> Menu:
-        """What may stand where the cursor is."""
+        """Completions for the text before the cursor."""
         return self.console.complete(before)
 
     def press(self, key: str) -> None:
-        """A key for the open dialog."""
+        """Pass a key to the open dialog."""
         self._asking.press(key)
 
-    def typed(self) -> None:
-        """The line of the open dialog changed."""
-        self._asking.typed()
+    def line_changed(self) -> None:
+        """Refine the open dialog after a change of its line."""
+        self._asking.line_changed()
 
     def paint(self) -> None:
-        """Show what changed."""
+        """Repaint after a key."""
         self._see_background()
         self.screen.paint()
 
     def resize(self) -> None:
-        """The terminal has another size."""
+        """Handle a change of the terminal's size."""
         self.screen.resize()
 
     def erase(self) -> None:
-        """Somebody else writes now."""
+        """Erase the live lines before other output."""
         self.screen.erase()
 
     def go_away(self) -> None:
-        """The shell gets the terminal."""
+        """Restore the terminal's modes before a suspend."""
         self.screen.painter.raw(PLAIN_PASTE)
 
     def come_back(self) -> None:
-        """The terminal is ours again."""
+        """Set the terminal's modes after a suspend."""
         self.screen.painter.raw(BRACKETED_PASTE)
 
-    def _work_beside(self) -> None:
+    def _start_tasks(self) -> None:
         # The lexers would otherwise stop the keys when the first code block comes.
         warming = asyncio.to_thread(_warm, self.screen)
-        works = (warming, self.screen.run(), self._run_script(), self._watch())
-        self._tasks = [asyncio.create_task(work) for work in works]
+        coroutines = (warming, self.screen.run(), self._run_script(), self._watch())
+        self._tasks = [asyncio.create_task(each) for each in coroutines]
 
     def _see_background(self) -> None:
-        """Once the terminal has told its background, the automatic theme follows, and does so whenever it is chosen again."""
+        """Apply the terminal's answer on its background to the automatic theme."""
         light, self.editor.keyboard.light = self.editor.keyboard.light, None
         look = self.screen.look
         if light is None:
@@ -184,7 +184,7 @@ class Terminal:
         self.screen.look = replace(look, light=light, theme=theme_for_background(light) if automatic else look.theme)
 
     async def _begin(self, prompts: Sequence[str]) -> None:
-        """Ask whether what this folder would load is wanted; then say what was given on the way in."""
+        """Ask for trust in the folder, then submit the prompts of the command line."""
         console = self.console
         if found := console.host.unloaded(console.session):
             theme = console.look.theme
@@ -199,15 +199,15 @@ class Terminal:
             self.submit(prompt)
 
     async def _run_script(self) -> None:
-        """Have the person's own script fill the status line's extra place, as long as there is one."""
+        """Run the status script periodically for the fact `extra`."""
         while self.settings.status_command:
             status, folder = self.screen.state.status, self.console.session.cwd
-            self.console.telling.extra = await run_script(self.settings.status_command, status, folder)
+            self.console.status_line.extra = await run_script(self.settings.status_command, status, folder)
             self.screen.refresh()
             await asyncio.sleep(SCRIPT_EVERY)
 
     async def _watch(self) -> None:
-        """A background job may end while nothing else happens; what is being typed is kept."""
+        """Save the draft and refresh the status of background jobs periodically."""
         while True:
             await asyncio.sleep(WATCH_EVERY)
             self._drafting.keep()
@@ -220,7 +220,7 @@ class Terminal:
             self.screen.notify("agentcli is done", self.settings.notify)
 
     def _failed(self, error: BaseException) -> None:
-        """What nobody foresaw ends the program with its traceback; the draft is kept in the history."""
+        """Exit with the traceback of an unexpected error; the draft goes to the history."""
         if self.editor.application.is_running and not self.editor.application.is_done:
             self.editor.application.exit(exception=error)
 

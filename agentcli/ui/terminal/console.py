@@ -1,4 +1,4 @@
-"""The open session at a terminal, as slash commands may use it: show, ask, do, go elsewhere."""
+"""Console of the open session: output, dialogs, input and session switching at a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agentcli.ui import commands
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Choice
-from agentcli.ui.input.completion import Completion, Files, Menu, Words
+from agentcli.ui.input.completion import CommandCompletion, Completion, Files, Menu
 from agentcli.ui.input.editor import Editor
 from agentcli.ui.render.cells import hanging
 from agentcli.ui.render.frame import Item
@@ -42,25 +42,25 @@ COMPLETED = 5_000
 
 
 class Console:
-    """The command context of a terminal: `commands.base.CommandContext`. `interrupt` is set when the person wants what goes on to end."""
+    """Command context of the terminal. `interrupt` is set to interrupt the running work."""
 
     host: Host
     session: AgentSession
 
     asking: Asking
-    telling: StatusLine
+    status_line: StatusLine
 
     def __init__(self, screen: Screen, editor: Editor) -> None:
         self.screen, self.editor = screen, editor
         self.interrupt = asyncio.Event()
         self.ahead: list[Part] = []
-        """What goes to the model with the next prompt, before its words."""
+        """Parts that precede the next prompt."""
         self._replay = 0
         self._completion = Completion((), Files(Path.cwd()))
 
     @property
     def look(self) -> Look:
-        """How things are shown."""
+        """Appearance of the output."""
         return self.screen.look
 
     @look.setter
@@ -70,12 +70,12 @@ class Console:
 
     @property
     def state(self) -> State:
-        """What is shown."""
+        """State of the screen."""
         return self.screen.state
 
     @property
     def columns(self) -> int:
-        """The terminal's width."""
+        """Width of the terminal in cells."""
         return self.screen.size.columns
 
     def say(self, *lines: str) -> None:
@@ -87,23 +87,23 @@ class Console:
         self.screen.print(Printed(lines))
 
     def warn(self, text: str) -> None:
-        """Tell of something that did not work."""
+        """Print an error."""
         self.screen.print(Note("error", safe(text)))
 
     def notice(self, text: str) -> None:
-        """Tell something over the input that need not be kept."""
+        """Show a transient notice above the input."""
         self.screen.change(replace(self.state, notice=text))
 
-    def tell(self, events: Sequence[Event]) -> None:
-        """Show what happened because the person asked for it: `/why` lists what was done unasked."""
-        unasked = self.state.acts
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Show events that the user asked for; `/why` lists only automatic actions."""
+        automatic = self.state.acts
         for event in events:
             self.screen.hear(event)
-        self.screen.change(replace(self.state, acts=unasked))
+        self.screen.change(replace(self.state, acts=automatic))
         self.screen.refresh()
 
     async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
-        """Show a stream of events as it happens; Esc interrupts it."""
+        """Show a stream of events as they arrive; Esc interrupts it."""
         with self.screen.working(doing):
             self.interrupt.clear()
             async with aclosing(work(self.interrupt)) as events:  # type: ignore[type-var]
@@ -111,15 +111,15 @@ class Console:
                     self.screen.hear(event)
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
-        """Let the person choose from a list, searching; None when they leave it."""
+        """Searchable picker: index of the chosen item; None if cancelled."""
         return await self.asking.pick(title, choices)
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
-        """A yes-or-no question; no is the default."""
+        """Yes-or-no question; no is the default."""
         return await self.asking.confirm(title, body)
 
     async def compose(self, text: str, ending: str = ".md") -> str:
-        """The text after the person changed it in $VISUAL or $EDITOR; as it was, which is told, when the editor failed."""
+        """Open the text in $VISUAL or $EDITOR; returns the edited text, or warns and returns it unchanged if the editor fails."""
         from prompt_toolkit.application import in_terminal
 
         command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
@@ -138,47 +138,50 @@ class Console:
         return text
 
     def move_to(self, session: AgentSession) -> None:
-        """Go on with another session, and close the one that was open; or with the same one, opened in another way."""
+        """Switch to another session and close the open one; the same session reopened is not closed."""
         if session.journal is self.session.journal:
-            self.show_session(session, self._replay, self.telling.shown)
+            self.show_session(session, self._replay, self.status_line.facts)
             return
         self.session.close()
         self.show("", self.look.theme.paint("dim", f"── session {safe_line(session.journal.id)} ──"))
-        self.show_session(session, self._replay, self.telling.shown)
+        self.show_session(session, self._replay, self.status_line.facts)
 
-    def show_session(self, session: AgentSession, replay: int, shown: str = "") -> None:
-        """Show a session from now on, and the last `replay` things that were said in it."""
+    def show_session(self, session: AgentSession, replay: int, facts: str = "") -> None:
+        """Attach to a session and show its last `replay` messages and results.
+
+        `facts`: those of the status line, separated by blanks; empty for the default.
+        """
         self.session, self._replay = session, replay
-        known = [Words(name, one.summary, self._arguments(one)) for name, one in commands.COMMANDS.items()]
+        known = [CommandCompletion(name, one.summary, self._arguments(one)) for name, one in commands.COMMANDS.items()]
         files = Files(session.cwd)
         self._completion = Completion(known, files)
         # The first @ finds the list made; the first keys must not wait for it.
         asyncio.get_running_loop().call_later(LIST_AFTER, files.refresh)
-        self.telling = StatusLine(session, shown)
+        self.status_line = StatusLine(session, facts)
         self.screen.look = replace(self.screen.look, folder=str(session.cwd), for_people=session.for_people)
-        self.screen.status = self.telling
+        self.screen.status = self.status_line
         for record in newest(session.journal, replay):
             self.screen.hear(Recorded(record))
         self.screen.change(replace(self.state, todo=session.history.todo, acts=(), steering=()))
-        self.tell([Warned(note) for note in session.notes])
+        self.show_events([Warned(note) for note in session.notes])
         self.screen.refresh()
 
     def draft(self, text: str) -> None:
-        """Put a text into the input."""
+        """Put text into the input."""
         self.editor.put(text)
         self.editor.repaint()
 
     def send(self, text: str, *along: Part) -> None:
-        """Say something to the model next, as if it had been typed, with what goes along unseen."""
+        """Queue a prompt first; the parts in `along` go with it and are not shown."""
         self.ahead += along
         self.screen.change(replace(self.state, queue=(text, *self.state.queue)))
 
     def copy(self, text: str) -> None:
-        """Put a text on the clipboard by OSC 52, which most terminals understand, also over ssh."""
+        """Copy text to the clipboard by OSC 52, which most terminals support, also over ssh."""
         self.screen.painter.raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a")
 
     def toggle_vi(self) -> bool:
-        """Switch between vi's keys and the usual ones; whether it is vi's now."""
+        """Toggle vi key bindings; True if they are on now."""
         self.editor.edit_like("emacs" if self.editor.vi else "vi")
         return self.editor.vi
 
@@ -187,7 +190,7 @@ class Console:
         self.editor.leave(code)
 
     def complete(self, before: str) -> Menu:
-        """Completions for a cursor that stands after `before`."""
+        """Completions for the text before the cursor."""
         return self._completion(before) if len(before) < COMPLETED else Menu()
 
     def _arguments(self, command: Command) -> Callable[[], Sequence[Item]]:

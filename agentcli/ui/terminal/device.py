@@ -1,4 +1,4 @@
-"""The terminal of the REPL: the painter of its screen, the editor of its keys, and its size."""
+"""Terminal device of the REPL: painter, editor, size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Device:
 
     @property
     def size(self) -> Size:
-        """The terminal's size now; 80 by 24 where it does not tell."""
+        """Current size of the terminal; 80 by 24 if unknown."""
         try:
             found = os.get_terminal_size(self.early.screen)
         except OSError:
@@ -32,6 +32,6 @@ class Device:
         return Size(found.columns or 80, found.lines or 24)
 
     def arrive(self) -> None:
-        """Take over what stands on the screen, and the keys that were pressed so far."""
+        """Take over the early terminal's screen and keys."""
         self.painter.assume(self.early.lines, (1, len(self.early.lines[1])))
         self.editor.type_ahead(self.early.hand_over())

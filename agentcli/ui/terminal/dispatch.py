@@ -1,4 +1,4 @@
-"""What was typed is done, one after another: prompts, slash commands, shell commands."""
+"""Dispatch of input: runs prompts, slash commands and shell commands one after another."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from agentcli.ui import commands
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
-from agentcli.ui.render.scrollback import Note, Said
+from agentcli.ui.render.scrollback import Note, UserMessage
 from agentcli.ui.terminal.console import Console
 
 PATIENCE = 1.0
-"""Seconds that what goes on has to end when the program is left."""
+"""Seconds for interrupted work to end at exit."""
 
 
 class Repl:
-    """The queue of what was typed. `finished` is called with the seconds each took; `failed` with what nobody foresaw."""
+    """Queue of submitted input. `finished` gets the seconds each took; `failed` gets unexpected exceptions."""
 
     def __init__(
         self, console: Console, finished: Callable[[float], None], failed: Callable[[BaseException], None]
@@ -32,15 +32,15 @@ class Repl:
         self._console, self._finished, self._failed = console, finished, failed
         self._work: asyncio.Task[None] | None = None
         self._asides: set[asyncio.Task[None]] = set()
-        self.idle = Idle(lambda: self.working, lambda: console.session, console.tell)
+        self.idle = Idle(lambda: self.working, lambda: console.session, console.show_events)
 
     @property
     def working(self) -> bool:
-        """Whether something goes on."""
+        """True while work runs."""
         return self._work is not None and not self._work.done()
 
     def submit(self, text: str) -> None:
-        """Begin, or queue for after what goes on; a command that changes nothing under it acts at once."""
+        """Run the input, or queue it while work runs; commands that do not affect the turn run at once."""
         if self.working:
             command = commands.is_command(text)
             if command and commands.acts_at_once(text):
@@ -55,7 +55,7 @@ class Repl:
         self._work.add_done_callback(self._over)
 
     def steer(self, text: str) -> None:
-        """Tell the model at its next safe point; what is no message to it is queued or done as after Enter."""
+        """Send a message to the running turn; commands are submitted as by Enter."""
         if commands.is_command(text) or text.startswith("!"):
             self.submit(text)
             return
@@ -68,7 +68,7 @@ class Repl:
         self._console.screen.change(replace(state, queue=(*state.queue, text)))
 
     def _do_aside(self, command: str) -> None:
-        """Do what does not touch the turn that runs."""
+        """Run a command beside the turn."""
         task = asyncio.get_running_loop().create_task(self._attempt(command))
         self._asides.add(task)
         task.add_done_callback(self._aside_over)
@@ -79,7 +79,7 @@ class Repl:
             self._failed(error)
 
     def recall(self) -> str | None:
-        """Take back the message that was queued last."""
+        """Remove and return the newest queued message."""
         state = self._console.state
         if not state.queue:
             return None
@@ -88,12 +88,12 @@ class Repl:
         return last
 
     def interrupt(self) -> None:
-        """Ask what goes on to end; what was queued begins then."""
+        """Interrupt the running work; the queue continues after it."""
         if self.working:
             self._console.interrupt.set()
 
     async def stop(self) -> None:
-        """End what goes on, politely first; nothing that was queued begins."""
+        """Stop the work: interrupt, then cancel; the queue is dropped."""
         await self.idle.stop()
         for aside in self._asides:
             aside.cancel()
@@ -127,7 +127,7 @@ class Repl:
     async def _perform(self, text: str) -> None:
         console = self._console
         if commands.is_command(text):
-            console.screen.print(Said(safe(text)))
+            console.screen.print(UserMessage(safe(text)))
             await commands.run(console, text)
         elif text.startswith("!"):
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
@@ -136,7 +136,7 @@ class Repl:
             await console.play("Working", lambda interrupt: console.session.turn(prompt, interrupt))
 
     async def _with_files(self, text: str) -> Prompt:
-        """What was typed with what it names. Raises InputError where that cannot be read; the words come back then."""
+        """The prompt with its attachments. Raises InputError for unreadable ones and puts the text back into the input."""
         console = self._console
         try:
             prompt = await asyncio.to_thread(with_attachments, text, console.session.cwd, tuple(console.ahead))
@@ -149,7 +149,7 @@ class Repl:
 
     async def _shell(self, command: str, shared: bool) -> None:
         console = self._console
-        console.screen.print(Said(safe(f"{'!' if shared else '!!'} {command}")))
+        console.screen.print(UserMessage(safe(f"{'!' if shared else '!!'} {command}")))
         with console.screen.working("Running"):
             console.interrupt.clear()
             console.screen.hear(ToolStarted(ToolCall("!", "bash", {"command": command}), f"$ {command}"))

@@ -1,4 +1,4 @@
-"""The prompt stands and echoes keys while everything heavy is still being imported."""
+"""Early prompt: echoes keys while the heavy modules are imported."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ T = TypeVar("T")
 PROMPT = "> "
 BRACKETED_PASTE, PLAIN_PASTE = "\x1b[?2004h", "\x1b[?2004l"
 PAINTED = "\x1b[?7h\x1b[?25h\x1b[?2026l"
-"""What every painting ends with: wrapping and the cursor are on, and the terminal shows it."""
+"""End of every frame: line wrap and cursor on, synchronised update over."""
 _CTRL_C = 3
 
 
 def possible() -> bool:
-    """Whether both ends are a terminal that understands cursor movement."""
+    """True if stdin and stdout are a terminal with cursor movement."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "")
 
 
 def start(status: str = "starting…") -> EarlyTerminal:
-    """Switch the terminal to raw mode and paint the prompt at once. Call `restore` on every way out."""
+    """Switch the terminal to raw mode and paint the prompt. Call `restore` on every exit path."""
     return EarlyTerminal(sys.stdin.fileno(), sys.stdout.fileno(), status)
 
 
 class EarlyTerminal:
-    """A terminal in raw mode with a prompt on it, and what was typed there so far.
+    """Terminal in raw mode with a prompt, and the input so far.
 
-    `lines` are the rows that stand on the screen, the cursor being at the end of the last; `typed` all bytes received, to be
-    given to the real editor. Only plain text is echoed: from the first control byte on, keys are kept but not shown.
+    `lines` are the rows on the screen, the cursor at the end of the last; `typed` all bytes received, for the real editor.
+    Only plain text is echoed: from the first control byte on, keys are kept but not shown.
     """
 
     def __init__(self, keyboard: int, screen: int, status: str) -> None:
@@ -45,7 +45,7 @@ class EarlyTerminal:
         self._wide_enough = _columns(screen) - len(PROMPT) - 1
         self._held, self._standing = False, False
         self.typed = b""
-        self.shown = ""
+        self.echoed = ""
         self.status = status[: self._wide_enough]
         self.guard()
         termios.tcsetattr(keyboard, termios.TCSANOW, _raw(self._before))
@@ -57,14 +57,14 @@ class EarlyTerminal:
 
     @property
     def lines(self) -> tuple[str, str]:
-        """The rows that stand on the screen."""
-        return f"\x1b[2m{self.status}\x1b[0m", PROMPT + self.shown
+        """Rows on the screen."""
+        return f"\x1b[2m{self.status}\x1b[0m", PROMPT + self.echoed
 
-    def during(self, work: Callable[[], T]) -> T:
-        """Do `work` in a thread, echoing keys meanwhile. Ctrl-C raises KeyboardInterrupt and leaves the thread behind."""
+    def during(self, load: Callable[[], T]) -> T:
+        """Call `load` in a thread, echoing keys meanwhile. Ctrl-C raises KeyboardInterrupt and abandons the thread."""
         outcome: list[Callable[[], T]] = []
         awake, ring = os.pipe()
-        thread = threading.Thread(target=_attempt, args=(work, outcome, ring), daemon=True)
+        thread = threading.Thread(target=_attempt, args=(load, outcome, ring), daemon=True)
         # Collecting garbage while thousands of functions and classes are made only costs time: all of them stay.
         gc.disable()
         thread.start()
@@ -80,18 +80,18 @@ class EarlyTerminal:
         return outcome[0]()
 
     def restore(self) -> None:
-        """Put the terminal back as it was found; nothing typed is thrown away. Does no harm twice."""
+        """Restore the terminal's attributes without discarding input. Idempotent."""
         # A terminal that is gone needs nothing. Not TCSADRAIN: one that nobody reads from would hold us for ever.
         with contextlib.suppress(termios.error):
             termios.tcsetattr(self._keyboard, termios.TCSANOW, self._before)
 
     def hand_over(self) -> bytes:
-        """Leave the screen to an editor; returns what was typed so far."""
+        """Hand the screen over to the editor; returns the input so far."""
         self._standing = False
         return self.typed
 
     def leave(self) -> None:
-        """Take the prompt off the screen, if it still stands, and restore: nobody will read it."""
+        """Erase the prompt, if still on the screen, and restore the terminal."""
         # A terminal that is gone takes nothing back.
         with contextlib.suppress(OSError):
             _write(self.screen, ("\r\x1b[A\x1b[J" if self._standing else "") + PLAIN_PASTE)
@@ -99,7 +99,7 @@ class EarlyTerminal:
         self.restore()
 
     def guard(self) -> None:
-        """Have signals end the program at once, the terminal restored: for as long as there is no work to be ended first."""
+        """Install signal handlers that restore the terminal and exit at once: for phases without work to stop first."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._end)
 
@@ -118,16 +118,16 @@ class EarlyTerminal:
         self._held = self._held or any(byte < 32 or byte == 127 for byte in data)
         text = data.decode(errors="replace")
         # A character that is not ASCII may be two cells wide: what does not surely fit waits for the editor.
-        room = self._wide_enough - sum(1 if char.isascii() else 2 for char in self.shown + text)
-        self._held = self._held or room < 0 or "\ufffd" in text
+        free = self._wide_enough - sum(1 if char.isascii() else 2 for char in self.echoed + text)
+        self._held = self._held or free < 0 or "\ufffd" in text
         if not self._held:
-            self.shown += text
+            self.echoed += text
             _write(self.screen, text)
 
 
-def _attempt(work: Callable[[], T], outcome: list[Callable[[], T]], ring: int) -> None:
+def _attempt(load: Callable[[], T], outcome: list[Callable[[], T]], ring: int) -> None:
     try:
-        value = work()
+        value = load()
         outcome.append(lambda: value)
     except BaseException as error:  # noqa: BLE001 - handed over whole to the thread that waits
         failure = error

@@ -1,4 +1,4 @@
-"""The only writer to the terminal: turns finished and live lines into the fewest bytes that make the screen show them."""
+"""Painter, the only writer to the terminal: updates the screen with the fewest bytes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _FOLDING_TERMINALS = ("tmux", "xterm-kitty", "xterm-ghostty", "alacritty", "foot
 
 
 def to_terminal(descriptor: int) -> Write:
-    """A writer that gives every byte to the terminal, however slowly it takes them.
+    """Blocking writer to the terminal's descriptor.
 
-    A terminal that is gone is written to in vain: the end of its input is what ends the program.
+    Writes to a closed terminal are dropped: the end of its input ends the program.
     """
 
     def write(text: str) -> None:
@@ -57,7 +57,7 @@ class Painter:
         self._cursor: Place = (0, 0)
 
     def assume(self, live: Sequence[str], cursor: Place) -> None:
-        """These lines stand on the screen already, and the cursor there."""
+        """Assume these lines on the screen, and the cursor there."""
         self._live, self._cursor = list(live), cursor
 
     def paint(self, commit: Sequence[str], live: Sequence[str], cursor: Place, height: int = 0) -> None:
@@ -92,13 +92,13 @@ class Painter:
         self._live, self._cursor = list(live), cursor
 
     def erase(self) -> None:
-        """Take the live lines off the screen; the cursor stands where the first of them was."""
+        """Erase the live lines; the cursor is left at the first of them."""
         up = f"\x1b[{self._cursor[0]}A" if self._cursor[0] else ""
         self._write(f"\r{up}\x1b[J")
         self._live, self._cursor = [], (0, 0)
 
     def refold(self, columns: int, folds: bool) -> None:
-        """Take the live lines off a screen that has become `columns` wide. One that folds has given long lines more rows."""
+        """Erase the live lines from a screen resized to `columns`, where reflow has given long lines more rows."""
         row, column = self._cursor
         if folds:
             above = sum(rows(line, columns) for line in self._live[:row])
@@ -111,7 +111,7 @@ class Painter:
 
 
 def folds(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal is known to fold lines anew when it becomes narrower, and not to cut them off.
+    """True if the terminal is known to reflow lines when it becomes narrower, not to cut them.
 
     Where that is not known a row may be left behind; to count rows that are not there would take printed lines away.
     """
@@ -141,7 +141,7 @@ def _move(row: int, to: int, height: int) -> str:
 
 
 def _stays(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many of the lowest lines are the same in both, or begin alike."""
+    """Number of lowest lines that are the same in both, or begin alike."""
     pairs = zip(reversed(old), reversed(new), strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b and _same(a, b) < ALIKE), min(len(old), len(new)))
 
@@ -169,7 +169,7 @@ def _change(old: str | None, new: str) -> str:
 
 
 def _same(old: str, new: str) -> int:
-    """How many characters of the new line need not be written again: whole letters and sequences, of a width that is certain."""
+    """Length of the common prefix that need not be rewritten: whole clusters and sequences of certain width."""
     kept = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     if not certain(new[:kept]):
         return 0
@@ -182,7 +182,7 @@ def _same(old: str, new: str) -> int:
 
 
 def _in_force(begun: str) -> str:
-    """The sequences that hold at the end of this beginning of a line."""
+    """Sequences in force at the end of a line's prefix."""
     return "".join(ESCAPE.findall(begun, begun.rfind(RESET) + 1))
 
 

@@ -1,4 +1,4 @@
-"""Shows the state: a tick prints what is finished and renews the tail, a key paints at once with the tail as it is."""
+"""Screen: a tick prints finished pieces and renders the tail; a key repaints at once with the last tail."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ STILL, STILL_IN_TMUX = 0.06, 0.3
 
 
 class Screen:
-    """The state and the one place that shows it. `hear` and `change` may be called as often as one likes.
+    """State and its rendering. `hear` and `change` are cheap: rendering waits for the tick.
 
-    `here` is set while the terminal is ours, and not another program's.
+    `here` is set unless another program has the terminal.
     """
 
     def __init__(self, device: Device, look: Look) -> None:
@@ -58,21 +58,21 @@ class Screen:
 
     @property
     def size(self) -> Size:
-        """The terminal's size now."""
+        """Current size of the terminal."""
         return self._device.size
 
     def change(self, state: State) -> None:
-        """Show another state at the next tick."""
+        """Set the state; shown at the next tick."""
         self.state = state
         self._dirty.set()
 
     def print(self, *pieces: Piece) -> None:
-        """Print at the next tick, after everything that was heard before."""
+        """Print a piece at the next tick, in order."""
         self._settle()
         self.change(self.state.add(*pieces))
 
     def hear(self, event: Event) -> None:
-        """Show an event at the next tick."""
+        """Apply an event to the state; shown at the next tick."""
         match self._coming, event:
             case (TextDelta(before), TextDelta(text)):
                 self._coming = TextDelta(before + text)
@@ -88,12 +88,12 @@ class Screen:
         self._dirty.set()
 
     def refresh(self) -> None:
-        """The status line may have changed."""
+        """Renew the status line at the next tick."""
         self._stale = True
         self._dirty.set()
 
     async def run(self) -> None:
-        """Tick for ever, when there is something to show or a second of work has passed."""
+        """Tick loop: ticks on changes, and every second while work runs."""
         while True:
             try:
                 async with asyncio.timeout(1 if self.state.work else None):
@@ -131,13 +131,13 @@ class Screen:
         self._show(lines, size)
 
     def flush(self) -> None:
-        """Print everything that waits, at once."""
+        """Print all pending pieces at once."""
         self.tick(at_once=True)
         while self.state.finished and self.here.is_set():
             self.tick(at_once=True)
 
     def paint(self) -> None:
-        """A key came: paint what is being typed. Renders nothing, unless the terminal changed its size."""
+        """Repaint after a key. Renders nothing unless the terminal's size changed."""
         if self._unsettled():
             return
         size = self.size
@@ -147,16 +147,16 @@ class Screen:
         self._show([], size)
 
     def notify(self, text: str, how: str) -> None:
-        """Tell a person who looks elsewhere, by OSC 9 (`osc9`), by the `bell`, or by both (`auto`)."""
+        """Notify the user by OSC 9 (`osc9`), by the `bell`, or by both (`auto`)."""
         words, bell = f"\x1b]9;{safe_line(text)[:200]}\a", "\a"
         self.painter.raw({"auto": words + bell, "osc9": words, "bell": bell}.get(how, ""))
 
     def erase(self) -> None:
-        """Take the live part away: somebody else writes now."""
+        """Erase the live part before other output."""
         self.painter.refold(self.size.columns, self._folds)
 
     def resize(self) -> None:
-        """The terminal has another size, and may soon have yet another: nothing is painted until it stands still."""
+        """Handle a change of size: nothing is painted until the size is stable."""
         self._still_at = time.monotonic() + self._pause
         asyncio.get_running_loop().call_later(self._pause, self._dirty.set)
 
@@ -171,7 +171,7 @@ class Screen:
 
     @contextlib.contextmanager
     def working(self, doing: str) -> Iterator[None]:
-        """Say what goes on, and since when."""
+        """Show the running work and its duration."""
         self.change(self.state.begin(doing, time.monotonic()))
         try:
             yield
@@ -180,13 +180,13 @@ class Screen:
             self.change(self.state.end())
 
     def close(self) -> None:
-        """Print what is left, take the live part away for good, and leave the terminal's modes as they were."""
+        """Print the rest, erase the live part, restore the terminal's modes."""
         self.flush()
         self.painter.erase()
         self.painter.raw(PLAIN_PASTE)
 
     def _unsettled(self, at_once: bool = False) -> bool:
-        """Whether the size is changing; once it no longer is, what stands on the screen is taken off as it was folded."""
+        """True while the size changes; once stable, erases the reflowed live lines."""
         size, before = self.size, self._seen
         if size != before:
             self._seen = size

@@ -1,4 +1,4 @@
-"""The whole editor, at work while the rest of the program is still being loaded; what is sent then waits."""
+"""Startup screen: the full editor while the program loads; prompts sent meanwhile wait."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 Opened = tuple["Host", "AgentSession", "UiSettings", "Path | None"]
-"""The last is the folder for what is kept from one session to the next; None where nothing is."""
+"""The last is the state folder; None if nothing is stored."""
 Open = Callable[["Approve", "AskUser"], Opened]
-"""Makes the program around the terminal. Called in a thread, while the person types already: all heavy imports belong in it."""
+"""Constructs the program. Called in a thread while the user types: all heavy imports belong in it."""
 
 MakeTerminal = Callable[[Device], "Terminal"]
 
@@ -45,7 +45,7 @@ def run(
 ) -> int:
     """Run the REPL; returns the exit code. What `open_` raises is raised here, with the terminal as it was before.
 
-    `load_terminal` imports what makes the terminal that takes over; it is called in a thread, too.
+    `load_terminal` imports the constructor of the terminal that takes over; it is called in a thread, too.
     """
     standing = early if early is not None else start()
     try:
@@ -66,7 +66,7 @@ class Startup:
         self._colours = choose_theme("auto", os.environ)
 
     async def run(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> int:
-        """Read keys until the person leaves."""
+        """Read keys until the user leaves; returns the exit code."""
         self.device.arrive()
         reading = asyncio.create_task(self.editor.run())
         loading = asyncio.create_task(self._load(open_, load_terminal, prompts))
@@ -79,9 +79,9 @@ class Startup:
             code = await _code(reading)
             self._early.guard()
             self._clear()
-            typed = [*self.waiting, self.editor.draft.text]
+            unsent = [*self.waiting, self.editor.draft.text]
             # What was typed for a program that does not come up can at least be copied.
-            self.painter.raw("".join(f"> {safe(text)}\r\n" for text in typed if text))
+            self.painter.raw("".join(f"> {safe(text)}\r\n" for text in unsent if text))
             return code if loading.cancelling() else _raise(loading)
         try:
             return await _code(reading)
@@ -102,43 +102,43 @@ class Startup:
 
     @property
     def working(self) -> bool:
-        """The program is being loaded: what is sent waits."""
+        """False: prompts wait while the program loads."""
         return False
 
     @property
     def asking(self) -> Literal["", "choice", "entry"]:
-        """Nobody asks yet."""
+        """Empty: no dialog can be open."""
         return ""
 
     def submit(self, text: str) -> None:
-        """Enter."""
+        """Queue a prompt (Enter)."""
         self.waiting.append(text)
 
     def steer(self, text: str) -> None:
-        """Alt-Enter."""
+        """Queue a prompt (Alt-Enter)."""
         self.waiting.append(text)
 
     def recall(self) -> str | None:
-        """Take back what was sent last."""
+        """Remove and return the newest queued prompt."""
         return self.waiting.pop() if self.waiting else None
 
     def act(self, act: Act) -> None:
-        """Only leaving makes sense by now."""
+        """Leave, on its keys; other actions need the loaded program."""
         if act in ("leave", "break", "signal"):
             self.editor.leave(0 if act == "leave" else INTERRUPTED)
 
     def press(self, key: str) -> None:
-        """No dialog can be open."""
+        """Do nothing: no dialog can be open."""
 
-    def typed(self) -> None:
-        """No dialog can be open."""
+    def line_changed(self) -> None:
+        """Do nothing: no dialog can be open."""
 
     def complete(self, before: str) -> Menu:
-        """Nothing is known yet."""
+        """No completions while loading."""
         return Menu()
 
     def paint(self) -> None:
-        """Show what is typed, under the status that stands there already."""
+        """Paint the input under the queued prompts and the status."""
         size = self.device.size
         lines, (row, column) = input_lines(self.editor.edit, size, self._colours)
         queued = [f"  queued: {safe_line(text)}" for text in self.waiting]
@@ -147,19 +147,19 @@ class Startup:
         self.painter.paint([], [*above, *lines], (len(above) + row, column))
 
     def resize(self) -> None:
-        """The terminal has another size."""
+        """Handle a change of the terminal's size."""
         self.painter.erase()
 
     def erase(self) -> None:
-        """Somebody else writes now."""
+        """Erase the live lines before other output."""
         self.painter.erase()
 
     def go_away(self) -> None:
-        """The shell gets the terminal."""
+        """Restore the terminal's modes before a suspend."""
         self.painter.raw(PLAIN_PASTE)
 
     def come_back(self) -> None:
-        """The terminal is ours again."""
+        """Set the terminal's modes after a suspend."""
         self.painter.raw(BRACKETED_PASTE)
 
     def _clear(self) -> None:

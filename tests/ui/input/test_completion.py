@@ -5,13 +5,13 @@ import threading
 import time
 from pathlib import Path
 
-from agentcli.ui.input.completion import Completion, Files, Words
+from agentcli.ui.input.completion import CommandCompletion, Completion, Files
 from agentcli.ui.render.frame import Item
 
 COMMANDS = [
-    Words("compress", "Shorten"),
-    Words("context", "Show"),
-    Words("mode", "Switch", lambda: [Item("ask"), Item("plan")]),
+    CommandCompletion("compress", "Shorten"),
+    CommandCompletion("context", "Show"),
+    CommandCompletion("mode", "Switch", lambda: [Item("ask"), Item("plan")]),
 ]
 
 
@@ -95,7 +95,7 @@ def test_a_key_does_not_wait_for_arguments_that_take_long_to_find(tmp_path: Path
         assert go.wait(20)
         return [Item("late")]
 
-    complete = Completion([Words("resume", "Go on", slow)], Files(tmp_path))
+    complete = Completion([CommandCompletion("resume", "Go on", slow)], Files(tmp_path))
     assert complete("/resume l").more
     assert complete("/resume la").more
     go.set()

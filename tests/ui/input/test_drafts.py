@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agentcli.ui.input.history import Drafts, Typed
+from agentcli.ui.input.history import Drafts, HistoryEntry
 
 DIES = """
 import os, sys
@@ -23,7 +23,7 @@ os.kill(os.getpid(), 9)
 def test_the_draft_of_a_process_that_was_killed_is_handed_out_once(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", DIES, str(tmp_path)], check=False)
     [draft] = Drafts(tmp_path).lost()
-    assert (draft.typed, draft.session) == (Typed("half a sentence 日本", os.getcwd()), "s1")
+    assert (draft.entry, draft.session) == (HistoryEntry("half a sentence 日本", os.getcwd()), "s1")
     assert Drafts(tmp_path).lost() == []
 
 

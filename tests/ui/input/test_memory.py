@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.ui.input.history import Drafts, Memory, Typed
+from agentcli.ui.input.history import Drafts, HistoryEntry, Memory
 
 
 def test_each_prompt_is_found_once_the_newest_first_over_the_end_of_the_program(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_a_lost_draft_comes_back_to_its_session_and_others_join_the_prompts(tmp_
         file.write_text(f'{{"text": "draft {number}", "folder": "/x", "session": "{session}"}}')
     memory = Memory(tmp_path)
     assert memory.lost("mine") == ("draft 0", True)
-    assert memory.newest_first == [Typed("draft 1", "/x")]
+    assert memory.newest_first == [HistoryEntry("draft 1", "/x")]
     assert Memory(tmp_path).lost("mine") == ("", False)
 
 

@@ -1,4 +1,4 @@
-"""Commands that the person runs with !: what they print, how they end, and what is left of them."""
+"""Shell commands of the user (`!command`): output, ending, leftovers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def mark() -> str:
 
 
 def shown(command: str, folder: Path, stop_at: str = "\0") -> tuple[Ran, str]:
-    """Run it, interrupted as soon as it has printed some words; with what was shown meanwhile."""
+    """Run a command, interrupted once it has printed a text; returns the result and the output shown."""
 
     async def story() -> tuple[Ran, str]:
         interrupt, said = asyncio.Event(), ""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from agentcli.core.event import CallDelta, CompactionStarted, ThinkingDelta, ToolStarted
 from agentcli.core.message import ToolCall, ToolResult
-from agentcli.ui.plain.narration import TITLE, began, ended, told
+from agentcli.ui.plain.narration import TITLE, began, ended, narrate
 from agentcli.ui.render.markdown_blocks import TABLE_ROWS, Blocks
 from agentcli.ui.render.scrollback import Called, Reply
 from agentcli.ui.render.state import State, Work, update
@@ -34,16 +34,16 @@ def test_the_end_of_a_turn_tells_what_it_took() -> None:
 def test_what_was_printed_in_pieces_reads_as_it_was_written() -> None:
     text = "\n".join(["| n |", "|---|", *(f"| {n} |" for n in range(TABLE_ROWS + 5))])
     state, done = Blocks().feed(text)
-    assert [line for block in (*done, *state.end()) for line in told(Reply(block), LOOK)] == ["", *text.split("\n")]
+    assert [line for block in (*done, *state.end()) for line in narrate(Reply(block), LOOK)] == ["", *text.split("\n")]
 
 
 def test_a_long_title_is_cut_and_nothing_else_is() -> None:
     result = ToolResult("c", "bash", "error", "\n".join(map(str, range(30))), metadata={"exit_code": 1})
-    lines = told(Called("$ " + "x" * 200, result), LOOK)
+    lines = narrate(Called("$ " + "x" * 200, result), LOOK)
     assert len(lines[0]) < TITLE + 30
     assert lines[1] == "(10 earlier lines left out)"
     assert lines[-1] == "29"
     assert (
-        told(replace(Called("$ x", result), result=replace(result, status="success")), LOOK)[0]
+        narrate(replace(Called("$ x", result), result=replace(result, status="success")), LOOK)[0]
         == "Done: $ x, exit 1, 30 lines"
     )

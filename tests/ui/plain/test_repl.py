@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.terminal import Terminal
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 
 
 def plain(tmp_path: Path, *arguments: str) -> Terminal:

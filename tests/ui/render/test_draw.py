@@ -15,7 +15,7 @@ from agentcli.ui.render.frame import Edit, Item, Size
 from agentcli.ui.render.input_box import input_lines, rows_of
 from agentcli.ui.render.markdown import lines as markdown
 from agentcli.ui.render.markdown_blocks import Block, Blocks
-from agentcli.ui.render.scrollback import Called, Note, Printed, Reply, Said, Thought, render
+from agentcli.ui.render.scrollback import Called, Note, Printed, Reply, Thought, UserMessage, render
 from agentcli.ui.render.state import Running, State, Status, Work
 from agentcli.ui.render.status_line import status_line
 from agentcli.ui.style import DARK, MUTE, PLAIN, Look
@@ -44,7 +44,7 @@ def test_no_printed_line_is_wider_than_the_terminal(text: str, columns: int) -> 
     result = ToolResult("c", "bash", "error", text, metadata={"exit_code": 1}, ended=100)
     edit = ToolResult("c", "edit", "success", "", metadata={"diff": f"--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n+{text}\n"})
     pieces = (
-        Said(text), Reply(Block(text)), Thought(text, 3.0), Called(text.replace("\n", " "), result), Called("edit x", edit),
+        UserMessage(text), Reply(Block(text)), Thought(text, 3.0), Called(text.replace("\n", " "), result), Called("edit x", edit),
         Note("warn", text), Printed((text.replace("\n", " "),)),
     )  # fmt: skip
     look = Look(DARK, thinking=True)
@@ -140,7 +140,7 @@ def test_the_status_line_tells_all_facts_in_the_order_that_was_chosen() -> None:
     assert "ctx 42% (p30 c40-70) · $0.50 · budget 25% · cache 88% · main" in status_line(status, 80, PLAIN)
     assert "(p30 c70)" in status_line(replace(status, early=0), 80, PLAIN)
     assert "(c70)" in status_line(replace(status, early=0, prunes=0), 80, PLAIN)
-    assert "cache 88% · ask" in status_line(replace(status, shown=("cache", "mode")), 80, PLAIN)
+    assert "cache 88% · ask" in status_line(replace(status, order=("cache", "mode")), 80, PLAIN)
 
 
 def test_a_narrow_status_line_has_room_for_the_state_of_the_window() -> None:

@@ -6,7 +6,7 @@ from agentcli.core.event import Recorded, TextDelta, TurnEnded
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Record
 from agentcli.ui.render.markdown import lines as markdown
-from agentcli.ui.render.scrollback import Called, Said, as_it_is, render
+from agentcli.ui.render.scrollback import Called, UserMessage, as_it_is, render
 from agentcli.ui.render.state import State, update
 from agentcli.ui.style import MUTE, PLAIN, Look
 
@@ -37,7 +37,7 @@ def test_the_exit_code_is_told_once() -> None:
 def test_a_change_that_was_shown_to_be_approved_is_not_printed_again() -> None:
     diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
     result = ToolResult("c", "edit", "success", "", metadata={"diff": diff, "additions": 1, "deletions": 1})
-    assert render([Called("Edit x.py", result, shown=True)], 80, Look(MUTE), markdown) == [
+    assert render([Called("Edit x.py", result, displayed=True)], 80, Look(MUTE), markdown) == [
         "● Edit x.py · +1 −1, as shown above"
     ]
     assert len(render([Called("Edit x.py", result)], 80, Look(MUTE), markdown)) == 3
@@ -56,14 +56,14 @@ def test_a_call_stands_apart_from_words_but_not_from_the_call_before() -> None:
 
 
 def test_a_long_paste_that_was_said_is_folded_with_its_size() -> None:
-    lines = render([Said("\n".join(f"line {n}" for n in range(340)))], 80, Look(PLAIN), as_it_is)
+    lines = render([UserMessage("\n".join(f"line {n}" for n in range(340)))], 80, Look(PLAIN), as_it_is)
     assert [line for line in lines if "line 9" in line]
     assert not [line for line in lines if "line 10" in line]
     assert "… 330 more lines, " in lines[-1]
-    wide = render([Said("x" * 10_000_000)], 80, Look(PLAIN), as_it_is)
+    wide = render([UserMessage("x" * 10_000_000)], 80, Look(PLAIN), as_it_is)
     assert len(wide) < 40
     assert "9,998,000 more characters" in wide[-1]
-    assert len(render([Said("\n".join("abc"))], 80, Look(PLAIN), as_it_is)) == 4
+    assert len(render([UserMessage("\n".join("abc"))], 80, Look(PLAIN), as_it_is)) == 4
 
 
 def test_the_todo_list_the_answers_and_the_plan_stay_to_be_read_above() -> None:

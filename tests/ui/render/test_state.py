@@ -18,7 +18,7 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Prune, Record, Todo, TodoItem
-from agentcli.ui.render.scrollback import Called, Note, Reply, Said, Thought
+from agentcli.ui.render.scrollback import Called, Note, Reply, Thought, UserMessage
 from agentcli.ui.render.state import State, update
 
 CALL = ToolCall("c1", "bash", {"command": "make"})
@@ -54,7 +54,7 @@ def test_a_reply_that_was_never_streamed_is_printed_from_its_record() -> None:
 def test_what_the_user_said_is_printed_and_what_was_injected_is_not() -> None:
     parts = (Text("a reminder", synthetic=True, source="reminder"), Text("do it"))
     state = after(recorded(Message("user", parts)))
-    assert state.finished == (Said("do it"),)
+    assert state.finished == (UserMessage("do it"),)
     assert after(recorded(Message("user", parts[:1]))).finished == ()
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.terminal import Terminal
 from tests.ui.preview import long_reply
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 PREVIEW = [sys.executable, "-m", "tests.ui.preview"]
 
 
