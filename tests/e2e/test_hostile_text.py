@@ -39,6 +39,7 @@ def arranged(program: Program) -> list[str]:
     """A folder with hostile contents and names, and a model that says and does hostile things; returns the arguments."""
     lines = "\n".join(WRITABLE)
     (program.work / "hostile.txt").write_bytes(lines.encode())
+    (program.work / "AGENTS.md").write_bytes(lines.encode())
     (program.work / "odd\x1b[2J\u202ename\x9b31m.txt").write_text("\x1b]0;owned\x07Zq\n")
     quoted = "\n".join(ARGUABLE).replace("'", "")
     replies: list[dict[str, Any]] = [

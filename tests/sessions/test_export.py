@@ -336,6 +336,18 @@ def test_a_page_needs_nothing_from_elsewhere():
     assert "@import" not in page
 
 
+def test_a_page_forbids_scripts_and_the_network_and_drops_pictures_that_may_hold_scripts():
+    drawing = "PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+"
+    page = told(
+        "html", user("look", Image("image/svg+xml", drawing)), agent(f"![x](data:image/svg+xml;base64,{drawing})")
+    )
+    [policy] = [
+        found["content"] for _, found in Page(page).tags if found.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert "img" not in [tag for tag, _ in Page(page).tags]
+
+
 def everywhere(text: str) -> list[Body]:
     """The same text in every place that comes from outside."""
     return [

@@ -1,0 +1,67 @@
+"""Servers that cannot be reached: the run ends with 75, soon, and says what to look at."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import pytest
+
+from tests.e2e.faults import MODELS
+from tests.e2e.program import Program
+from tests.loopback.server import KEY
+
+QUICK = ("--set", "retry.first=0.001", "--set", "retry.longest=0.002")
+
+
+@contextlib.contextmanager
+def refused() -> Iterator[str]:
+    """A port that nobody listens on."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}"
+
+
+@contextlib.contextmanager
+def black_hole() -> Iterator[str]:
+    """A port that never answers the first packet, since its queue is full."""
+    with socket.socket() as server, contextlib.ExitStack() as waiting:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        for _ in range(3):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(server.getsockname())
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+@contextlib.contextmanager
+def unknown_name() -> Iterator[str]:
+    """A name that is reserved for never being one."""
+    yield "http://nobody.invalid"
+
+
+@pytest.mark.parametrize(
+    ("place", "wire"),
+    [
+        (refused, "google"),
+        (black_hole, "anthropic"),
+        (unknown_name, "anthropic"),
+        *(pytest.param(place, "google", marks=pytest.mark.slow) for place in (black_hole, unknown_name)),
+    ],
+)
+def test_a_server_that_cannot_be_reached_ends_the_run_with_75(
+    program: Program, place: Callable[[], AbstractContextManager[str]], wire: str
+) -> None:
+    with place() as url:
+        program.more = {
+            "ANTHROPIC_BASE_URL": url,
+            "GOOGLE_GEMINI_BASE_URL": url,
+            "ANTHROPIC_API_KEY": KEY,
+            "GEMINI_API_KEY": KEY,
+        }
+        ran = program.ask("-p", "hi", "-m", MODELS[wire], *QUICK, "--set", f"providers.{wire}.connect_timeout=0.2")
+    assert (ran.code, ran.result["subtype"], ran.result["exit_code"]) == (75, "transient", 75)
+    assert "cannot be reached. Check the network" in ran.result["error"]
