@@ -115,7 +115,7 @@ class ApprovalGate:
         try:
             return self.preview(tool, given, path)
         except ToolError as error:
-            if path is None or any(path.is_relative_to(root) for root in self.workspace.workspace):
+            if path is None or any(path.is_relative_to(root) for root in self.workspace.resolved_roots):
                 raise
             # What is the matter with a file outside is not told to the model before somebody has allowed it.
             return str(error)

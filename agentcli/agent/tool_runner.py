@@ -57,7 +57,7 @@ class ToolRunner:
         )
         self.ctx = SessionToolContext(
             setup.workspace.cwd,
-            setup.workspace.workspace,
+            setup.workspace.resolved_roots,
             journal,
             self.record,
             limits=setup.limits,

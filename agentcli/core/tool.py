@@ -230,7 +230,7 @@ def as_json(_: ToolContext, given: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the model can call: `run(work, call_id, **input)`; everything else about it is derived from this.
+    """A tool that the model can call: `run(ctx, call_id, **input)`; everything else about it is derived from this.
 
     `title` describes a call in one line; `preview` is shown to a person before allowing it, for an edit
     the unified diff, and raises ToolError for one that cannot be made.

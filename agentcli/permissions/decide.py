@@ -1,4 +1,4 @@
-"""Decision whether a call may run: a pure function of the call, the rules, the mode and the place."""
+"""Decision whether a call may run: a pure function of the call, the rules, the mode and the workspace."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class Decision:
     """Whether a command that only reads looks at the machine, which no sandbox shows."""
 
 
-def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode, place: Workspace) -> Decision:
+def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace) -> Decision:
     """Deny before ask, ask before allow, and all of them before what the mode would do. Reads links and git config, runs nothing.
 
     `tools` are the traits of all tools, since a rule about one of them may cover another.
     """
-    nature = facts_of(call, tools, rules, place)
-    return replace(_decided(nature, mode, place), path=nature.path, machine=nature.machine)
+    nature = facts_of(call, tools, rules, workspace)
+    return replace(_decided(nature, mode, workspace), path=nature.path, machine=nature.machine)
 
 
-def _decided(nature: CallFacts, mode: Mode, place: Workspace) -> Decision:
+def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if nature.refused:
         return Decision("deny", "limits", nature.refused)
     if nature.denied:
@@ -77,15 +77,15 @@ def _decided(nature: CallFacts, mode: Mode, place: Workspace) -> Decision:
         return Decision("allow", f"allow {nature.allowed}", f"a rule from {nature.allowed.origin} allows it")
     if nature.harmless:
         return Decision("allow", "read-only", nature.harmless)
-    return _by_mode(nature, mode, place)
+    return _by_mode(nature, mode, workspace)
 
 
-def _by_mode(nature: CallFacts, mode: Mode, place: Workspace) -> Decision:
+def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if mode == "yolo":
         return Decision("allow", "mode yolo", "everything runs that no rule forbids")
     if nature.edits_inside and mode in ("auto-edit", "auto"):
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
-    if nature.ordinary and mode == "auto" and place.sandboxed:
+    if nature.ordinary and mode == "auto" and workspace.sandboxed:
         return Decision("allow", "mode auto", "the sandbox holds and this only reads, builds or tests")
     return Decision(
         "ask", f"mode {mode}", nature.why or "this tool may change something", nature.always, nature.unsaved
@@ -118,34 +118,36 @@ class CallFacts:
     """Whether a harmless command looks at the machine."""
 
 
-def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, place: Workspace) -> CallFacts:
+def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace) -> CallFacts:
     """Gather the facts of a call that need no mode. `tools` are the traits of all tools."""
     traits = tools.get(call.name, UNKNOWN)
     subject = call.input.get(traits.subject, None)
     if traits.runs_commands:
         if not isinstance(subject, str):
             return CallFacts(refused="no command is given")
-        return _command_nature(call.name, subject, tools, rules, place)
+        return _command_nature(call.name, subject, tools, rules, workspace)
     if traits.edits_files or traits.reads_files:
         if not isinstance(subject, str) or not subject:
             return CallFacts(refused="no file is named")
-        return _file_nature(call, subject, tools, rules, place)
+        return _file_nature(call, subject, tools, rules, workspace)
     if traits.searches:
         folder, pattern = _search(call, traits, subject if isinstance(subject, str) and subject else ".")
-        return _file_nature(call, folder, tools, rules, place, pattern)
+        return _file_nature(call, folder, tools, rules, workspace, pattern)
     if traits.fetches:
         return _fetch_nature(call.name, str(subject or ""), rules)
     return _other_nature(call, traits.effect, rules)
 
 
-def _command_nature(tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, place: Workspace) -> CallFacts:
-    line = analyse(command, place)
+def _command_nature(
+    tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace
+) -> CallFacts:
+    line = analyse(command, workspace)
     if line.refused:
         return CallFacts(refused=line.refused)
     about = _readers(tools) if line.harmless else _readers(tools) | _writers(tools)
     paths = [rule for rule in rules.deny if rule.tool in about and rule.pattern]
     deny, ask, allow = ([rule for rule in kind if rule.is_for(tool)] for kind in (rules.deny, rules.ask, rules.allow))
-    denied = command_rule(deny, line) or _path_rule_in(line, paths, place)
+    denied = command_rule(deny, line) or _path_rule_in(line, paths, workspace)
     return CallFacts(
         denied=denied,
         protected=line.protected,
@@ -169,11 +171,11 @@ def _writers(tools: Mapping[str, Traits]) -> frozenset[str]:
     return frozenset(name for name, traits in tools.items() if traits.edits_files)
 
 
-def _path_rule_in(line: CommandLine, rules: list[Rule], place: Workspace) -> Rule | None:
+def _path_rule_in(line: CommandLine, rules: list[Rule], workspace: Workspace) -> Rule | None:
     """The path rule that a word of the line runs into."""
     if not rules:
         return None
-    return next((rule for word in line.paths if (rule := path_rule(rules, word, place, strict=False))), None)
+    return next((rule for word in line.paths if (rule := path_rule(rules, word, workspace, strict=False))), None)
 
 
 def _search(call: ToolCall, traits: Traits, folder: str) -> tuple[str, str]:
@@ -187,32 +189,32 @@ def _search(call: ToolCall, traits: Traits, folder: str) -> tuple[str, str]:
 
 
 def _file_nature(
-    call: ToolCall, path: str, tools: Mapping[str, Traits], rules: Rules, place: Workspace, pattern: str = ""
+    call: ToolCall, path: str, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace, pattern: str = ""
 ) -> CallFacts:
     traits = tools[call.name]
     write = traits.edits_files
-    verdict = judge_path(path, place, write=write)
+    verdict = judge_path(path, workspace, write=write)
     target = verdict.path
     if verdict.verdict == "refused" or target is None:
         return CallFacts(refused=verdict.why)
     if verdict.verdict == "free" and pattern and not pattern.startswith("!"):
-        verdict = _search_verdict(traits, path, pattern, place)
-    if verdict.verdict == "free" and write and (folder := installed_in(path, target, place)):
+        verdict = _search_verdict(traits, path, pattern, workspace)
+    if verdict.verdict == "free" and write and (folder := installed_in(path, target, workspace)):
         verdict = PathVerdict("protected", f"{folder} holds installed programs", target)
     covering = _writers(tools) if write else _readers(tools) | {call.name}
     deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
     names = {call.name, traits.allowed_as} - {""}
     allow = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
     return CallFacts(
-        denied=path_rule(deny, path, place, strict=False, target=target),
+        denied=path_rule(deny, path, workspace, strict=False, target=target),
         protected=verdict.why if verdict.verdict == "protected" else "",
-        asked=path_rule(ask, path, place, strict=False, target=target),
-        allowed=path_rule(allow, path, place, strict=True, target=target),
+        asked=path_rule(ask, path, workspace, strict=False, target=target),
+        allowed=path_rule(allow, path, workspace, strict=True, target=target),
         harmless="reading inside the workspace is free" if verdict.verdict == "free" and not write else "",
         edits_inside=write and verdict.verdict == "free",
         changes=write,
         why=verdict.why or "it changes a file",
-        always=f"{call.name}({exact_path(target, place)})",
+        always=f"{call.name}({exact_path(target, workspace)})",
         path=target,
     )
 
@@ -221,11 +223,11 @@ def _covers(rule: Rule, tool: str, covering: Iterable[str]) -> bool:
     return rule.is_for(tool) or (bool(rule.pattern) and rule.tool in covering)
 
 
-def _search_verdict(traits: Traits, path: str, pattern: str, place: Workspace) -> PathVerdict:
+def _search_verdict(traits: Traits, path: str, pattern: str, workspace: Workspace) -> PathVerdict:
     """The verdict on what a search would pick out: `.env*` names what is protected."""
     if traits.name_filter and could_name_protected(pattern):
         return PathVerdict("protected", f"{pattern} is protected")
-    return judge_path(os.path.join(path, pattern), place, write=False)
+    return judge_path(os.path.join(path, pattern), workspace, write=False)
 
 
 def _fetch_nature(tool: str, url: str, rules: Rules) -> CallFacts:

@@ -15,17 +15,17 @@ from agentcli.permissions.rules import Rules
 
 
 def explain_lines(
-    lines: Iterable[str], tools: Mapping[str, Traits], rules: Rules, mode: Mode, place: Workspace
+    lines: Iterable[str], tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
 ) -> Iterator[str]:
     """One JSON answer for each line that holds a JSON question; a line that holds none is answered with a denial."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        yield dumps(_answer(line, number, tools, rules, mode, place))
+        yield dumps(_answer(line, number, tools, rules, mode, workspace))
 
 
 def _answer(
-    line: str, number: int, tools: Mapping[str, Traits], rules: Rules, mode: Mode, place: Workspace
+    line: str, number: int, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
 ) -> dict[str, object]:
     question: dict[str, object] = {}
     try:
@@ -39,5 +39,5 @@ def _answer(
     except (ValueError, TypeError, RecursionError) as error:
         why = f'line {number} is no {{"id", "tool", "input"}} object: {error}'
         return {"id": question.get("id"), "decision": "deny", "rule": "unreadable", "why": why}
-    decision = decide(ToolCall(str(question.get("id") or number), name, values), tools, rules, mode, place)
+    decision = decide(ToolCall(str(question.get("id") or number), name, values), tools, rules, mode, workspace)
     return {"id": question.get("id"), "decision": decision.decision, "rule": decision.rule, "why": decision.why}

@@ -1,4 +1,4 @@
-"""The place where the agent works, and one policy for every path, whether a file tool or a recognised shell command names it."""
+"""The workspace where the agent works, and one policy for every path, whether a file tool or a recognised shell command names it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CommandLimits:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The place where the agent works: `cwd`, the workspace `roots` (cwd alone when empty), and the folders that belong to the user.
+    """The workspace where the agent works: `cwd`, the workspace `roots` (cwd alone when empty), and the folders that belong to the user.
 
     `own` are agentcli's config, data and state folders: nobody but the user and agentcli reads or writes there. `sandboxed`
     says that commands run in a sandbox that is known to work. `git` reads what a repository's config would start. `path` is
@@ -50,11 +50,11 @@ class Workspace:
     git: Callable[[Path], GitFacts] = git_facts
     limits: CommandLimits = CommandLimits()
     path: str = field(default_factory=search_path)
-    workspace: tuple[Path, ...] = field(init=False, compare=False)
-    """The roots, resolved when the place was made."""
+    resolved_roots: tuple[Path, ...] = field(init=False, compare=False)
+    """The roots, resolved when the workspace was made."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "workspace", tuple(resolved(root) for root in self.roots or (self.cwd,)))
+        object.__setattr__(self, "resolved_roots", tuple(resolved(root) for root in self.roots or (self.cwd,)))
 
 
 def impossible(path: str) -> str:
@@ -136,29 +136,29 @@ class PathVerdict:
     path: Path | None = None
 
 
-def judge_path(text: str, place: Workspace, *, write: bool, cwd: Path | None = None) -> PathVerdict:
+def judge_path(text: str, workspace: Workspace, *, write: bool, cwd: Path | None = None) -> PathVerdict:
     """The verdict on `text` as a path seen from `cwd`, both as it is written and where its links lead."""
     if why := impossible(text):
         return PathVerdict("refused", why)
-    first, *others = (_judge(reading, place, write) for reading in _readings(text, place, cwd or place.cwd))
+    first, *others = (_judge(reading, workspace, write) for reading in _readings(text, workspace, cwd or workspace.cwd))
     if not _plain(text) and any(invisible(letter) for letter in text):
         return PathVerdict("protected", "the path holds invisible characters", first.path)
     return replace(max((first, *others), key=lambda verdict: _SEVERITY[verdict.verdict]), path=first.path)
 
 
-def installed_in(text: str, target: Path, place: Workspace) -> str:
+def installed_in(text: str, target: Path, workspace: Workspace) -> str:
     """The folder of installed programs that a path leads into: a virtual environment, or `node_modules/.bin`; else empty.
 
     Edits there change what a command such as `pip` does. Commands that install something are no edits.
     """
-    for path in (os.path.normpath(place.cwd / text), str(target)):
-        parts = _below_root(path, path.split("/")[1:], place)[:-1]
+    for path in (os.path.normpath(workspace.cwd / text), str(target)):
+        parts = _below_root(path, path.split("/")[1:], workspace)[:-1]
         names = [canonical(part) for part in parts]
         if found := next((part for part, name in zip(parts, names, strict=True) if name in _ENVIRONMENTS), ""):
             return found
         if _PACKAGE_PROGRAMS in itertools.pairwise(names):
             return "/".join(_PACKAGE_PROGRAMS)
-    above = (folder for folder in target.parents if _is_below(str(folder), place.workspace))
+    above = (folder for folder in target.parents if _is_below(str(folder), workspace.resolved_roots))
     return next((folder.name for folder in above if os.path.lexists(folder / "pyvenv.cfg")), "")
 
 
@@ -192,18 +192,18 @@ def _plain(text: str) -> bool:
 _SEVERITY: dict[Verdict, int] = {"free": 0, "outside": 1, "protected": 2, "refused": 3}
 
 
-def _readings(text: str, place: Workspace, cwd: Path) -> list[str]:
+def _readings(text: str, workspace: Workspace, cwd: Path) -> list[str]:
     """The paths that `text` may mean: first as the file tools take it, then as it stands and as a shell might take it."""
     forms = {text, text.strip()}
     if "$" in text or text.startswith("~"):
-        home = str(place.home)
+        home = str(workspace.home)
         expanded = text.replace("${HOME}", home).replace("$HOME", home)
         at_home = expanded == "~" or expanded.startswith("~/")
         forms.add(home + expanded[1:] if at_home else os.path.expanduser(expanded))
     return [spelled(cwd, text), *(os.path.join(cwd, form) for form in forms)]
 
 
-def _judge(path: str, place: Workspace, write: bool) -> PathVerdict:
+def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
     try:
         target = str(follow(path))
     except (OSError, ValueError):
@@ -213,12 +213,12 @@ def _judge(path: str, place: Workspace, write: bool) -> PathVerdict:
         return PathVerdict("refused", special, Path(target))
     for form in forms:
         parts = form.split("/")[1:]
-        if private := _private(parts, place):
+        if private := _private(parts, workspace):
             return PathVerdict("protected", private, Path(target))
-        for part in _below_root(form, parts, place):
+        for part in _below_root(form, parts, workspace):
             if _protected_name(part, write):
                 return PathVerdict("protected", f"{part} is protected", Path(target))
-    if not _is_below(target, place.workspace):
+    if not _is_below(target, workspace.resolved_roots):
         return PathVerdict("outside", f"{target} is outside the workspace", Path(target))
     return PathVerdict("free", "", Path(target))
 
@@ -239,10 +239,10 @@ def _is_below(path: str, tops: Iterable[str | Path]) -> bool:
     return any(path == (top := str(one)) or path.startswith(top.rstrip("/") + "/") for one in tops)
 
 
-def _private(parts: list[str], place: Workspace) -> str:
+def _private(parts: list[str], workspace: Workspace) -> str:
     """Why a path belongs to the user alone, compared as a file system that ignores case would."""
     names: list[str] | None = None
-    for folder, reason in _private_folders(place.home, place.own):
+    for folder, reason in _private_folders(workspace.home, workspace.own):
         if len(parts) >= len(folder):
             names = names or [canonical(part) for part in parts]
             if tuple(names[: len(folder)]) == folder:
@@ -259,9 +259,9 @@ def _private_folders(home: Path, own: tuple[Path, ...]) -> list[tuple[tuple[str,
     return [(tuple(canonical(part) for part in folder.parts[1:]), reason) for folder, reason in both]
 
 
-def _below_root(path: str, parts: list[str], place: Workspace) -> list[str]:
+def _below_root(path: str, parts: list[str], workspace: Workspace) -> list[str]:
     """The components that the workspace itself does not answer for."""
-    roots = {*place.workspace, *(place.roots or (place.cwd,))}
+    roots = {*workspace.resolved_roots, *(workspace.roots or (workspace.cwd,))}
     depths = [len(root.parts) - 1 for root in roots if _is_below(path, (root,))]
     return parts[max(depths, default=0) :]
 

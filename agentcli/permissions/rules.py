@@ -164,7 +164,7 @@ def _unescaped(part: str) -> str:
 
 
 def path_rule(
-    rules: Iterable[Rule], path: str, place: Workspace, *, strict: bool, target: Path | None = None
+    rules: Iterable[Rule], path: str, workspace: Workspace, *, strict: bool, target: Path | None = None
 ) -> Rule | None:
     """The first rule whose pattern fits the path as its links lead; unless `strict`, also as it is written, in any case.
 
@@ -172,18 +172,18 @@ def path_rule(
     """
     if impossible(path):
         return None
-    forms = {target or resolved(place.cwd / path)}
+    forms = {target or resolved(workspace.cwd / path)}
     if not strict:
-        forms.add(Path(os.path.normpath(place.cwd / os.path.expanduser(path))))
+        forms.add(Path(os.path.normpath(workspace.cwd / os.path.expanduser(path))))
     for rule in rules:
-        if not rule.pattern or any(_fits(rule.pattern, form, place, strict) for form in forms):
+        if not rule.pattern or any(_fits(rule.pattern, form, workspace, strict) for form in forms):
             return rule
     return None
 
 
-def exact_path(target: Path, place: Workspace) -> str:
+def exact_path(target: Path, workspace: Workspace) -> str:
     """The pattern that fits one resolved path alone: from the workspace's top where it lies inside."""
-    inside = next((target.relative_to(root) for root in place.workspace if root in target.parents), None)
+    inside = next((target.relative_to(root) for root in workspace.resolved_roots if root in target.parents), None)
     text = f"./{inside}" if inside else str(target)
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
 
@@ -203,11 +203,11 @@ def path_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(map(_piece, parts)), re.DOTALL)
 
 
-def _fits(pattern: str, path: Path, place: Workspace, strict: bool) -> bool:
-    wanted = os.path.join(place.home, pattern[2:]) if pattern.startswith("~/") else pattern
+def _fits(pattern: str, path: Path, workspace: Workspace, strict: bool) -> bool:
+    wanted = os.path.join(workspace.home, pattern[2:]) if pattern.startswith("~/") else pattern
     texts = [str(path)]
     if not wanted.startswith("/"):
-        texts = [str(path.relative_to(root)) for root in place.workspace if root in (path, *path.parents)]
+        texts = [str(path.relative_to(root)) for root in workspace.resolved_roots if root in (path, *path.parents)]
         texts = texts or ([] if strict else [path.name])
     if strict:
         return any(path_pattern(wanted).fullmatch(text) for text in texts)

@@ -56,8 +56,8 @@ def _key(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:
 
 def _imported(adapter: str) -> Adapter:
     module, _, name = adapter.partition(":")
-    made: Adapter = getattr(import_module(module), name)
-    return made
+    loaded: Adapter = getattr(import_module(module), name)
+    return loaded
 
 
 def _how_to_set(settings: ProviderSettings) -> str:

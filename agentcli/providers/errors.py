@@ -31,7 +31,7 @@ CURES: Mapping[Cause, str] = {
 
 def refusal(
     name: str,
-    words: str,
+    text: str,
     cause: Cause,
     key: str | None,
     *,
@@ -44,11 +44,11 @@ def refusal(
 
     `headers` may say whether asking again makes sense.
     """
-    said = scrubbed(words, key).rstrip(".")
+    answer = scrubbed(text, key).rstrip(".")
     cure = CURES[cause]
     if retry_after is not None and cause in ("rate_limit", "overloaded"):
         cure = f" It asks to wait {retry_after:g} s."
-    message = f"The provider answered {name}: {said}." if said else f"The provider answered {name}."
+    message = f"The provider answered {name}: {answer}." if answer else f"The provider answered {name}."
     return ModelError(
         f"{message}{cure}{hint}",
         cause,
@@ -80,9 +80,9 @@ _WORDINGS: tuple[tuple[Cause, str], ...] = (
 )
 
 
-def bad_request_cause(words: str) -> Cause:
+def bad_request_cause(text: str) -> Cause:
     """What a 400 is about. Vendors give these cases no code of their own, so the wording decides; unknown words are a plain 400."""
-    lowered = words.lower()
+    lowered = text.lower()
     for cause, wording in _WORDINGS:
         if re.search(wording, lowered, re.DOTALL):
             return cause

@@ -59,15 +59,15 @@ class RetryingModel:
         return self._model.spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Model.stream`. A wait is announced by `RetryingModel`; what was shown of a reply that broke off is taken back first."""
+        """See `Model.stream`. A wait is announced by `RetryingModel`; what has come of a reply that broke off is taken back first."""
         attempt = 0
         while True:
             attempt += 1
-            shown = False
+            started = False
             try:
                 async with aclosing(self._model.stream(request)) as steps:  # type: ignore[type-var]
                     async for step in steps:
-                        shown = True
+                        started = True
                         yield step
                 return
             except ModelError as error:
@@ -75,7 +75,7 @@ class RetryingModel:
                 if delay is None:
                     raise
                 reason = str(error)
-            if shown:
+            if started:
                 yield event.ReplyRestarted()
             yield event.Retrying(attempt, delay, reason)
             await self._wait(delay)

@@ -1,4 +1,4 @@
-"""What a tool call must be for it to run, and for any provider to take it back."""
+"""Wire hygiene shared by the adapters: names, inputs and ids of tool calls, text without lone surrogates, token counts."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from agentcli.core.message import File, ToolCall
 from agentcli.core.model import Request
 
 DEEPEST = 200
-
-
 """Levels of an input. No tool has a use for more, and recursion over what is much deeper fails."""
-
-
 _LONGEST = 64
+MOST = 10**12
+"""Tokens; no request has as many."""
+
+Body = TypeVar("Body")
 
 
 def can_run(name: Any, given: Any) -> bool:
-    """Whether a call has a name and a whole input that is an object, as JSON has them."""
+    """True if a call has a name and a whole input that is an object, as JSON has them."""
     return isinstance(name, str) and bool(name.strip()) and isinstance(given, dict) and not _too_deep(given)
 
 
 def wire_name(name: str) -> str:
-    """A call's name in the letters that every provider takes: a model may have made up one that it would be refused for."""
+    """A call's name in the characters that every provider takes: a made-up name would have the request refused."""
     letters = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST]
     return letters if re.match(r"[a-zA-Z_]", letters) else f"_{letters}"[:_LONGEST]
 
@@ -46,18 +46,15 @@ def _inside(value: Any) -> list[Any]:
     return [each for each in inner if isinstance(each, dict | list)]
 
 
-# MERGED agentcli.providers.ids: Ids of tool calls: one conversation, one meaning each, in letters that every provider takes.
-
-
 class Ids:
-    """The ids in use. Some servers give none, or the same one again and again; then a call gets one of our own."""
+    """The ids of tool calls in use, unique in a conversation. Some servers give none, or repeat one; then a call gets an id of our own."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
         self._calls: list[tuple[Any, Any, Any]] = []
 
     def again(self, given: Any, name: Any, arguments: Any) -> bool:
-        """Whether this very call, id and all, has come in this reply before: its event was sent twice."""
+        """True if this very call, id included, came in this reply before: its event was sent twice."""
         call = (given, name, arguments)
         if not given or call in self._calls:
             return bool(given)
@@ -66,7 +63,7 @@ class Ids:
 
     def fresh(self, given: Any) -> str:
         """The given id if it is one and new, else another; taken from now on."""
-        chosen = given if isinstance(given, str) and given and given not in self._taken else _made()
+        chosen = given if isinstance(given, str) and given and given not in self._taken else _new_id()
         self._taken.add(chosen)
         return chosen
 
@@ -77,20 +74,14 @@ def used(request: Request) -> Ids:
 
 
 def wire_id(call_id: str) -> str:
-    """A call id in the letters that the Messages API takes; another provider's id keeps its uniqueness by a digest."""
+    """A call id in the characters that the Messages API takes; another provider's id keeps its uniqueness by a digest."""
     if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id):
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
-def _made() -> str:
+def _new_id() -> str:
     return f"call_{secrets.token_hex(8)}"
-
-
-# MERGED agentcli.providers.texts: Texts in the form that any provider's wire can carry.
-
-
-Body = TypeVar("Body")
 
 
 def attachment(file: File) -> str:
@@ -130,17 +121,8 @@ def sendable_json(value: Any) -> Any:
             return value
 
 
-# MERGED agentcli.providers.counts: Tokens as providers report them: a wrong count must not cost the reply that it stands in.
-
-
-MOST = 10**12
-
-
-"""No request has as many tokens."""
-
-
 def tokens(value: Any) -> int:
-    """A number of tokens; 0 for what is none."""
+    """A number of tokens as a provider reports it; 0 for what is none: a wrong count must not cost the reply it comes with."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     return int(value) if isinstance(value, int | float) and 0 < value <= MOST else 0

@@ -58,13 +58,13 @@ class Box:
     home: Path | None = None
 
 
-def box_for(place: Workspace, network: bool = False, limit: int = 2_000) -> Box:
-    """The box for a place: the workspace is writable, what is protected in it is not, what is private is not there.
+def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000) -> Box:
+    """The box for a workspace: the workspace is writable, what is protected in it is not, what is private is not there.
 
     `limit` is how many entries of the workspace are looked through for protected files, and for sockets, behind which
     programs outside listen.
     """
-    roots = tuple(dict.fromkeys(place.workspace))
+    roots = tuple(dict.fromkeys(workspace.resolved_roots))
     readonly, sockets = [], []
     for root in roots:
         for entry in _entries_below(root, limit):
@@ -72,24 +72,27 @@ def box_for(place: Workspace, network: bool = False, limit: int = 2_000) -> Box:
                 readonly.append(Path(entry.path))
             elif _is_socket(entry):
                 sockets.append(Path(entry.path))
-    hidden = (*private(place, roots), *sockets)
-    return Box(resolved(place.cwd), roots, tuple(readonly), hidden, network)
+    hidden = (*private(workspace, roots), *sockets)
+    return Box(resolved(workspace.cwd), roots, tuple(readonly), hidden, network)
 
 
-def private(place: Workspace, roots: tuple[Path, ...] = ()) -> tuple[Path, ...]:
+def private(workspace: Workspace, roots: tuple[Path, ...] = ()) -> tuple[Path, ...]:
     """What belongs to the person alone and is there; a folder that the workspace lies in is not among it."""
-    named = [place.home / name for name in _HIDDEN_IN_HOME] + list(place.own)
-    roots = (*place.workspace, *roots)
+    named = [workspace.home / name for name in _HIDDEN_IN_HOME] + list(workspace.own)
+    roots = (*workspace.resolved_roots, *roots)
     return tuple(path for path in dict.fromkeys(map(resolved, named)) if path.exists() and not _holds(path, roots))
 
 
-def protected_since(place: Workspace, before: Collection[Path], limit: int = 2_000) -> list[str]:
-    """The protected files of a place that were not among those `before`, by their names from its current folder."""
+def protected_since(workspace: Workspace, before: Collection[Path], limit: int = 2_000) -> list[str]:
+    """The protected files of a workspace that were not among those `before`, by their names from its current folder."""
     found = [
-        Path(entry.path) for root in place.workspace for entry in _entries_below(root, limit) if _is_protected(entry)
+        Path(entry.path)
+        for root in workspace.resolved_roots
+        for entry in _entries_below(root, limit)
+        if _is_protected(entry)
     ]
     new = [path for path in found if path not in before]
-    return [str(path.relative_to(here) if (here := resolved(place.cwd)) in path.parents else path) for path in new]
+    return [str(path.relative_to(here) if (here := resolved(workspace.cwd)) in path.parents else path) for path in new]
 
 
 def _holds(path: Path, roots: tuple[Path, ...]) -> bool:

@@ -45,16 +45,16 @@ class Sandbox:
         held = unasked if self.working else "Commands run without a sandbox."
         return f"{held} {self.why}.".replace("..", ".") if self.why else held
 
-    def wrap(self, argv: Sequence[str], place: Workspace, network: bool = False) -> Boxed:
+    def wrap(self, argv: Sequence[str], workspace: Workspace, network: bool = False) -> Boxed:
         """What runs `argv` inside: no network unless asked for, writing in the workspace only.
 
         Without a working sandbox the argv comes back as it is; whoever calls must have shown `state` to the user.
         """
-        return self._boxed(argv, box_for(place, network)) if self.working else Boxed(argv)
+        return self._boxed(argv, box_for(workspace, network)) if self.working else Boxed(argv)
 
-    def wrap_reader(self, argv: Sequence[str], place: Workspace, path: str) -> Boxed:
+    def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str) -> Boxed:
         """The same for a command that only reads: no writing, no network, and only the system, the workspace and `path` to see."""
-        return self._boxed(argv, box_for_reader(place, path)) if self.working else Boxed(argv)
+        return self._boxed(argv, box_for_reader(workspace, path)) if self.working else Boxed(argv)
 
     def _boxed(self, argv: Sequence[str], box: Box) -> Boxed:
         match self.kind:

@@ -200,7 +200,7 @@ def _no_sockets(number: int, families: tuple[int, ...]) -> list[bytes]:
     """Refuse sockets of these families, or of all when none is named."""
     if not families:
         return [_jump(0x15, number, 0, 1), _op(0x06, 0x0005000D)]
-    tests = [_jump(0x15, family, len(families) - place, 0) for place, family in enumerate(families)]
+    tests = [_jump(0x15, family, len(families) - index, 0) for index, family in enumerate(families)]
     return [
         _jump(0x15, number, 0, len(families) + 3),
         _op(0x20, 16),

@@ -36,15 +36,15 @@ _LINKS = 2_000
 """Entries of one folder on PATH that are looked at for links."""
 
 
-def box_for_reader(place: Workspace, path: str) -> Box:
-    """The box for a place; `path` is the command's PATH. Nothing is writable, and there is no network."""
-    tops = (*place.workspace, resolved(place.cwd))
+def box_for_reader(workspace: Workspace, path: str) -> Box:
+    """The box for a workspace; `path` is the command's PATH. Nothing is writable, and there is no network."""
+    tops = (*workspace.resolved_roots, resolved(workspace.cwd))
     seen = [top for top in SYSTEM if top.exists()]
-    seen += _programs(path, place.home, place.workspace)
+    seen += _programs(path, workspace.home, workspace.resolved_roots)
     seen += [folder for top in tops for folder in repository(top)]
-    seen += [*tops, *(file for name in _GIT_FILES if (file := place.home / name).is_file())]
-    hidden = (*private(place), *(_unreadable_for_others() if os.geteuid() == 0 else ()))
-    return Box(resolved(place.cwd), (), (), hidden, readable=tuple(dict.fromkeys(seen)), home=place.home)
+    seen += [*tops, *(file for name in _GIT_FILES if (file := workspace.home / name).is_file())]
+    hidden = (*private(workspace), *(_unreadable_for_others() if os.geteuid() == 0 else ()))
+    return Box(resolved(workspace.cwd), (), (), hidden, readable=tuple(dict.fromkeys(seen)), home=workspace.home)
 
 
 @lru_cache(maxsize=16)

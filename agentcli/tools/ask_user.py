@@ -10,11 +10,11 @@ from agentcli.core.tool import Choice, Question, ToolContext, ToolOutput
 from agentcli.tools.lib.text import plural
 
 
-async def ask_user(work: ToolContext, call_id: str, questions: list[Question]) -> ToolOutput:
+async def ask_user(ctx: ToolContext, call_id: str, questions: list[Question]) -> ToolOutput:
     if not questions:
         raise ToolError("questions is empty: ask at least one.")
     asked = [_question(item) for item in questions]
-    answers = await work.ask(asked)
+    answers = await ctx.ask(asked)
     if answers is None:
         return ToolOutput("Nobody is there to answer. Decide yourself, and say what you assumed.", status="denied")
     pairs = zip(asked, answers, strict=False)

@@ -18,14 +18,13 @@ from agentcli.core.programs import find_program, search_path
 from agentcli.core.secrets import holds_secret
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Wrap
 from agentcli.tools.jobs import Fresh, Jobs
-from agentcli.tools.lib import process as _process
 from agentcli.tools.lib.output_buffer import OutputBuffer
-from agentcli.tools.lib.process import Command, Ended, Sink
+from agentcli.tools.lib.process import Command, Ended, Sink, run
 from agentcli.tools.lib.text import plural
 
 _TICK = 0.1
 """Seconds between two pieces of progress."""
-_SHOWN = 8_000
+_PROGRESS = 8_000
 """Bytes of output shown as progress at most each tick."""
 # Patterns of what a command or its output give away, compiled when first used: together they would cost milliseconds of every start.
 _QUOTED = r"""(?s)'[^']*'|"(?:[^"\\]|\\.)*\""""
@@ -39,53 +38,53 @@ _NO_TERMINAL = (
     r"error opening terminal|terminal (?:unknown|is not fully functional)|EOF when reading a line|a terminal is required|"
     r"press \^C at any time to quit|new password:|output is not to a terminal|\[y/n\][)?: ]*$"
 )
-_HELD_BACK = (
+_BLOCKED = (
     r"(?i)[^\n]*(?:read-only file system|permission denied|operation not permitted|network is unreachable|could not resolve|"
     r"name resolution|getaddrinfo|connection refused|no route to host|EROFS|EACCES|EPERM|ENETUNREACH|EAI_AGAIN)[^\n]{0,100}"
 )
-_LOOKED_AT = 4_000
+_TAIL = 4_000
 """Characters at the end of an output in which reasons are looked for."""
 
 
 async def bash(
-    work: ToolContext,
+    ctx: ToolContext,
     call_id: str,
     command: str,
     timeout: Annotated[int, "Milliseconds"] = 0,
     description: Annotated[str, "What it does, in 5 to 10 words"] = "",
     run_in_background: bool = False,
 ) -> ToolOutput:
-    sandbox = work.sandbox
-    prepared = _prepared(work, command, sandbox.wrap)
+    sandbox = ctx.sandbox
+    prepared = _prepared(ctx, command, sandbox.wrap)
     if run_in_background:
-        return _in_background(work, call_id, command, prepared)
-    made = sandbox.watch() if sandbox.watch is not None else tuple
-    outcome = _told(await _run(work, call_id, command, prepared, timeout), made())
+        return _in_background(ctx, call_id, command, prepared)
+    created = sandbox.watch() if sandbox.watch is not None else tuple
+    outcome = _with_protected_files(await _run(ctx, call_id, command, prepared, timeout), created())
     if sandbox.note:
         outcome = replace(outcome, output="\n".join([outcome.output.rstrip("\n"), sandbox.note]))
-    reason = _held_back(outcome) if sandbox.wrap is not None else ""
+    reason = _blocked_by_sandbox(outcome) if sandbox.wrap is not None else ""
     if not reason or sandbox.escalate is None or not await sandbox.escalate(command, reason):
         return outcome
-    again = await _run(work, call_id, command, _prepared(work, command, None), timeout)
+    again = await _run(ctx, call_id, command, _prepared(ctx, command, None), timeout)
     return replace(again, output=f"[run again outside the sandbox, as the user allowed: {reason}]\n{again.output}")
 
 
-async def _run(work: ToolContext, call_id: str, command: str, prepared: Command, timeout: int) -> ToolOutput:
-    seconds = min(timeout / 1000 if timeout > 0 else work.limits.bash_timeout, work.limits.bash_timeout_max)
-    capture = OutputBuffer(work.limits, lambda text: work.keep_output(call_id, text), call_id)
-    shown = _Shown(capture, lambda text: work.progress(call_id, text))
-    jobs = work.jobs
+async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, timeout: int) -> ToolOutput:
+    seconds = min(timeout / 1000 if timeout > 0 else ctx.limits.bash_timeout, ctx.limits.bash_timeout_max)
+    capture = OutputBuffer(ctx.limits, lambda text: ctx.keep_output(call_id, text), call_id)
+    stream = _ProgressSink(capture, lambda text: ctx.progress(call_id, text))
+    jobs = ctx.jobs
     with (jobs if isinstance(jobs, Jobs) else Jobs()).watched() as away:
-        process = asyncio.create_task(_process.run(prepared, shown, seconds, work.limits.bash_idle, away))
+        process = asyncio.create_task(run(prepared, stream, seconds, ctx.limits.bash_idle, away))
         sent_away = await _ends_or(away, process)
     if sent_away and isinstance(jobs, Jobs):
-        return _sent_away(jobs, command, shown, process, work.limits)
+        return _sent_away(jobs, command, stream, process, ctx.limits)
     try:
         ended = await process
     finally:
         capture.close()
-        shown.close()
-    return _outcome(capture, ended, seconds, work.limits)
+        stream.close()
+    return _outcome(capture, ended, seconds, ctx.limits)
 
 
 async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
@@ -100,15 +99,17 @@ async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
     return away.is_set() and not process.done() and not process.cancelling()
 
 
-def _sent_away(jobs: Jobs, command: str, shown: _Shown, process: asyncio.Task[Ended], limits: ToolLimits) -> ToolOutput:
-    job = jobs.adopt(command, shown.capture, process)
-    shown.hand_over(Fresh(job, limits.bash_output))
+def _sent_away(
+    jobs: Jobs, command: str, stream: _ProgressSink, process: asyncio.Task[Ended], limits: ToolLimits
+) -> ToolOutput:
+    job = jobs.adopt(command, stream.capture, process)
+    stream.hand_over(Fresh(job, limits.bash_output))
     so_far = job.capture.text().rstrip("\n")
-    told = (
+    note = (
         f"[the user sent it to the background as {job.id}; bash_output shows what follows, you are told when it ends]"
     )
     return ToolOutput(
-        "\n".join(filter(None, (so_far, told))),
+        "\n".join(filter(None, (so_far, note))),
         truncated=job.capture.cut,
         output_file=job.capture.file,
         metadata={"job": job.id},
@@ -126,29 +127,29 @@ def preview(_: ToolContext, given: Mapping[str, Any]) -> str:
     return str(given["command"])
 
 
-def environment(base: Mapping[str, str], kept: Collection[str] = ()) -> dict[str, str]:
-    """What a command gets to know of the environment: no secrets but the `kept` ones, and settings under which nothing asks
+def environment(base: Mapping[str, str], allowed: Collection[str] = ()) -> dict[str, str]:
+    """What a command gets to know of the environment: no secrets but the `allowed` ones, and settings under which nothing asks
     or pages."""
-    known = {name: value for name, value in base.items() if name in kept or not holds_secret(name, value)}
+    known = {name: value for name, value in base.items() if name in allowed or not holds_secret(name, value)}
     return known | QUIET | git_settings(GIT_CONFIG)
 
 
-def _environment(work: ToolContext) -> dict[str, str]:
+def _environment(ctx: ToolContext) -> dict[str, str]:
     """Harder for a command that runs unasked: the policy lets it only because nothing of a repository chooses a program for it."""
-    known = environment({**os.environ, "PATH": search_path()}, work.limits.bash_secrets)
-    return hardened(known, work.roots) if work.sandbox.hardened else known
+    known = environment({**os.environ, "PATH": search_path()}, ctx.limits.bash_secrets)
+    return hardened(known, ctx.roots) if ctx.sandbox.hardened else known
 
 
-def _told(outcome: ToolOutput, made: Sequence[str]) -> ToolOutput:
+def _with_protected_files(outcome: ToolOutput, created: Sequence[str]) -> ToolOutput:
     """What a command made although nobody was asked about it: no sandbox can forbid a name that does not exist yet."""
-    if not made:
+    if not created:
         return outcome
-    note = f"[it made protected files: {', '.join(made)}. They may start programs or hold secrets: tell the user]"
+    note = f"[it made protected files: {', '.join(created)}. They may start programs or hold secrets: tell the user]"
     output = "\n".join([outcome.output.rstrip("\n"), note])
-    return replace(outcome, output=output, metadata={**outcome.metadata, "protected": list(made)})
+    return replace(outcome, output=output, metadata={**outcome.metadata, "protected": list(created)})
 
 
-def _held_back(outcome: ToolOutput) -> str:
+def _blocked_by_sandbox(outcome: ToolOutput) -> str:
     """What the sandbox seems to have kept a failed command from; nothing if it failed for a reason of its own."""
     if outcome.status != "error" or not outcome.metadata["exit_code"]:
         return ""
@@ -156,7 +157,7 @@ def _held_back(outcome: ToolOutput) -> str:
     return f"it says “{line}”" if line else ""
 
 
-def _prepared(work: ToolContext, command: str, wrap: Wrap | None) -> Command:
+def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None) -> Command:
     if not command.strip():
         raise ToolError("The command is empty.")
     if "\0" in command:
@@ -167,16 +168,16 @@ def _prepared(work: ToolContext, command: str, wrap: Wrap | None) -> Command:
             f"{interactive} needs a terminal, and commands have none. "
             "Use the read and edit tools for files, or a program that does its work without asking."
         )
-    shell = find_program("bash", work.roots) or "/bin/bash"
+    shell = find_program("bash", ctx.roots) or "/bin/bash"
     argv: Sequence[str] = [shell, "--noprofile", "--norc", "-c", command]
     boxed = wrap(argv) if wrap else Boxed(argv)
-    return Command(boxed.argv, work.cwd, _environment(work), files=boxed.files)
+    return Command(boxed.argv, ctx.cwd, _environment(ctx), files=boxed.files)
 
 
-def _in_background(work: ToolContext, call_id: str, command: str, prepared: Command) -> ToolOutput:
-    if not isinstance(work.jobs, Jobs):
+def _in_background(ctx: ToolContext, call_id: str, command: str, prepared: Command) -> ToolOutput:
+    if not isinstance(ctx.jobs, Jobs):
         raise ToolError("There are no background jobs here. Run it without run_in_background.")
-    job = work.jobs.start(command, prepared, work.limits, lambda text: work.keep_output(call_id, text))
+    job = ctx.jobs.start(command, prepared, ctx.limits, lambda text: ctx.keep_output(call_id, text))
     return ToolOutput(
         f"Started in the background as {job.id}. bash_output shows what it prints, bash_stop ends it; you are told when it ends.",
         metadata={"job": job.id},
@@ -230,16 +231,16 @@ def _needs_terminal(command: str) -> str:
 
 def _wanted_terminal(output: str) -> bool:
     """Whether a program complains that there is no terminal or no input."""
-    return re.search(_NO_TERMINAL, output[-_LOOKED_AT:]) is not None
+    return re.search(_NO_TERMINAL, output[-_TAIL:]) is not None
 
 
 def _sandbox_complaint(output: str) -> str:
     """The line that sounds as if a sandbox stood in the way, or nothing."""
-    found = re.search(_HELD_BACK, output[-_LOOKED_AT:])
+    found = re.search(_BLOCKED, output[-_TAIL:])
     return found.group().strip() if found else ""
 
 
-class _Shown:
+class _ProgressSink:
     """Captures an output and shows it: at most once a tick, and only the newest, so that no amount of it slows the command down."""
 
     def __init__(self, capture: OutputBuffer, show: Callable[[str], None]) -> None:
@@ -258,7 +259,7 @@ class _Shown:
         self._sink.add(piece, skipped)
         if self._show is None:
             return
-        self._waiting = bytes(piece[-_SHOWN:]) if len(piece) >= _SHOWN else (self._waiting + piece)[-_SHOWN:]
+        self._waiting = bytes(piece[-_PROGRESS:]) if len(piece) >= _PROGRESS else (self._waiting + piece)[-_PROGRESS:]
         wait = self._last + _TICK - time.monotonic()
         if wait <= 0:
             self._flush()

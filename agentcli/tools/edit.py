@@ -35,7 +35,7 @@ class _Applied:
 
 
 async def edit(
-    work: ToolContext,
+    ctx: ToolContext,
     call_id: str,
     file_path: str,
     old_string: str,
@@ -43,14 +43,14 @@ async def edit(
     replace_all: Annotated[bool, "Change every occurrence"] = False,
 ) -> ToolOutput:
     change = Replacement(old_string, new_string, replace_all)
-    return await asyncio.to_thread(_edit, work, file_path, [change])
+    return await asyncio.to_thread(_edit, ctx, file_path, [change])
 
 
-async def multi_edit(work: ToolContext, call_id: str, file_path: str, edits: list[Replacement]) -> ToolOutput:
+async def multi_edit(ctx: ToolContext, call_id: str, file_path: str, edits: list[Replacement]) -> ToolOutput:
     changes = [Replacement(**item) if isinstance(item, Mapping) else item for item in edits]
     if not changes:
         raise ToolError("edits is empty: there is nothing to change.")
-    return await asyncio.to_thread(_edit, work, file_path, changes)
+    return await asyncio.to_thread(_edit, ctx, file_path, changes)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -64,38 +64,38 @@ def multi_title(given: Mapping[str, Any]) -> str:
     return f"{title(given)} ({plural(len(edits), 'change')})" if isinstance(edits, list) else title(given)
 
 
-def preview(work: ToolContext, given: Mapping[str, Any]) -> str:
+def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
     """The unified diff that an edit would make, for whoever must allow it. Raises ToolError where it cannot be made."""
     change = Replacement(given["old_string"], given["new_string"], bool(given.get("replace_all")))
-    return _preview(work, given["file_path"], [change])
+    return _preview(ctx, given["file_path"], [change])
 
 
-def multi_preview(work: ToolContext, given: Mapping[str, Any]) -> str:
+def multi_preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
     """The same for all changes of a `multi_edit` together."""
-    return _preview(work, given["file_path"], [Replacement(**item) for item in given["edits"]])
+    return _preview(ctx, given["file_path"], [Replacement(**item) for item in given["edits"]])
 
 
-def _preview(work: ToolContext, path: str, changes: Sequence[Replacement]) -> str:
-    place = locate(work, path)
-    if not place.path.exists() and changes and changes[0].old_string == "":
-        return unified("", _in_order("", changes, place.shown)[0], place.shown, created=True).text
-    with changing(work, path) as spot:
-        _, before, after, _ = _changed(work, spot, changes)
-    return unified(replace_surrogates(before), replace_surrogates(after), spot.shown).text
+def _preview(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> str:
+    target = locate(ctx, path)
+    if not target.path.exists() and changes and changes[0].old_string == "":
+        return unified("", _in_order("", changes, target.display)[0], target.display, created=True).text
+    with changing(ctx, path) as handle:
+        _, before, after, _ = _changed(ctx, handle, changes)
+    return unified(replace_surrogates(before), replace_surrogates(after), handle.display).text
 
 
-def _edit(work: ToolContext, path: str, changes: Sequence[Replacement]) -> ToolOutput:
-    with changing(work, path, make=changes[0].old_string == "") as spot:
-        encoding, before, after, notes = _changed(work, spot, changes)
-        data = encode(after, encoding, spot.shown)
-        created = load_if_there(work, spot) is None
-        replace(spot, data)
-        remember(work, spot.path, data)
-    diff = unified(replace_surrogates(before), replace_surrogates(after), spot.shown, created)
+def _edit(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> ToolOutput:
+    with changing(ctx, path, make=changes[0].old_string == "") as handle:
+        encoding, before, after, notes = _changed(ctx, handle, changes)
+        data = encode(after, encoding, handle.display)
+        created = load_if_there(ctx, handle) is None
+        replace(handle, data)
+        remember(ctx, handle.path, data)
+    diff = unified(replace_surrogates(before), replace_surrogates(after), handle.display, created)
     return ToolOutput(
-        f"{'Created' if created else 'Edited'} {spot.shown}: {_sum(notes)}.",
+        f"{'Created' if created else 'Edited'} {handle.display}: {_sum(notes)}.",
         metadata={
-            "path": str(spot.path),
+            "path": str(handle.path),
             "diff": diff.text,
             "additions": diff.additions,
             "deletions": diff.deletions,
@@ -105,16 +105,16 @@ def _edit(work: ToolContext, path: str, changes: Sequence[Replacement]) -> ToolO
 
 
 def _changed(
-    work: ToolContext, spot: FileHandle, changes: Sequence[Replacement]
+    ctx: ToolContext, handle: FileHandle, changes: Sequence[Replacement]
 ) -> tuple[Encoding, str, str, list[_Applied]]:
-    if spot.name.lower().endswith(".ipynb"):
+    if handle.name.lower().endswith(".ipynb"):
         raise ToolError(
-            f"{spot.shown} is a notebook; text edits break its JSON. Change it with bash and a script (python with nbformat or json)."
+            f"{handle.display} is a notebook; text edits break its JSON. Change it with bash and a script (python with nbformat or json)."
         )
-    encoding, before = _text_of(work, spot, may_be_new=changes[0].old_string == "")
-    after, notes = _in_order(before, changes, spot.shown)
+    encoding, before = _text_of(ctx, handle, may_be_new=changes[0].old_string == "")
+    after, notes = _in_order(before, changes, handle.display)
     if after == before:
-        raise ToolError(f"The edits leave {spot.shown} as it is. Nothing was changed.")
+        raise ToolError(f"The edits leave {handle.display} as it is. Nothing was changed.")
     return encoding, before, after, notes
 
 
@@ -128,18 +128,18 @@ def _in_order(text: str, changes: Sequence[Replacement], name: str) -> tuple[str
     return text, notes
 
 
-def _text_of(work: ToolContext, spot: FileHandle, may_be_new: bool) -> tuple[Encoding, str]:
-    data = load_if_there(work, spot) if may_be_new else None
+def _text_of(ctx: ToolContext, handle: FileHandle, may_be_new: bool) -> tuple[Encoding, str]:
+    data = load_if_there(ctx, handle) if may_be_new else None
     if data is None:
         if may_be_new:
             return Encoding(), ""
-        data = load_if_there(work, spot)
+        data = load_if_there(ctx, handle)
     if data is None:
-        raise missing(spot)
-    require_seen(work, spot, data)
+        raise missing(handle)
+    require_seen(ctx, handle, data)
     decoded = decode(data)
     if decoded is None:
-        raise ToolError(f"{spot.shown} is a binary file and cannot be edited as text.")
+        raise ToolError(f"{handle.display} is a binary file and cannot be edited as text.")
     return decoded[1], decoded[0]
 
 

@@ -9,11 +9,11 @@ from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolOutput
 
 
-async def exit_plan(work: ToolContext, call_id: str, plan: str) -> ToolOutput:
+async def exit_plan(ctx: ToolContext, call_id: str, plan: str) -> ToolOutput:
     if not plan.strip():
         raise ToolError("The plan is empty.")
-    if work.leave_plan is not None:
-        await work.leave_plan(plan)
+    if ctx.leave_plan is not None:
+        await ctx.leave_plan(plan)
     # Whoever allows this call approves the plan: the permission layer asks, and shows the plan whole.
     return ToolOutput("The user approves the plan. Carry it out.", metadata={"plan": plan})
 

@@ -15,9 +15,9 @@ from agentcli.tools.lib.truncate import truncated
 
 
 async def glob(
-    work: ToolContext, call_id: str, pattern: str, path: Annotated[str, "Folder; default the current one"] = "."
+    ctx: ToolContext, call_id: str, pattern: str, path: Annotated[str, "Folder; default the current one"] = "."
 ) -> ToolOutput:
-    return await asyncio.to_thread(_glob, work, call_id, pattern, path)
+    return await asyncio.to_thread(_glob, ctx, call_id, pattern, path)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -31,22 +31,22 @@ def inside(given: Mapping[str, Any]) -> str:
     return f" in {path}" if path != "." else ""
 
 
-def prefix(place: ResolvedPath) -> str:
+def prefix(target: ResolvedPath) -> str:
     """What stands before a found path to make it one that the other tools take."""
-    return "" if place.shown == "." else f"{place.shown.rstrip('/')}/"
+    return "" if target.display == "." else f"{target.display.rstrip('/')}/"
 
 
-def _glob(work: ToolContext, call_id: str, pattern: str, path: str) -> ToolOutput:
+def _glob(ctx: ToolContext, call_id: str, pattern: str, path: str) -> ToolOutput:
     path, pattern = searched(path, pattern)
-    with top(work, path) as (place, held):
-        times = {name: held.changed(name) for name in files(place.path, pattern, ripgrep(work.roots))}
+    with top(ctx, path) as (target, folder):
+        times = {name: folder.changed(name) for name in files(target.path, pattern, ripgrep(ctx.roots))}
     found = sorted(
         (name for name, time in times.items() if time is not None), key=lambda name: (-(times[name] or 0), name)
     )
     if not found:
         return ToolOutput(f"No file matches {pattern}.", metadata={"matches": 0})
-    names = [prefix(place) + name for name in found]
-    shown = names[: work.limits.matches]
-    rest = len(names) - len(shown)
-    notice = f"{len(shown)} of {len(names):,} files, newest first; {rest:,} more" if rest else ""
-    return truncated(work, call_id, shown, names, notice, {"matches": len(names)})
+    names = [prefix(target) + name for name in found]
+    part = names[: ctx.limits.matches]
+    rest = len(names) - len(part)
+    notice = f"{len(part)} of {len(names):,} files, newest first; {rest:,} more" if rest else ""
+    return truncated(ctx, call_id, part, names, notice, {"matches": len(names)})

@@ -18,12 +18,12 @@ from agentcli.tools.lib.text import clip, plural
 from agentcli.tools.lib.truncate import truncated
 
 Mode = Literal["files_with_matches", "content", "count"]
-_KEPT = 20_000
+_ROWS = 20_000
 """Lines of a result that are kept in full; beyond, only counted."""
 
 
 async def grep(
-    work: ToolContext,
+    ctx: ToolContext,
     call_id: str,
     pattern: Annotated[str, "Regular expression"],
     path: Annotated[str, "File or folder"] = ".",
@@ -38,8 +38,8 @@ async def grep(
 ) -> ToolOutput:
     showing = output_mode == "content"
     wanted = Wanted(pattern, ignore_case, max(before, around, 0) * showing, max(after, around, 0) * showing)
-    limit = head_limit if head_limit > 0 else work.limits.matches
-    return await asyncio.to_thread(_grep, work, call_id, wanted, path, glob, output_mode, numbers, limit)
+    limit = head_limit if head_limit > 0 else ctx.limits.matches
+    return await asyncio.to_thread(_grep, ctx, call_id, wanted, path, glob, output_mode, numbers, limit)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -49,15 +49,15 @@ def title(given: Mapping[str, Any]) -> str:
 
 
 def _grep(
-    work: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, mode: Mode, numbers: bool, limit: int
+    ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, mode: Mode, numbers: bool, limit: int
 ) -> ToolOutput:
-    with _candidates(work, path, glob) as (place, held, names):
-        found = lines(held, names, wanted, ripgrep(work.roots))
-        return _shown(work, call_id, found, prefix(place), mode, numbers, wanted, limit)
+    with _candidates(ctx, path, glob) as (target, folder, names):
+        found = lines(folder, names, wanted, ripgrep(ctx.roots))
+        return _output(ctx, call_id, found, prefix(target), mode, numbers, wanted, limit)
 
 
-def _shown(
-    work: ToolContext,
+def _output(
+    ctx: ToolContext,
     call_id: str,
     found: Iterator[Line],
     before: str,
@@ -66,49 +66,49 @@ def _shown(
     wanted: Wanted,
     limit: int,
 ) -> ToolOutput:
-    limit = min(limit, work.limits.matches)
+    limit = min(limit, ctx.limits.matches)
     if mode == "content":
-        printed = _rows(found, before, numbers, work.limits.line_characters, bool(wanted.before or wanted.after))
-        return _content(work, call_id, printed, limit)
+        printed = _rows(found, before, numbers, ctx.limits.line_characters, bool(wanted.before or wanted.after))
+        return _content(ctx, call_id, printed, limit)
     counts = Counter(line.file for line in found if line.matches)
     total = sum(counts.values())
     if not total:
         return _nothing()
     rows = [before + name if mode == "files_with_matches" else f"{before}{name}:{n}" for name, n in counts.items()]
-    shown = rows[:limit]
-    rest = len(rows) - len(shown)
+    part = rows[:limit]
+    rest = len(rows) - len(part)
     notice = f"{rest:,} more of {plural(len(rows), 'file')}; {plural(total, 'matching line')} in all" if rest else ""
-    return truncated(work, call_id, shown, rows, notice, {"matches": total, "files": len(rows)})
+    return truncated(ctx, call_id, part, rows, notice, {"matches": total, "files": len(rows)})
 
 
 @contextmanager
-def _candidates(work: ToolContext, path: str, glob: str) -> Iterator[tuple[ResolvedPath, DirHandle, list[str]]]:
+def _candidates(ctx: ToolContext, path: str, glob: str) -> Iterator[tuple[ResolvedPath, DirHandle, list[str]]]:
     """The folder to search from, held open, and the files in it."""
-    place = locate(work, path)
-    if place.path.is_dir():
-        with top(work, path) as (place, held):
-            yield place, held, files(held.path, glob, ripgrep(work.roots))
+    target = locate(ctx, path)
+    if target.path.is_dir():
+        with top(ctx, path) as (target, folder):
+            yield target, folder, files(folder.path, glob, ripgrep(ctx.roots))
         return
-    if not place.path.is_file():
-        raise ToolError(f"{path} is no regular file or folder." if place.path.exists() else f"{path} does not exist.")
-    with beside(work, path) as (folder, held, name):
-        yield folder, held, [name]
+    if not target.path.is_file():
+        raise ToolError(f"{path} is no regular file or folder." if target.path.exists() else f"{path} does not exist.")
+    with beside(ctx, path) as (target, folder, name):
+        yield target, folder, [name]
 
 
-def _content(work: ToolContext, call_id: str, found: Iterable[tuple[bool, str]], limit: int) -> ToolOutput:
+def _content(ctx: ToolContext, call_id: str, found: Iterable[tuple[bool, str]], limit: int) -> ToolOutput:
     rows: list[str] = []
-    shown, total = 0, 0
+    fitting, total = 0, 0
     for matches, row in found:
         total += matches
-        if len(rows) < _KEPT:
+        if len(rows) < _ROWS:
             rows.append(row)
         if total <= limit:
-            shown = len(rows)
+            fitting = len(rows)
     if not total:
         return _nothing()
     rest = max(0, total - limit)
     notice = f"{rest:,} more of {plural(total, 'matching line')}" if rest else ""
-    return truncated(work, call_id, rows[:shown], rows, notice, {"matches": total})
+    return truncated(ctx, call_id, rows[:fitting], rows, notice, {"matches": total})
 
 
 def _rows(

@@ -12,9 +12,8 @@ from typing import Any
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.core.truncate import truncate_bytes
-from agentcli.tools.lib import process as _process
 from agentcli.tools.lib.output_buffer import OutputBuffer
-from agentcli.tools.lib.process import Command, Ended
+from agentcli.tools.lib.process import Command, Ended, run
 
 
 @dataclass(slots=True)
@@ -27,7 +26,7 @@ class Job:
     fresh: bytearray = field(default_factory=bytearray)
     missed: int = 0
     ended: Ended | None = None
-    told: bool = False
+    reported: bool = False
     started: float = field(default_factory=time.time)
     task: asyncio.Task[None] | None = None
 
@@ -96,10 +95,10 @@ class Jobs:
         return self._jobs[id]
 
     def finished(self) -> Sequence[Job]:
-        """Jobs that have ended since this was last asked, each once: to be told to the model."""
-        news = [job for job in self._jobs.values() if job.ended is not None and not job.told]
+        """Jobs that have ended since this was last asked, each once: to be reported to the model."""
+        news = [job for job in self._jobs.values() if job.ended is not None and not job.reported]
         for job in news:
-            job.told = True
+            job.reported = True
         return news
 
     async def stop(self, id: str) -> Job:
@@ -126,15 +125,15 @@ class Jobs:
         return job
 
 
-async def bash_output(work: ToolContext, call_id: str, id: str) -> ToolOutput:
-    job = _jobs(work).get(id)
+async def bash_output(ctx: ToolContext, call_id: str, id: str) -> ToolOutput:
+    job = _jobs(ctx).get(id)
     text = bytes(job.fresh).decode("utf-8", "replace")
     missed = f"[{job.missed:,} bytes before this are left out{job.capture.where()}]\n" if job.missed else ""
     job.fresh.clear()
     job.missed = 0
-    job.told = job.told or job.ended is not None
+    job.reported = job.reported or job.ended is not None
     exit_code = job.ended.exit_code if job.ended else None
-    output = truncate_bytes(text, work.limits.bash_output, "left out")
+    output = truncate_bytes(text, ctx.limits.bash_output, "left out")
     return ToolOutput(
         f"[{job.id}: {job.state}]\n{missed}{output or '(nothing new)'}",
         truncated=bool(missed),
@@ -143,11 +142,11 @@ async def bash_output(work: ToolContext, call_id: str, id: str) -> ToolOutput:
     )
 
 
-async def bash_stop(work: ToolContext, call_id: str, id: str) -> ToolOutput:
-    jobs = _jobs(work)
+async def bash_stop(ctx: ToolContext, call_id: str, id: str) -> ToolOutput:
+    jobs = _jobs(ctx)
     already = jobs.get(id).ended is not None
     job = await jobs.stop(id)
-    job.told = True
+    job.reported = True
     return ToolOutput(
         f"[{job.id}: {'had already ended, ' if already else ''}{job.state}]",
         metadata={"job": job.id, "state": job.state},
@@ -166,25 +165,25 @@ def stop_title(given: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Captures a job's output, and keeps the newest `kept` bytes until the model has seen them."""
+    """Captures a job's output, and keeps the newest `limit` bytes until the model has seen them."""
 
     job: Job
-    kept: int
+    limit: int
     enough: int = 0
 
     def add(self, piece: memoryview, skipped: int) -> None:
         self.job.capture.add(piece, skipped)
         fresh = self.job.fresh
         fresh += piece
-        surplus = len(fresh) - self.kept
+        surplus = len(fresh) - self.limit
         if surplus > 0:
             del fresh[:surplus]
             self.job.missed += surplus
 
 
-async def _run(job: Job, prepared: Command, kept: int) -> None:
+async def _run(job: Job, prepared: Command, limit: int) -> None:
     try:
-        job.ended = await _process.run(prepared, Fresh(job, kept), None, None)
+        job.ended = await run(prepared, Fresh(job, limit), None, None)
     except ToolError as error:
         job.fresh += str(error).encode()
         job.ended = Ended("exit", None, 0.0)
@@ -202,7 +201,7 @@ async def _finish(job: Job, process: asyncio.Task[Ended]) -> None:
         job.capture.close()
 
 
-def _jobs(work: ToolContext) -> Jobs:
-    if not isinstance(work.jobs, Jobs):
+def _jobs(ctx: ToolContext) -> Jobs:
+    if not isinstance(ctx.jobs, Jobs):
         raise ToolError("There are no background jobs here.")
-    return work.jobs
+    return ctx.jobs

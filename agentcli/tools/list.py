@@ -10,16 +10,16 @@ from typing import Annotated, Any
 
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.paths import open_folder
-from agentcli.tools.lib.text import replace_surrogates as sendable
+from agentcli.tools.lib.text import replace_surrogates
 
-_LOOKED_AT = 50_000
+_SORTED = 50_000
 """Entries read before giving up on sorting all of a folder: a million of them would take longer than anybody waits."""
 
 
 async def listing(
-    work: ToolContext, call_id: str, path: Annotated[str, "Default: the current folder"] = "."
+    ctx: ToolContext, call_id: str, path: Annotated[str, "Default: the current folder"] = "."
 ) -> ToolOutput:
-    return await asyncio.to_thread(_list, work, path)
+    return await asyncio.to_thread(_list, ctx, path)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -27,27 +27,26 @@ def title(given: Mapping[str, Any]) -> str:
     return f"List {given.get('path') or '.'}"
 
 
-def _list(work: ToolContext, path: str) -> ToolOutput:
-    place, fd = open_folder(work, path)
+def _list(ctx: ToolContext, path: str) -> ToolOutput:
+    target, fd = open_folder(ctx, path)
     try:
         with os.scandir(fd) as entries:
             rows = [
-                (not entry.is_dir(follow_symlinks=False), entry.name, _row(entry))
-                for entry in islice(entries, _LOOKED_AT)
+                (not entry.is_dir(follow_symlinks=False), entry.name, _row(entry)) for entry in islice(entries, _SORTED)
             ]
             more = next(entries, None) is not None
     finally:
         os.close(fd)
     rows.sort()
-    shown = rows[: work.limits.entries]
-    metadata = {"path": str(place.path), "entries": len(rows)}
-    text = "\n".join(sendable(row) for _, _, row in shown)
+    part = rows[: ctx.limits.entries]
+    metadata = {"path": str(target.path), "entries": len(rows)}
+    text = "\n".join(replace_surrogates(row) for _, _, row in part)
     if not rows:
-        return ToolOutput(f"[{place.shown} is empty]", metadata=metadata)
-    if len(shown) == len(rows) and not more:
+        return ToolOutput(f"[{target.display} is empty]", metadata=metadata)
+    if len(part) == len(rows) and not more:
         return ToolOutput(text, metadata=metadata)
     total = f"{'more than ' if more else ''}{len(rows):,} entries"
-    notice = f"[{len(shown):,} of {total}; use glob with a pattern to find the others]"
+    notice = f"[{len(part):,} of {total}; use glob with a pattern to find the others]"
     return ToolOutput(f"{text}\n{notice}", truncated=True, metadata=metadata)
 
 

@@ -16,7 +16,7 @@ from agentcli.core.message import Image
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.core.truncate import head_of
 from agentcli.tools.lib.files import remember
-from agentcli.tools.lib.paths import FileHandle, held, open_regular
+from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
 from agentcli.tools.lib.text import decode, is_binary, plural, replace_surrogates
 from agentcli.tools.lib.truncate import numbered
 
@@ -36,13 +36,13 @@ class _Page:
 
 
 async def read(
-    work: ToolContext,
+    ctx: ToolContext,
     call_id: str,
     file_path: str,
     offset: Annotated[int, "First line, from 1"] = 1,
     limit: Annotated[int, "Number of lines"] = 0,
 ) -> ToolOutput:
-    return await asyncio.to_thread(_read, work, file_path, max(1, offset), limit)
+    return await asyncio.to_thread(_read, ctx, file_path, max(1, offset), limit)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -56,53 +56,53 @@ def _whole_number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _read(work: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
-    count = min(limit, work.limits.read_lines) if limit > 0 else work.limits.read_lines
-    with held(work, path) as spot, os.fdopen(open_regular(spot), "rb") as file:
+def _read(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
+    count = min(limit, ctx.limits.read_lines) if limit > 0 else ctx.limits.read_lines
+    with open_parent(ctx, path) as handle, os.fdopen(open_regular(handle), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(16)
         file.seek(0)
         mime = mime_of(head)
         if mime:
-            return _image(spot, file, size, mime)
-        if size > work.limits.file_bytes:
-            return _outcome(spot, _page_of_huge(spot, file, offset, count, work.limits), size)
+            return _image(handle, file, size, mime)
+        if size > ctx.limits.file_bytes:
+            return _outcome(handle, _page_of_huge(handle, file, offset, count, ctx.limits), size)
         data = file.read()
-        page = _page(spot, data, offset, count, work.limits)
-        remember(work, spot.path, data)
-        return _outcome(spot, page, size)
+        page = _page(handle, data, offset, count, ctx.limits)
+        remember(ctx, handle.path, data)
+        return _outcome(handle, page, size)
 
 
-def _image(spot: FileHandle, file: BinaryIO, size: int, mime: str) -> ToolOutput:
+def _image(handle: FileHandle, file: BinaryIO, size: int, mime: str) -> ToolOutput:
     if size > IMAGE_BYTES:
         raise ToolError(
-            f"{spot.shown} is a picture of {size:,} bytes; the most is {IMAGE_BYTES:,}. Make it smaller with bash first."
+            f"{handle.display} is a picture of {size:,} bytes; the most is {IMAGE_BYTES:,}. Make it smaller with bash first."
         )
     data = base64.b64encode(file.read()).decode("ascii")
     return ToolOutput(
         f"[{mime}, {size:,} bytes]",
-        metadata={"path": str(spot.path)},
-        images=(Image(mime, data, str(spot.path)),),
+        metadata={"path": str(handle.path)},
+        images=(Image(mime, data, str(handle.path)),),
     )
 
 
-def _page(spot: FileHandle, data: bytes, offset: int, count: int, limits: ToolLimits) -> _Page:
+def _page(handle: FileHandle, data: bytes, offset: int, count: int, limits: ToolLimits) -> _Page:
     decoded = decode(data)
     if decoded is None:
-        raise _binary(spot, len(data))
+        raise _binary(handle, len(data))
     text = replace_surrogates(decoded[0])
     lines = text.split("\n") if "\n" in text else text.split("\r")
     if lines[-1] == "":
         lines.pop()
     if offset > max(1, len(lines)):
-        raise ToolError(f"{spot.shown} has only {plural(len(lines), 'line')}; line {offset:,} is beyond its end.")
+        raise ToolError(f"{handle.display} has only {plural(len(lines), 'line')}; line {offset:,} is beyond its end.")
     return _paged(lines[offset - 1 : offset - 1 + count], offset, len(lines), limits)
 
 
-def _page_of_huge(spot: FileHandle, file: BinaryIO, offset: int, count: int, limits: ToolLimits) -> _Page:
+def _page_of_huge(handle: FileHandle, file: BinaryIO, offset: int, count: int, limits: ToolLimits) -> _Page:
     """Only the wanted lines of a file too large to hold. UTF-8 and Latin-1 alike; the file counts as not seen."""
     if is_binary(file.read(8_000)):
-        raise _binary(spot, os.fstat(file.fileno()).st_size)
+        raise _binary(handle, os.fstat(file.fileno()).st_size)
     file.seek(0)
     wanted = []
     for n, line in enumerate(_bounded_lines(file, 4 * limits.line_characters), 1):
@@ -111,7 +111,7 @@ def _page_of_huge(spot: FileHandle, file: BinaryIO, offset: int, count: int, lim
         if len(wanted) > count:
             break
     if not wanted:
-        raise ToolError(f"{spot.shown} ends before line {offset:,}.")
+        raise ToolError(f"{handle.display} ends before line {offset:,}.")
     known = offset + len(wanted) - 1 if len(wanted) <= count else None
     return _paged(wanted[:count], offset, known, limits)
 
@@ -132,10 +132,10 @@ def _paged(lines: Sequence[str], first: int, total: int | None, limits: ToolLimi
     return _Page(tuple(rows), first, total, f"{limits.read_bytes:,} bytes" if len(rows) < len(lines) else "")
 
 
-def _outcome(spot: FileHandle, page: _Page, size: int) -> ToolOutput:
-    metadata = {"path": str(spot.path), "lines": [page.first, page.last]}
+def _outcome(handle: FileHandle, page: _Page, size: int) -> ToolOutput:
+    metadata = {"path": str(handle.path), "lines": [page.first, page.last]}
     if page.total == 0:
-        return ToolOutput(f"[{spot.shown} is empty]", metadata=metadata)
+        return ToolOutput(f"[{handle.display} is empty]", metadata=metadata)
     text = "\n".join(page.rows)
     more = page.total is None or page.last < page.total
     if not more:
@@ -146,11 +146,11 @@ def _outcome(spot: FileHandle, page: _Page, size: int) -> ToolOutput:
     return ToolOutput(f"{text}\n{notice}", truncated=True, metadata=metadata)
 
 
-def _binary(spot: FileHandle, size: int) -> ToolError:
-    suffix = Path(spot.name).suffix.lower()
+def _binary(handle: FileHandle, size: int) -> ToolError:
+    suffix = Path(handle.name).suffix.lower()
     hint = (
         " Extract its text with bash (pdftotext)."
         if suffix == ".pdf"
         else " Look at it with bash (file, xxd) if you must."
     )
-    return ToolError(f"{spot.shown} is a binary file of {size:,} bytes.{hint}")
+    return ToolError(f"{handle.display} is a binary file of {size:,} bytes.{hint}")

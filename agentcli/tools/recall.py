@@ -16,11 +16,11 @@ from agentcli.tools.lib.text import clip, plural
 from agentcli.tools.lib.truncate import numbered
 
 _LINES_EACH = 5
-"""Matching lines shown of each result when several are searched."""
+"""Matching lines listed of each result when several are searched."""
 
 
 async def recall(
-    work: ToolContext,
+    ctx: ToolContext,
     call_id: str,
     id: Annotated[str, "Id of a former call, as markers and notices name it"] = "",
     pattern: Annotated[str, "Regular expression"] = "",
@@ -28,12 +28,12 @@ async def recall(
     limit: int = 0,
 ) -> ToolOutput:
     regex = _compiled(pattern)
-    with _time_limit(work.limits.pattern_seconds):
+    with _time_limit(ctx.limits.pattern_seconds):
         if id:
-            return _one(work, id, regex, offset, limit)
+            return _one(ctx, id, regex, offset, limit)
         if not pattern:
             raise ToolError("Give an id to see one result, or a pattern to search all of them.")
-        return _overview(work.search_results(pattern), regex, work.limits)
+        return _overview(ctx.search_results(pattern), regex, ctx.limits)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -67,13 +67,13 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
 
 
-def _one(work: ToolContext, call_id: str, regex: re.Pattern[str], offset: int, limit: int) -> ToolOutput:
-    found = work.find_result(call_id)
+def _one(ctx: ToolContext, call_id: str, regex: re.Pattern[str], offset: int, limit: int) -> ToolOutput:
+    found = ctx.find_result(call_id)
     if found is None:
         raise ToolError(f"No call {call_id} in this session. Search with a pattern instead.")
     result, whole = found
     lines = [(n, line) for n, line in enumerate(whole.split("\n"), 1) if n >= offset and regex.search(line)]
-    return _page(result, lines, limit, work.limits)
+    return _page(result, lines, limit, ctx.limits)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -98,7 +98,7 @@ def _overview(results: Sequence[tuple[ToolResult, str]], regex: re.Pattern[str],
     if not results:
         return ToolOutput("No former result matches.", metadata={"matches": 0})
     rows: list[str] = []
-    shown = 0
+    listed = 0
     for result, whole in results:
         if len(rows) >= limits.matches:
             break
@@ -107,7 +107,7 @@ def _overview(results: Sequence[tuple[ToolResult, str]], regex: re.Pattern[str],
         rows += [f"  {n}: {clip(line.strip(), 300)}" for n, line in hits[:_LINES_EACH]]
         if len(hits) > _LINES_EACH:
             rows.append(f"  … {plural(len(hits) - _LINES_EACH, 'more line')}")
-        shown += 1
-    rest = len(results) - shown
+        listed += 1
+    rest = len(results) - listed
     after = [f"[{plural(rest, 'more result')}]"] if rest else []
     return ToolOutput("\n".join([*rows, *after]), truncated=bool(rest), metadata={"matches": len(results)})

@@ -79,13 +79,13 @@ def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
     return tuple(entry.tool() for entry in _TABLE if names is None or entry.name in names)
 
 
-async def run(tool: Tool, work: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
+async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
     """Run a call: its input checked and mended, its failure told as an outcome, its title filled in."""
     title = tool.name
     try:
         checked = check(tool.schema.parameters, given)
         title = tool.title(checked)
-        outcome = await tool.run(work, call_id, **_python_names(tool.run, checked))
+        outcome = await tool.run(ctx, call_id, **_python_names(tool.run, checked))
     except ToolError as error:
         outcome = ToolOutput(str(error), status="error")
     except OSError as error:

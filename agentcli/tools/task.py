@@ -10,15 +10,15 @@ from agentcli.core.tool import ToolContext, ToolOutput
 
 
 async def task(
-    work: ToolContext,
+    ctx: ToolContext,
     call_id: str,
     description: Annotated[str, "3 to 5 words"],
     prompt: str,
     agent: Annotated[str, "Kind of agent"] = "",
 ) -> ToolOutput:
-    if work.spawn is None:
+    if ctx.spawn is None:
         raise ToolError("There are no subagents here. Do it yourself.")
-    return await work.spawn(call_id, description, prompt, agent)
+    return await ctx.spawn(call_id, description, prompt, agent)
 
 
 def title(given: Mapping[str, Any]) -> str:

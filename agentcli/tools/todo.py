@@ -22,10 +22,10 @@ class Step:
     active_form: Annotated[str, "", "activeForm"] = ""
 
 
-async def todo(work: ToolContext, call_id: str, todos: list[Step] | None = None) -> ToolOutput:
+async def todo(ctx: ToolContext, call_id: str, todos: list[Step] | None = None) -> ToolOutput:
     if todos is not None:
-        work.set_todo([_item(step) for step in todos])
-    items = work.todo()
+        ctx.set_todo([_item(step) for step in todos])
+    items = ctx.todo()
     done = sum(item.status == "completed" for item in items)
     return ToolOutput(show(items) or "The list is empty.", metadata={"done": done, "of": len(items)})
 

@@ -39,29 +39,29 @@ class _Page:
 
 
 async def web_fetch(
-    work: ToolContext,
+    ctx: ToolContext,
     call_id: str,
     url: str,
     prompt: Annotated[str, "A question about the page: the answer comes instead of the page"] = "",
 ) -> ToolOutput:
     try:
-        async with asyncio.timeout(work.limits.fetch_seconds):
-            page = await _get(url, work.limits)
+        async with asyncio.timeout(ctx.limits.fetch_seconds):
+            page = await _get(url, ctx.limits)
             text = await asyncio.to_thread(_readable, page)
     except TimeoutError as error:
-        raise ToolError(f"{url} took longer than {work.limits.fetch_seconds:g} s.") from error
+        raise ToolError(f"{url} took longer than {ctx.limits.fetch_seconds:g} s.") from error
     if page.status >= 400:
         raise ToolError(f"{page.url} answers {page.status}.\n{text[:1_000]}".rstrip())
     metadata = {"url": page.url, "status": page.status, "bytes": len(page.body)}
     head = f"[{page.url}, {page.kind or 'no content type'}]"
-    if not prompt.strip() or not text.strip() or work.answer_page is None:
-        return whole_or_cut(work, call_id, f"{head}\n\n{text}", metadata)
-    answer = await work.answer_page(prompt, text)
+    if not prompt.strip() or not text.strip() or ctx.answer_page is None:
+        return whole_or_cut(ctx, call_id, f"{head}\n\n{text}", metadata)
+    answer = await ctx.answer_page(prompt, text)
     metadata |= answer.spent
     if not answer.text:
         missing = f"[No model has answered the prompt: {answer.trouble} The page itself follows.]"
-        return whole_or_cut(work, call_id, f"{head}\n{missing}\n\n{text}", metadata)
-    file = work.keep_output(call_id, replace_surrogates(f"{head}\n\n{text}"))
+        return whole_or_cut(ctx, call_id, f"{head}\n{missing}\n\n{text}", metadata)
+    file = ctx.keep_output(call_id, replace_surrogates(f"{head}\n\n{text}"))
     source = f"[{answer.model} answered this from the page{whereabouts(file, call_id, 'the page')}]"
     return ToolOutput(f"{head}\n\n{answer.text}\n\n{source}", truncated=True, output_file=file, metadata=metadata)
 

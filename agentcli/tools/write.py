@@ -14,8 +14,8 @@ from agentcli.tools.lib.paths import locate
 from agentcli.tools.lib.text import Encoding, decode, encode, plural, replace_surrogates, with_newlines
 
 
-async def write(work: ToolContext, call_id: str, file_path: str, content: str) -> ToolOutput:
-    return await asyncio.to_thread(_write, work, file_path, content)
+async def write(ctx: ToolContext, call_id: str, file_path: str, content: str) -> ToolOutput:
+    return await asyncio.to_thread(_write, ctx, file_path, content)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -23,32 +23,32 @@ def title(given: Mapping[str, Any]) -> str:
     return f"Write {given.get('file_path', '')}"
 
 
-def preview(work: ToolContext, given: Mapping[str, Any]) -> str:
+def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
     """The unified diff that writing would make, for whoever must allow it; folders that are missing are not made."""
     path, content = given["file_path"], given["content"]
-    place = locate(work, path)
-    if not place.path.exists():
-        return unified("", content, place.shown, created=True).text
-    with changing(work, path) as spot:
-        before, _, after = _contents(load_if_there(work, spot), content)
-    return unified(replace_surrogates(before), replace_surrogates(after), place.shown).text
+    target = locate(ctx, path)
+    if not target.path.exists():
+        return unified("", content, target.display, created=True).text
+    with changing(ctx, path) as handle:
+        before, _, after = _contents(load_if_there(ctx, handle), content)
+    return unified(replace_surrogates(before), replace_surrogates(after), target.display).text
 
 
-def _write(work: ToolContext, path: str, content: str) -> ToolOutput:
-    with changing(work, path, make=True) as spot:
-        old = load_if_there(work, spot)
+def _write(ctx: ToolContext, path: str, content: str) -> ToolOutput:
+    with changing(ctx, path, make=True) as handle:
+        old = load_if_there(ctx, handle)
         if old:
-            require_seen(work, spot, old)
+            require_seen(ctx, handle, old)
         before, encoding, after = _contents(old, content)
-        data = encode(after, encoding, spot.shown)
-        replace(spot, data)
-        remember(work, spot.path, data)
-    diff = unified(replace_surrogates(before), replace_surrogates(after), spot.shown, old is None)
+        data = encode(after, encoding, handle.display)
+        replace(handle, data)
+        remember(ctx, handle.path, data)
+    diff = unified(replace_surrogates(before), replace_surrogates(after), handle.display, old is None)
     count = after.count("\n") + (not after.endswith("\n") and bool(after))
     return ToolOutput(
-        f"{'Created' if old is None else 'Replaced'} {spot.shown} ({plural(count, 'line')}).",
+        f"{'Created' if old is None else 'Replaced'} {handle.display} ({plural(count, 'line')}).",
         metadata={
-            "path": str(spot.path),
+            "path": str(handle.path),
             "diff": diff.text,
             "additions": diff.additions,
             "deletions": diff.deletions,

@@ -34,7 +34,7 @@ class Scene:
     """A workspace to be boxed in, with everything around it that must stay as it is."""
 
     top: Path
-    place: Workspace
+    workspace: Workspace
     env: dict[str, str]
     drop: tuple[str, ...]
     sentinel: subprocess.Popen[bytes]

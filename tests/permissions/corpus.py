@@ -20,7 +20,7 @@ def commands(name: str) -> list[str]:
     ]
 
 
-def workspace(top: Path) -> Workspace:
+def make_workspace(top: Path) -> Workspace:
     """A small project with a repository, a link that leads outside, and a home folder beside it."""
     work, home = top / "work", top / "home"
     for folder in (

@@ -10,11 +10,11 @@ from agentcli.permissions.rules import Rules, parse_rule
 from agentcli.tools.registry import TRAITS
 
 
-def explain(call: ToolCall, rules: Rules, mode: Mode, place: Workspace) -> Decision:
+def explain(call: ToolCall, rules: Rules, mode: Mode, workspace: Workspace) -> Decision:
     """What is decided about a call."""
-    return decide(call, TRAITS, rules, mode, place)
+    return decide(call, TRAITS, rules, mode, workspace)
 
 
-def with_rule(rule: str, call: ToolCall, place: Workspace) -> Decision:
+def with_rule(rule: str, call: ToolCall, workspace: Workspace) -> Decision:
     """What would be decided about this call, in mode ask, if `rule` were saved."""
-    return explain(call, Rules(allow=(parse_rule(rule, "session"),)), "ask", place)
+    return explain(call, Rules(allow=(parse_rule(rule, "session"),)), "ask", workspace)

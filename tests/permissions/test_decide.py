@@ -15,54 +15,54 @@ NONE = Rules()
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workspace:
+def workspace(tmp_path: Path) -> Workspace:
     work, home = tmp_path / "work", tmp_path / "home"
     (work / "src").mkdir(parents=True)
     (home / ".ssh").mkdir(parents=True)
     return Workspace(work, (work,), home, own=(home / ".local/share/agentcli",))
 
 
-def ask(tool: str, value: str, place: Workspace, mode: Mode = "ask", rules: Rules = NONE) -> Decision:
+def ask(tool: str, value: str, workspace: Workspace, mode: Mode = "ask", rules: Rules = NONE) -> Decision:
     fields = {"bash": "command", "web_fetch": "url", "glob": "pattern", "grep": "pattern", "list": "path"}
-    return explain(ToolCall("c", tool, {fields.get(tool, "file_path"): value}), rules, mode, place)
+    return explain(ToolCall("c", tool, {fields.get(tool, "file_path"): value}), rules, mode, workspace)
 
 
-def test_reading_inside_is_free_in_every_mode(place: Workspace) -> None:
+def test_reading_inside_is_free_in_every_mode(workspace: Workspace) -> None:
     for mode in MODES:
-        assert ask("read", "src/a.py", place, mode).decision == "allow"
-        assert ask("bash", "ls -la src | head -3", place, mode).decision == "allow"
+        assert ask("read", "src/a.py", workspace, mode).decision == "allow"
+        assert ask("bash", "ls -la src | head -3", workspace, mode).decision == "allow"
 
 
-def test_reading_outside_asks(place: Workspace) -> None:
-    assert ask("read", "/etc/passwd", place).decision == "ask"
-    assert ask("read", "../sibling/a.py", place).decision == "ask"
+def test_reading_outside_asks(workspace: Workspace) -> None:
+    assert ask("read", "/etc/passwd", workspace).decision == "ask"
+    assert ask("read", "../sibling/a.py", workspace).decision == "ask"
 
 
-def test_a_neighbour_with_the_same_beginning_is_outside(place: Workspace) -> None:
-    (place.cwd.parent / "work-other").mkdir()
-    assert ask("read", str(place.cwd.parent / "work-other" / "a"), place).decision == "ask"
+def test_a_neighbour_with_the_same_beginning_is_outside(workspace: Workspace) -> None:
+    (workspace.cwd.parent / "work-other").mkdir()
+    assert ask("read", str(workspace.cwd.parent / "work-other" / "a"), workspace).decision == "ask"
 
 
-def test_an_edit_inside_asks_by_default_and_is_free_in_auto_edit(place: Workspace) -> None:
-    assert ask("edit", "src/a.py", place).decision == "ask"
-    assert ask("edit", "src/a.py", place, "auto-edit").decision == "allow"
-    assert ask("write", "/etc/hosts", place, "auto-edit").decision == "ask"
-    assert ask("bash", "npm test", place, "auto-edit").decision == "ask"
+def test_an_edit_inside_asks_by_default_and_is_free_in_auto_edit(workspace: Workspace) -> None:
+    assert ask("edit", "src/a.py", workspace).decision == "ask"
+    assert ask("edit", "src/a.py", workspace, "auto-edit").decision == "allow"
+    assert ask("write", "/etc/hosts", workspace, "auto-edit").decision == "ask"
+    assert ask("bash", "npm test", workspace, "auto-edit").decision == "ask"
 
 
-def test_plan_mode_denies_what_changes_something_and_says_so(place: Workspace) -> None:
+def test_plan_mode_denies_what_changes_something_and_says_so(workspace: Workspace) -> None:
     for tool, value in (("edit", "src/a.py"), ("write", "new"), ("bash", "npm test"), ("bash", "echo x > y")):
-        decision = ask(tool, value, place, "plan")
+        decision = ask(tool, value, workspace, "plan")
         assert decision.decision == "deny"
         assert "plan mode" in decision.why
-    assert ask("bash", "git log --oneline", place, "plan").decision == "allow"
+    assert ask("bash", "git log --oneline", workspace, "plan").decision == "allow"
 
 
-def test_yolo_stops_only_for_deny_rules_and_protected_paths(place: Workspace) -> None:
-    assert ask("bash", "rm -rf build", place, "yolo").decision == "allow"
-    assert ask("write", ".git/hooks/pre-commit", place, "yolo").decision == "ask"
-    assert ask("bash", "echo x > .git/hooks/pre-commit", place, "yolo").decision == "ask"
-    assert ask("bash", "rm -rf build", place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
+def test_yolo_stops_only_for_deny_rules_and_protected_paths(workspace: Workspace) -> None:
+    assert ask("bash", "rm -rf build", workspace, "yolo").decision == "allow"
+    assert ask("write", ".git/hooks/pre-commit", workspace, "yolo").decision == "ask"
+    assert ask("bash", "echo x > .git/hooks/pre-commit", workspace, "yolo").decision == "ask"
+    assert ask("bash", "rm -rf build", workspace, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_yolo_stops_only_for_deny_rules_and_protected_paths(place: Workspace) ->
         "RM x",
     ],
 )
-def test_a_deny_rule_sees_through_every_wrapper_in_yolo(place: Workspace, command: str) -> None:
-    assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
+def test_a_deny_rule_sees_through_every_wrapper_in_yolo(workspace: Workspace, command: str) -> None:
+    assert ask("bash", command, workspace, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "deny"
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ def test_a_deny_rule_sees_through_every_wrapper_in_yolo(place: Workspace, comman
         *("git commit -m 'rm (old'", "make rm", "echo rm x", "npm run rm", "sudo grep rm x", "cat rm"),
     ],
 )
-def test_a_deny_rule_does_not_mistake_a_word_for_a_command(place: Workspace, command: str) -> None:
-    assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "allow"
+def test_a_deny_rule_does_not_mistake_a_word_for_a_command(workspace: Workspace, command: str) -> None:
+    assert ask("bash", command, workspace, "yolo", parse_rules(deny=["bash(rm *)"])).decision == "allow"
 
 
 @pytest.mark.parametrize(
@@ -195,19 +195,19 @@ def test_a_deny_rule_does_not_mistake_a_word_for_a_command(place: Workspace, com
 )
 @pytest.mark.parametrize("mode", ["auto", "yolo"])
 def test_a_forbidden_name_among_the_arguments_of_an_unknown_program_asks(
-    place: Workspace, command: str, mode: Mode
+    workspace: Workspace, command: str, mode: Mode
 ) -> None:
     rules = parse_rules(deny=["bash(rm *)"])
-    assert ask("bash", command, replace(place, sandboxed=True), mode, rules).decision == "ask"
-    assert ask("bash", command, place, "yolo", parse_rules(deny=["bash(curl *)"])).decision == "allow"
+    assert ask("bash", command, replace(workspace, sandboxed=True), mode, rules).decision == "ask"
+    assert ask("bash", command, workspace, "yolo", parse_rules(deny=["bash(curl *)"])).decision == "allow"
 
 
-def test_a_word_that_the_shell_completes_to_a_forbidden_command_asks(place: Workspace) -> None:
+def test_a_word_that_the_shell_completes_to_a_forbidden_command_asks(workspace: Workspace) -> None:
     rules = parse_rules(deny=["bash(git push *)"])
-    assert ask("bash", "git p$(echo ush)", place, "yolo", rules).decision == "ask"
-    assert ask("bash", "git log $(x)", place, "yolo", rules).decision == "allow"
+    assert ask("bash", "git p$(echo ush)", workspace, "yolo", rules).decision == "ask"
+    assert ask("bash", "git log $(x)", workspace, "yolo", rules).decision == "allow"
     for command in ("git-push", "/usr/lib/git-core/git-push x", "git --attr-source x push"):
-        assert ask("bash", command, place, "yolo", rules).decision == "deny", command
+        assert ask("bash", command, workspace, "yolo", rules).decision == "deny", command
 
 
 @pytest.mark.parametrize(
@@ -235,9 +235,9 @@ def test_a_word_that_the_shell_completes_to_a_forbidden_command_asks(place: Work
         "node -e 'fs.readFileSync(`.env`)'",
     ],
 )
-def test_what_is_protected_is_asked_for_in_yolo_however_it_is_reached(place: Workspace, command: str) -> None:
+def test_what_is_protected_is_asked_for_in_yolo_however_it_is_reached(workspace: Workspace, command: str) -> None:
     for mode in MODES:
-        assert ask("bash", command, replace(place, sandboxed=True), mode).decision != "allow", mode
+        assert ask("bash", command, replace(workspace, sandboxed=True), mode).decision != "allow", mode
 
 
 @pytest.mark.parametrize(
@@ -251,8 +251,8 @@ def test_what_is_protected_is_asked_for_in_yolo_however_it_is_reached(place: Wor
         ),
     ],
 )
-def test_yolo_does_not_ask_for_what_only_sounds_protected(place: Workspace, command: str) -> None:
-    assert ask("bash", command, place, "yolo").decision == "allow"
+def test_yolo_does_not_ask_for_what_only_sounds_protected(workspace: Workspace, command: str) -> None:
+    assert ask("bash", command, workspace, "yolo").decision == "allow"
 
 
 ORDINARY = """
@@ -268,19 +268,19 @@ pytest && curl x; make && git push; npm exec x; yarn dlx x; poetry install; comp
 """
 
 
-def test_building_and_testing_runs_unasked_in_a_sandbox_and_fetching_asks(place: Workspace) -> None:
-    boxed = replace(place, sandboxed=True)
+def test_building_and_testing_runs_unasked_in_a_sandbox_and_fetching_asks(workspace: Workspace) -> None:
+    boxed = replace(workspace, sandboxed=True)
     for command in filter(None, map(str.strip, ORDINARY.split(";"))):
         assert ask("bash", command, boxed, "auto").decision == "allow", command
-        assert ask("bash", command, place, "auto").decision == "ask", command
+        assert ask("bash", command, workspace, "auto").decision == "ask", command
     for command in filter(None, map(str.strip, FETCHING.split(";"))):
         assert ask("bash", command, boxed, "auto").decision == "ask", command
 
 
-def test_a_command_that_hides_its_name_asks_where_deny_rules_stand(place: Workspace) -> None:
+def test_a_command_that_hides_its_name_asks_where_deny_rules_stand(workspace: Workspace) -> None:
     rules = parse_rules(allow=["bash"], deny=["bash(rm *)"])
-    assert ask("bash", "$CMD x", place, "yolo", rules).decision == "ask"
-    assert ask("bash", "$CMD x", place, "yolo").decision == "allow"
+    assert ask("bash", "$CMD x", workspace, "yolo", rules).decision == "ask"
+    assert ask("bash", "$CMD x", workspace, "yolo").decision == "allow"
     for command in (
         "/bin/r? x",
         "{rm,x}",
@@ -292,54 +292,54 @@ def test_a_command_that_hides_its_name_asks_where_deny_rules_stand(place: Worksp
         'bash -c "$X"',
         "ls '",
     ):
-        assert ask("bash", command, place, "yolo", rules).decision != "allow", command
+        assert ask("bash", command, workspace, "yolo", rules).decision != "allow", command
 
 
-def test_deny_goes_before_ask_and_ask_before_allow(place: Workspace) -> None:
+def test_deny_goes_before_ask_and_ask_before_allow(workspace: Workspace) -> None:
     rules = parse_rules(allow=["bash(npm *)"], ask=["bash(npm publish*)"], deny=["bash(npm publish --force)"])
-    assert ask("bash", "npm test", place, rules=rules).decision == "allow"
-    assert ask("bash", "npm publish", place, "yolo", rules).decision == "ask"
-    assert ask("bash", "npm publish --force", place, "yolo", rules).decision == "deny"
+    assert ask("bash", "npm test", workspace, rules=rules).decision == "allow"
+    assert ask("bash", "npm publish", workspace, "yolo", rules).decision == "ask"
+    assert ask("bash", "npm publish --force", workspace, "yolo", rules).decision == "deny"
 
 
-def test_an_allow_rule_must_cover_every_command_of_the_line(place: Workspace) -> None:
+def test_an_allow_rule_must_cover_every_command_of_the_line(workspace: Workspace) -> None:
     rules = parse_rules(allow=["bash(npm test *)"])
-    assert ask("bash", "cd src && npm test 2>&1 | tail -5", place, rules=rules).decision == "allow"
+    assert ask("bash", "cd src && npm test 2>&1 | tail -5", workspace, rules=rules).decision == "allow"
     for command in ("npm test; curl x", "npm test $(id)", "npm test > .bashrc", "npm test & id", "npm testing"):
-        assert ask("bash", command, place, rules=rules).decision == "ask"
+        assert ask("bash", command, workspace, rules=rules).decision == "ask"
 
 
-def test_a_read_rule_forbids_the_shell_the_same_file(place: Workspace) -> None:
+def test_a_read_rule_forbids_the_shell_the_same_file(workspace: Workspace) -> None:
     rules = parse_rules(deny=["read(secrets/**)"])
-    assert ask("read", "secrets/a", place, "yolo", rules).decision == "deny"
-    assert ask("read", "src/../SECRETS/a", place, "yolo", rules).decision == "deny"
-    assert ask("bash", "cat secrets/a", place, "yolo", rules).decision == "deny"
-    assert ask("bash", "python x.py --in=secrets/a", place, "yolo", rules).decision == "deny"
+    assert ask("read", "secrets/a", workspace, "yolo", rules).decision == "deny"
+    assert ask("read", "src/../SECRETS/a", workspace, "yolo", rules).decision == "deny"
+    assert ask("bash", "cat secrets/a", workspace, "yolo", rules).decision == "deny"
+    assert ask("bash", "python x.py --in=secrets/a", workspace, "yolo", rules).decision == "deny"
 
 
-def test_a_rule_about_edits_covers_all_tools_that_write(place: Workspace) -> None:
+def test_a_rule_about_edits_covers_all_tools_that_write(workspace: Workspace) -> None:
     rules = parse_rules(deny=["edit(src/*.lock)"])
     for tool in ("edit", "write", "multi_edit"):
-        assert ask(tool, "src/a.lock", place, "yolo", rules).decision == "deny"
-    assert ask("bash", "echo x > src/a.lock", place, "yolo", rules).decision == "deny"
-    assert ask("bash", "cat src/a.lock", place, "yolo", rules).decision == "allow"
+        assert ask(tool, "src/a.lock", workspace, "yolo", rules).decision == "deny"
+    assert ask("bash", "echo x > src/a.lock", workspace, "yolo", rules).decision == "deny"
+    assert ask("bash", "cat src/a.lock", workspace, "yolo", rules).decision == "allow"
 
 
-def test_always_saves_an_exact_rule_that_passes_its_own_test(place: Workspace) -> None:
+def test_always_saves_an_exact_rule_that_passes_its_own_test(workspace: Workspace) -> None:
     for tool, value in (
         ("bash", "npm test"),
         ("bash", "npm run 'a  b'  && ls"),
         ("edit", "src/[a]*.py"),
         ("bash", "make *x"),
     ):
-        decision = ask(tool, value, place)
+        decision = ask(tool, value, workspace)
         fields = {"bash": "command", "edit": "file_path"}
         call = ToolCall("c", tool, {fields[tool]: value})
         if decision.always:
-            assert with_rule(decision.always, call, place).decision == "allow"
+            assert with_rule(decision.always, call, workspace).decision == "allow"
             other = ToolCall("c", tool, {fields[tool]: value + "x"})
-            assert with_rule(decision.always, other, place).decision == "ask"
-    assert ask("bash", "npm test", place).always == "bash(npm test)"
+            assert with_rule(decision.always, other, workspace).decision == "ask"
+    assert ask("bash", "npm test", workspace).always == "bash(npm test)"
 
 
 @pytest.mark.parametrize(
@@ -360,9 +360,9 @@ def test_always_saves_an_exact_rule_that_passes_its_own_test(place: Workspace) -
         *("find . -delete", "rg --pre cat x", "git -c a=b log", "test -v x"),
     ],
 )
-def test_no_rule_is_offered_for_interpreters_wrappers_and_network_tools(place: Workspace, command: str) -> None:
-    assert ask("bash", command, place).always == ""
-    assert ask("bash", command, place).unsaved != ""
+def test_no_rule_is_offered_for_interpreters_wrappers_and_network_tools(workspace: Workspace, command: str) -> None:
+    assert ask("bash", command, workspace).always == ""
+    assert ask("bash", command, workspace).unsaved != ""
 
 
 @pytest.mark.parametrize(
@@ -378,15 +378,17 @@ def test_no_rule_is_offered_for_interpreters_wrappers_and_network_tools(place: W
         ("make", ""),
     ],
 )
-def test_where_always_saves_nothing_the_check_that_stands_is_named(place: Workspace, command: str, reason: str) -> None:
-    decision = ask("bash", command, place, "ask", parse_rules(ask=["bash(npm publish)"]))
+def test_where_always_saves_nothing_the_check_that_stands_is_named(
+    workspace: Workspace, command: str, reason: str
+) -> None:
+    decision = ask("bash", command, workspace, "ask", parse_rules(ask=["bash(npm publish)"]))
     assert (decision.decision, decision.unsaved) == ("ask", reason)
     assert bool(decision.always) == (not reason)
 
 
-def test_the_check_that_still_stands_is_named(place: Workspace) -> None:
+def test_the_check_that_still_stands_is_named(workspace: Workspace) -> None:
     call = ToolCall("c", "bash", {"command": "echo x > .envrc"})
-    assert with_rule("bash(echo *)", call, place).rule == "protected path"
+    assert with_rule("bash(echo *)", call, workspace).rule == "protected path"
 
 
 def test_nonsense_in_a_rule_is_refused_with_the_exit_code_of_its_source() -> None:
@@ -397,8 +399,8 @@ def test_nonsense_in_a_rule_is_refused_with_the_exit_code_of_its_source() -> Non
             parse_rule(text, "flag")
 
 
-def test_auto_mode_runs_builds_only_where_a_sandbox_holds(place: Workspace) -> None:
-    boxed = Workspace(place.cwd, place.roots, place.home, sandboxed=True)
+def test_auto_mode_runs_builds_only_where_a_sandbox_holds(workspace: Workspace) -> None:
+    boxed = Workspace(workspace.cwd, workspace.roots, workspace.home, sandboxed=True)
     for command in (
         "pytest -q 2>&1 | tail -3",
         "cd src && make test",
@@ -407,44 +409,44 @@ def test_auto_mode_runs_builds_only_where_a_sandbox_holds(place: Workspace) -> N
         "npm run build",
     ):
         assert ask("bash", command, boxed, "auto").decision == "allow"
-        assert ask("bash", command, place, "auto").decision == "ask"
+        assert ask("bash", command, workspace, "auto").decision == "ask"
         assert ask("bash", command, boxed, "auto-edit").decision == "ask"
     for command in ("rm -rf src", "git push", "curl x", "make > .envrc", "npm publish"):
         assert ask("bash", command, boxed, "auto").decision == "ask"
 
 
-def test_a_line_beyond_the_limits_is_refused_in_every_mode(place: Workspace) -> None:
+def test_a_line_beyond_the_limits_is_refused_in_every_mode(workspace: Workspace) -> None:
     for mode in MODES:
-        assert ask("bash", "ls " + "a" * 10_000, place, mode).decision == "deny"
-        assert ask("bash", "ls;" * 201, place, mode).decision == "deny"
-    assert ask("bash", "ls;" * 60, place).decision == "ask"
-    assert ask("bash", "ls;" * 49, place).decision == "allow"
+        assert ask("bash", "ls " + "a" * 10_000, workspace, mode).decision == "deny"
+        assert ask("bash", "ls;" * 201, workspace, mode).decision == "deny"
+    assert ask("bash", "ls;" * 60, workspace).decision == "ask"
+    assert ask("bash", "ls;" * 49, workspace).decision == "allow"
 
 
-def test_web_rules_cannot_be_fooled_by_a_host_in_the_path(place: Workspace) -> None:
+def test_web_rules_cannot_be_fooled_by_a_host_in_the_path(workspace: Workspace) -> None:
     rules = parse_rules(allow=["web_fetch(https://*.example.org/*)", "web_fetch(domain:python.org)"])
     for url in ("https://a.example.org/x", "https://docs.python.org/3/", "http://python.org"):
-        assert ask("web_fetch", url, place, rules=rules).decision == "allow"
+        assert ask("web_fetch", url, workspace, rules=rules).decision == "allow"
     for url in (
         "https://evil.net/a.example.org/x",
         "https://a.example.org@evil.net/x",
         "https://python.org.evil.net/",
         "http://[bad",
     ):
-        assert ask("web_fetch", url, place, rules=rules).decision == "ask"
+        assert ask("web_fetch", url, workspace, rules=rules).decision == "ask"
 
 
-def test_tools_without_effect_need_no_permission(place: Workspace) -> None:
+def test_tools_without_effect_need_no_permission(workspace: Workspace) -> None:
     for tool in ("todo", "recall", "ask_user", "exit_plan", "bash_output"):
-        assert explain(ToolCall("c", tool, {}), Rules(), "plan", place).decision == "allow"
-    assert explain(ToolCall("c", "mcp__x__y", {}), Rules(), "ask", place).decision == "ask"
-    assert explain(ToolCall("c", "mcp__x__y", {}), parse_rules(deny=["mcp__*"]), "yolo", place).decision == "deny"
+        assert explain(ToolCall("c", tool, {}), Rules(), "plan", workspace).decision == "allow"
+    assert explain(ToolCall("c", "mcp__x__y", {}), Rules(), "ask", workspace).decision == "ask"
+    assert explain(ToolCall("c", "mcp__x__y", {}), parse_rules(deny=["mcp__*"]), "yolo", workspace).decision == "deny"
 
 
-def test_the_rule_saved_for_a_file_fits_no_other(place: Workspace) -> None:
+def test_the_rule_saved_for_a_file_fits_no_other(workspace: Workspace) -> None:
     for path in ("a.py", "src/a.py", "src/[a]*.py", "/somewhere/else.py"):
-        rules = parse_rules(allow=[ask("edit", path, place).always])
-        assert ask("edit", path, place, rules=rules).decision == "allow"
+        rules = parse_rules(allow=[ask("edit", path, workspace).always])
+        assert ask("edit", path, workspace, rules=rules).decision == "allow"
         for other in (
             "src/deep/a.py",
             "b.py",
@@ -454,10 +456,10 @@ def test_the_rule_saved_for_a_file_fits_no_other(place: Workspace) -> None:
             f"{path}x",
             f"x/{path.lstrip('/')}",
         ):
-            assert ask("edit", other, place, rules=rules).decision == "ask", (path, other)
+            assert ask("edit", other, workspace, rules=rules).decision == "ask", (path, other)
 
 
-def test_path_rules_read_like_gitignore(place: Workspace) -> None:
+def test_path_rules_read_like_gitignore(workspace: Workspace) -> None:
     fits = {
         "*.lock": ("a.lock", "src/deep/a.lock"),
         "src/*.py": ("src/a.py",),
@@ -478,13 +480,13 @@ def test_path_rules_read_like_gitignore(place: Workspace) -> None:
     }
     for pattern, paths in fits.items():
         for path in paths:
-            assert ask("edit", path, place, "yolo", parse_rules(deny=[f"edit({pattern})"])).decision == "deny", (
+            assert ask("edit", path, workspace, "yolo", parse_rules(deny=[f"edit({pattern})"])).decision == "deny", (
                 pattern,
                 path,
             )
     for pattern, paths in fits_not.items():
         for path in paths:
-            assert ask("edit", path, place, "yolo", parse_rules(deny=[f"edit({pattern})"])).decision == "allow", (
+            assert ask("edit", path, workspace, "yolo", parse_rules(deny=[f"edit({pattern})"])).decision == "allow", (
                 pattern,
                 path,
             )

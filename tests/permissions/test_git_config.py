@@ -94,9 +94,9 @@ def repository(folder: Path, config: str = "") -> Path:
 
 @pytest.mark.parametrize("config", DANGEROUS)
 def test_a_key_that_may_start_a_program_makes_git_ask(tmp_path: Path, config: str) -> None:
-    place = Workspace(repository(tmp_path, config))
+    workspace = Workspace(repository(tmp_path, config))
     for command in ("git status", "git log -p", "git diff", "git show", "git blame x"):
-        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", place).decision == "ask"
+        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).decision == "ask"
 
 
 @pytest.mark.parametrize("config", HARMLESS)
@@ -156,10 +156,12 @@ def test_no_key_that_git_reads_is_overlooked(lines: list[str], newline: str) -> 
 def test_the_config_of_a_folder_that_is_entered_counts(tmp_path: Path) -> None:
     repository(tmp_path)
     repository(tmp_path / "vendor", "[core]\n\tfsmonitor = ./evil")
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     for command in ("cd vendor && git status", "git -C vendor status", "cd vendor; git log", "cd vendor\ngit log"):
-        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", place).decision == "ask", command
-    assert explain(ToolCall("c", "bash", {"command": "git log"}), Rules(), "ask", place).decision == "allow"
+        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).decision == "ask", (
+            command
+        )
+    assert explain(ToolCall("c", "bash", {"command": "git log"}), Rules(), "ask", workspace).decision == "allow"
 
 
 def test_a_bare_repository_in_the_way_asks(tmp_path: Path) -> None:
@@ -407,11 +409,11 @@ def tracking(top: Path, version: int = 2) -> str:
 def test_git_shows_no_tracked_secret_unasked(tmp_path: Path, version: int) -> None:
     blob = tracking(tmp_path, version)
     assert set(tracked_secrets(tmp_path / ".git/index")) == {"conf/.env", "conf/.envoy", ".env.example", "x.env"}
-    place = Workspace(tmp_path)
+    workspace = Workspace(tmp_path)
     for wanted, lines in (("ask", SHOWING), ("allow", SILENT)):
         for line in lines:
             command = line.replace("BLOB", blob)
-            said = explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto-edit", place)
+            said = explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto-edit", workspace)
             assert said.decision == wanted, (command, said.why)
 
 

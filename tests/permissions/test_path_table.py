@@ -11,7 +11,7 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
-from tests.permissions.corpus import workspace
+from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
 
 # {w} is the workspace and {n} its name, {h} the home folder, {top} what holds both.
@@ -80,10 +80,10 @@ FIELDS = {"read": "file_path", "write": "file_path", "edit": "file_path", "multi
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     top = tmp_path_factory.mktemp("paths")
-    place = workspace(top)
-    work, home = place.cwd, place.home
+    workspace = make_workspace(top)
+    work, home = workspace.cwd, workspace.home
     links = {
         "loop": "loop", "dangling": "nowhere", "danglingout": "/nowhere/x", "danglinghook": ".git/hooks/new", "filelink": "README.md",
         "filelinkout": "/etc/hostname", "envlink": ".env", "src/up": "..", "homelink": home, "sshlink": home / ".ssh", "deep": "src/pkg",
@@ -105,47 +105,49 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
             local.bind("sock")
         finally:
             os.chdir(here)
-        yield place
+        yield workspace
 
 
-def said(tool: str, path: str, mode: Mode, place: Workspace) -> str:
+def said(tool: str, path: str, mode: Mode, workspace: Workspace) -> str:
     given = {FIELDS[tool]: path} | {"glob": {"pattern": "*"}, "grep": {"pattern": "x"}, "write": {"content": ""}}.get(
         tool, {}
     )
-    return explain(ToolCall("c", tool, given), Rules(), mode, place).decision
+    return explain(ToolCall("c", tool, given), Rules(), mode, workspace).decision
 
 
-def paths(kind: str, place: Workspace) -> list[str]:
-    named = TEXTS[kind].format(w=place.cwd, h=place.home, top=place.cwd.parent, n=place.cwd.name).split()
+def paths(kind: str, workspace: Workspace) -> list[str]:
+    named = (
+        TEXTS[kind].format(w=workspace.cwd, h=workspace.home, top=workspace.cwd.parent, n=workspace.cwd.name).split()
+    )
     return [*named, *ODD[kind]]
 
 
-def test_there_are_enough_paths(place: Workspace) -> None:
-    assert sum(len(paths(kind, place)) for kind in TEXTS) >= 250
+def test_there_are_enough_paths(workspace: Workspace) -> None:
+    assert sum(len(paths(kind, workspace)) for kind in TEXTS) >= 250
 
 
 @pytest.mark.parametrize("kind", TEXTS)
-def test_every_tool_says_of_every_path_what_its_kind_demands(place: Workspace, kind: str) -> None:
-    for path in paths(kind, place):
+def test_every_tool_says_of_every_path_what_its_kind_demands(workspace: Workspace, kind: str) -> None:
+    for path in paths(kind, workspace):
         got = (
-            said("read", path, "ask", place),
-            said("write", path, "auto-edit", place),
-            said("edit", path, "yolo", place),
-            said("read", path, "yolo", place),
+            said("read", path, "ask", workspace),
+            said("write", path, "auto-edit", workspace),
+            said("edit", path, "yolo", workspace),
+            said("read", path, "yolo", workspace),
         )
         assert got == EXPECTED[kind], path
-        assert said("list", path, "ask", place) == said("grep", path, "ask", place) == got[0], path
-        assert said("multi_edit", path, "plan", place) == "deny", path
-        assert said("write", path, "ask", place) == ("deny" if kind == "refused" else "ask"), path
+        assert said("list", path, "ask", workspace) == said("grep", path, "ask", workspace) == got[0], path
+        assert said("multi_edit", path, "plan", workspace) == "deny", path
+        assert said("write", path, "ask", workspace) == ("deny" if kind == "refused" else "ask"), path
 
 
 @pytest.mark.parametrize("kind", TEXTS)
-def test_a_recognised_shell_read_is_judged_like_the_read_tool(place: Workspace, kind: str) -> None:
-    for path in paths(kind, place):
+def test_a_recognised_shell_read_is_judged_like_the_read_tool(workspace: Workspace, kind: str) -> None:
+    for path in paths(kind, workspace):
         if any(letter in path for letter in "$~\0\n'") or not path.strip().isascii() or path.startswith("-"):
             continue
         for command in (f"cat '{path}'", f"head -n 5 -- '{path}'", f"grep -n x '{path}'"):
-            asked = explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", place).decision
+            asked = explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).decision
             # The shell has no file tool to refuse: what is no file is asked about.
             wanted = "allow" if EXPECTED[kind][0] == "allow" or path == "/dev/null" else "ask"
             assert asked == wanted, command

@@ -7,7 +7,7 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES
 from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.rules import Rules
-from tests.permissions.corpus import workspace
+from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
 
 PROTECTED = [
@@ -84,36 +84,38 @@ PRIVATE_AT_HOME = [
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Workspace:
-    return workspace(tmp_path)
+def workspace(tmp_path: Path) -> Workspace:
+    return make_workspace(tmp_path)
 
 
-def decided(tool: str, path: str, place: Workspace, mode: str = "yolo") -> str:
-    return explain(ToolCall("c", tool, {"file_path": path}), Rules(), mode, place).decision  # type: ignore[arg-type]
+def decided(tool: str, path: str, workspace: Workspace, mode: str = "yolo") -> str:
+    return explain(ToolCall("c", tool, {"file_path": path}), Rules(), mode, workspace).decision  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("path", PROTECTED)
-def test_a_protected_path_is_never_written_unasked(place: Workspace, path: str) -> None:
+def test_a_protected_path_is_never_written_unasked(workspace: Workspace, path: str) -> None:
     for tool in ("write", "edit", "multi_edit"):
         for mode in ("ask", "auto-edit", "yolo", "auto"):
-            assert decided(tool, path, place, mode) == "ask"
-            assert decided(tool, str(place.cwd / path), place, mode) == "ask"
-    assert explain(ToolCall("c", "bash", {"command": f"echo x > '{path}'"}), Rules(), "yolo", place).decision == "ask"
+            assert decided(tool, path, workspace, mode) == "ask"
+            assert decided(tool, str(workspace.cwd / path), workspace, mode) == "ask"
+    assert (
+        explain(ToolCall("c", "bash", {"command": f"echo x > '{path}'"}), Rules(), "yolo", workspace).decision == "ask"
+    )
 
 
 @pytest.mark.parametrize("path", FREE)
-def test_an_ordinary_path_is_free_to_edit(place: Workspace, path: str) -> None:
-    assert decided("write", path, place, "auto-edit") == "allow"
-    assert decided("read", path, place, "ask") == "allow"
+def test_an_ordinary_path_is_free_to_edit(workspace: Workspace, path: str) -> None:
+    assert decided("write", path, workspace, "auto-edit") == "allow"
+    assert decided("read", path, workspace, "ask") == "allow"
 
 
 @pytest.mark.parametrize(
     "path",
     [".env", ".env.local", ".ENV", "sub/.env", ".envrc", ".env/x", "src/../.env", "  .env", ".env ", ".e\u200bnv"],
 )
-def test_secrets_are_never_read_unasked(place: Workspace, path: str) -> None:
+def test_secrets_are_never_read_unasked(workspace: Workspace, path: str) -> None:
     for mode in MODES:
-        assert decided("read", path, place, mode) == "ask"
+        assert decided("read", path, workspace, mode) == "ask"
     for command in (
         f"cat '{path}'",
         f"wc -l '{path}'",
@@ -121,24 +123,28 @@ def test_secrets_are_never_read_unasked(place: Workspace, path: str) -> None:
         f"X=1 cat '{path}'",
         f"cat < '{path}'",
     ):
-        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", place).decision == "ask", command
+        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", workspace).decision == "ask", (
+            command
+        )
 
 
 @pytest.mark.parametrize("path", PRIVATE_AT_HOME)
-def test_private_folders_at_home_are_never_touched_unasked(place: Workspace, path: str) -> None:
+def test_private_folders_at_home_are_never_touched_unasked(workspace: Workspace, path: str) -> None:
     for tool in ("read", "write", "edit"):
-        assert decided(tool, path, place) == "ask"
-    assert explain(ToolCall("c", "bash", {"command": f"cat {path}"}), Rules(), "yolo", place).decision == "ask"
-    at_home = Workspace(place.home, (place.home,), place.home, place.own)
+        assert decided(tool, path, workspace) == "ask"
+    assert explain(ToolCall("c", "bash", {"command": f"cat {path}"}), Rules(), "yolo", workspace).decision == "ask"
+    at_home = Workspace(workspace.home, (workspace.home,), workspace.home, workspace.own)
     assert decided("read", path, at_home) == "ask"
 
 
-def test_a_quoted_pattern_names_no_file(place: Workspace) -> None:
+def test_a_quoted_pattern_names_no_file(workspace: Workspace) -> None:
     for command in ("sed -i 's/.*/x/' README.md", "perl -pe 's/[^a]*//' x", 'foo ".*" "{a,b}"'):
-        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", place).decision == "allow", command
+        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", workspace).decision == "allow", (
+            command
+        )
 
 
-def test_the_shell_cannot_name_a_secret_by_a_wildcard(place: Workspace) -> None:
+def test_the_shell_cannot_name_a_secret_by_a_wildcard(workspace: Workspace) -> None:
     for command in (
         "cat .e*",
         "cat .en?",
@@ -148,7 +154,9 @@ def test_the_shell_cannot_name_a_secret_by_a_wildcard(place: Workspace) -> None:
         "cat $X/.env",
         'cat "$X"/.env.local',
     ):
-        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", place).decision == "ask", command
+        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", workspace).decision == "ask", (
+            command
+        )
 
 
 @pytest.mark.parametrize(
@@ -166,41 +174,41 @@ def test_the_shell_cannot_name_a_secret_by_a_wildcard(place: Workspace) -> None:
         "~root/x",
     ],
 )
-def test_what_lies_outside_asks(place: Workspace, path: str) -> None:
-    assert decided("read", path, place, "ask") == "ask"
-    assert decided("write", path, place, "auto-edit") == "ask"
+def test_what_lies_outside_asks(workspace: Workspace, path: str) -> None:
+    assert decided("read", path, workspace, "ask") == "ask"
+    assert decided("write", path, workspace, "auto-edit") == "ask"
 
 
 @pytest.mark.parametrize(
     "path",
     ["/dev/zero", "/proc/self/environ", "/proc/1/mem", "/sys/kernel/x", "/dev/tty", "a\0b", "a\ud800b", "\udfff", ""],
 )
-def test_what_is_no_file_is_refused_in_every_mode(place: Workspace, path: str) -> None:
+def test_what_is_no_file_is_refused_in_every_mode(workspace: Workspace, path: str) -> None:
     for mode in MODES:
-        assert decided("read", path, place, mode) == "deny"
-        assert decided("write", path, place, mode) == "deny"
+        assert decided("read", path, workspace, mode) == "deny"
+        assert decided("write", path, workspace, mode) == "deny"
 
 
-def test_a_pipe_or_socket_in_the_workspace_is_refused(place: Workspace) -> None:
-    os.mkfifo(place.cwd / "pipe")
-    assert decided("read", "pipe", place) == "deny"
-    assert explain(ToolCall("c", "bash", {"command": "cat pipe"}), Rules(), "ask", place).decision == "ask"
+def test_a_pipe_or_socket_in_the_workspace_is_refused(workspace: Workspace) -> None:
+    os.mkfifo(workspace.cwd / "pipe")
+    assert decided("read", "pipe", workspace) == "deny"
+    assert explain(ToolCall("c", "bash", {"command": "cat pipe"}), Rules(), "ask", workspace).decision == "ask"
 
 
-def test_a_link_counts_as_what_it_leads_to(place: Workspace) -> None:
-    (place.cwd / "link.txt").symlink_to(".env")
-    (place.cwd / "two").symlink_to("link.txt")
-    (place.cwd / "loop").symlink_to("loop")
-    assert decided("read", "two", place) == "ask"
-    assert decided("write", "two", place) == "ask"
-    assert explain(ToolCall("c", "bash", {"command": "cat two"}), Rules(), "yolo", place).decision == "ask"
-    assert judge_path("loop", place, write=False).verdict == "free"
+def test_a_link_counts_as_what_it_leads_to(workspace: Workspace) -> None:
+    (workspace.cwd / "link.txt").symlink_to(".env")
+    (workspace.cwd / "two").symlink_to("link.txt")
+    (workspace.cwd / "loop").symlink_to("loop")
+    assert decided("read", "two", workspace) == "ask"
+    assert decided("write", "two", workspace) == "ask"
+    assert explain(ToolCall("c", "bash", {"command": "cat two"}), Rules(), "yolo", workspace).decision == "ask"
+    assert judge_path("loop", workspace, write=False).verdict == "free"
 
 
-def test_a_further_folder_of_the_workspace_is_inside(place: Workspace, tmp_path: Path) -> None:
+def test_a_further_folder_of_the_workspace_is_inside(workspace: Workspace, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    wider = Workspace(place.cwd, (place.cwd, other), place.home)
+    wider = Workspace(workspace.cwd, (workspace.cwd, other), workspace.home)
     assert decided("read", str(other / "x"), wider, "ask") == "allow"
     assert decided("write", str(other / "x"), wider, "auto-edit") == "allow"
     assert decided("write", str(other / ".git/x"), wider, "auto-edit") == "ask"
@@ -209,16 +217,16 @@ def test_a_further_folder_of_the_workspace_is_inside(place: Workspace, tmp_path:
 def test_a_workspace_below_a_protected_name_is_still_a_workspace(tmp_path: Path) -> None:
     inside = tmp_path / ".claude/worktrees/x"
     inside.mkdir(parents=True)
-    place = Workspace(inside, (inside,), tmp_path / "home")
-    assert decided("write", "a.py", place, "auto-edit") == "allow"
-    assert decided("write", ".claude/x", place, "auto-edit") == "ask"
+    workspace = Workspace(inside, (inside,), tmp_path / "home")
+    assert decided("write", "a.py", workspace, "auto-edit") == "allow"
+    assert decided("write", ".claude/x", workspace, "auto-edit") == "ask"
 
 
-def test_a_workspace_reached_through_a_link_is_the_same_workspace(place: Workspace, tmp_path: Path) -> None:
-    (tmp_path / "alias").symlink_to(place.cwd)
-    aliased = Workspace(tmp_path / "alias", (tmp_path / "alias",), place.home)
+def test_a_workspace_reached_through_a_link_is_the_same_workspace(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "alias").symlink_to(workspace.cwd)
+    aliased = Workspace(tmp_path / "alias", (tmp_path / "alias",), workspace.home)
     assert decided("read", "README.md", aliased, "ask") == "allow"
-    assert decided("read", str(place.cwd / "README.md"), aliased, "ask") == "allow"
+    assert decided("read", str(workspace.cwd / "README.md"), aliased, "ask") == "allow"
     assert decided("write", ".git/x", aliased, "auto-edit") == "ask"
 
 
@@ -235,26 +243,26 @@ def test_a_workspace_reached_through_a_link_is_the_same_workspace(place: Workspa
         ("list", {"path": "~/.ssh"}),
     ],
 )
-def test_searches_obey_the_same_policy(place: Workspace, tool: str, given: dict[str, str]) -> None:
-    assert explain(ToolCall("c", tool, given), Rules(), "ask", place).decision == "ask"
+def test_searches_obey_the_same_policy(workspace: Workspace, tool: str, given: dict[str, str]) -> None:
+    assert explain(ToolCall("c", tool, given), Rules(), "ask", workspace).decision == "ask"
 
 
-def test_searches_inside_are_free(place: Workspace) -> None:
+def test_searches_inside_are_free(workspace: Workspace) -> None:
     for tool, given in (
         ("glob", {"pattern": "**/*.py"}),
         ("grep", {"pattern": "x"}),
         ("grep", {"pattern": "x", "glob": "*.py"}),
         ("list", {}),
     ):
-        assert explain(ToolCall("c", tool, given), Rules(), "plan", place).decision == "allow"
+        assert explain(ToolCall("c", tool, given), Rules(), "plan", workspace).decision == "allow"
 
 
-def test_a_search_through_the_tree_asks_where_it_would_read_a_secret(place: Workspace) -> None:
+def test_a_search_through_the_tree_asks_where_it_would_read_a_secret(workspace: Workspace) -> None:
     def asks(command: str) -> bool:
-        return explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", place).decision == "ask"
+        return explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).decision == "ask"
 
     assert not asks("grep -rn x .")
-    (place.cwd / "src/pkg/.env").write_text("KEY=1\n")
+    (workspace.cwd / "src/pkg/.env").write_text("KEY=1\n")
     for command in (
         "grep -rn x .",
         "grep -r x src",

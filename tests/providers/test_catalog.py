@@ -170,7 +170,8 @@ def test_the_demo_comes_from_whoever_builds_it() -> None:
 def test_connecting_imports_no_sdk() -> None:
     code = (
         "import sys\n"
-        "from agentcli.providers import anthropic, catalog, connect, google, retrying, scripted, scripts, settings\n"
+        "from agentcli.providers import anthropic, catalog, connect, google, retrying, scripted, settings\n"
+        "from agentcli.providers.scripted import builtin\n"
         "connect.connect(catalog.spec('opus'), None, {'ANTHROPIC_API_KEY': 'k'})\n"
         "connect.connect(catalog.spec('flash'), None, {'GEMINI_API_KEY': 'k'})\n"
         "heavy = {'anthropic', 'google', 'httpx2', 'pydantic', 'asyncio', 'email'} & set(sys.modules)\n"

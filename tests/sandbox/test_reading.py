@@ -41,12 +41,19 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
 
 
 def ran(sandbox: Sandbox, home: Path, command: str, path: str = PATH) -> subprocess.CompletedProcess[str]:
-    place = Workspace(home / "work", (home / "work",), home)
-    boxed = sandbox.wrap_reader(["bash", "--noprofile", "--norc", "-c", command], place, path)
+    workspace = Workspace(home / "work", (home / "work",), home)
+    boxed = sandbox.wrap_reader(["bash", "--noprofile", "--norc", "-c", command], workspace, path)
     env = hardened({"PATH": path, "HOME": str(home), "LANG": "C.UTF-8"})
     with startable(boxed) as (argv, descriptors):
         return subprocess.run(
-            argv, cwd=place.cwd, env=env, pass_fds=descriptors, capture_output=True, text=True, check=False, timeout=60
+            argv,
+            cwd=workspace.cwd,
+            env=env,
+            pass_fds=descriptors,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
         )
 
 

@@ -17,18 +17,18 @@ Call = Callable[..., ToolOutput]
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Bench:
+def ctx(tmp_path: Path) -> Bench:
     project = tmp_path / "project"
     project.mkdir()
     return Bench(project, tmp_path / "outputs")
 
 
 @pytest.fixture
-def call(work: Bench) -> Call:
+def call(ctx: Bench) -> Call:
     """Run a tool by name, as the agent does."""
     by_name = {tool.name: tool for tool in (*tools(), *tools({"task"}))}
 
     def _call(name: str, call_id: str = "c1", **given: Any) -> ToolOutput:
-        return asyncio.run(run(by_name[name], work, call_id, given))
+        return asyncio.run(run(by_name[name], ctx, call_id, given))
 
     return _call

@@ -53,8 +53,8 @@ def test_no_input_makes_a_tool_raise(folder: Path, data: st.DataObject) -> None:
     properties = tool.schema.parameters["properties"]
     chosen = {name: data.draw(_likely(schema), label=name) for name, schema in properties.items()}
     given_ = {name: value for name, value in chosen.items() if value is not None}
-    work = Bench(folder, folder.parent / "outputs", limits=ToolLimits(fetch_seconds=0.05, matches=3, read_lines=3))
-    outcome = asyncio.run(run(tool, work, "c1", given_))
+    ctx = Bench(folder, folder.parent / "outputs", limits=ToolLimits(fetch_seconds=0.05, matches=3, read_lines=3))
+    outcome = asyncio.run(run(tool, ctx, "c1", given_))
     assert outcome.output
     assert "\n" not in tool.title(given_)
     (outcome.output + outcome.title + repr(outcome.metadata)).encode()
@@ -64,14 +64,14 @@ def test_no_input_makes_a_tool_raise(folder: Path, data: st.DataObject) -> None:
 def test_names_that_are_no_text_are_shown_replaced(folder: Path) -> None:
     if not Path(f"{folder}/bad\udcff.txt").exists():
         pytest.skip("this file system takes UTF-8 names only")
-    work = Bench(folder, folder.parent / "outputs")
+    ctx = Bench(folder, folder.parent / "outputs")
     calls: list[tuple[str, dict[str, Any]]] = [
         ("list", {}),
         ("glob", {"pattern": "bad*"}),
         ("grep", {"pattern": "content"}),
     ]
     for name, given_ in calls:
-        assert "bad\ufffd.txt" in asyncio.run(run(TOOLS[name], work, "c1", given_)).output
+        assert "bad\ufffd.txt" in asyncio.run(run(TOOLS[name], ctx, "c1", given_)).output
 
 
 def _likely(schema: dict[str, Any]) -> st.SearchStrategy[Any]:

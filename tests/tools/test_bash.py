@@ -45,10 +45,10 @@ def test_success_shows_just_the_output(call: Call) -> None:
     assert call("bash", command="kill -9 $$").metadata["exit_code"] == 137
 
 
-def test_each_command_starts_afresh_in_the_working_folder(call: Call, work: Bench) -> None:
-    (work.cwd / "sub").mkdir()
+def test_each_command_starts_afresh_in_the_working_folder(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "sub").mkdir()
     call("bash", command="cd sub; export X=1")
-    assert call("bash", command="pwd; echo ${X-unset}").output == f"{work.cwd}\nunset\n"
+    assert call("bash", command="pwd; echo ${X-unset}").output == f"{ctx.cwd}\nunset\n"
 
 
 def test_standard_input_is_empty_and_there_is_no_terminal(call: Call) -> None:
@@ -116,12 +116,12 @@ def test_secrets_are_not_in_the_environment_of_commands() -> None:
     ]
 
 
-def test_the_shell_reads_no_start_files_and_signals_are_as_usual(call: Call, work: Bench) -> None:
-    (work.cwd / "rc").write_text("echo from rc")
+def test_the_shell_reads_no_start_files_and_signals_are_as_usual(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "rc").write_text("echo from rc")
     assert call("bash", command="yes | head -1; echo ${PIPESTATUS[0]}").output == "y\n141\n"
 
 
-def test_a_long_output_keeps_its_ends_and_the_whole_is_in_a_file(call: Call, work: Bench) -> None:
+def test_a_long_output_keeps_its_ends_and_the_whole_is_in_a_file(call: Call, ctx: Bench) -> None:
     outcome = call("bash", command="seq 1 20000; echo end")
     whole = "".join(f"{n}\n" for n in range(1, 20_001)) + "end\n"
     assert outcome.truncated
@@ -140,26 +140,26 @@ def test_cuts_never_split_a_character(call: Call) -> None:
         assert "\ufffd" not in outcome.output
 
 
-def test_the_kept_file_has_a_cap(call: Call, work: Bench) -> None:
-    work.limits = ToolLimits(output_file=50_000)
+def test_the_kept_file_has_a_cap(call: Call, ctx: Bench) -> None:
+    ctx.limits = ToolLimits(output_file=50_000)
     outcome = call("bash", command="yes | head -c 200000")
     assert Path(outcome.output_file).stat().st_size == 50_000
     assert "its first 50,000 bytes" in outcome.output
 
 
-def test_without_a_store_the_whole_is_kept_in_memory_up_to_a_cap(call: Call, work: Bench) -> None:
-    work.outputs = None
+def test_without_a_store_the_whole_is_kept_in_memory_up_to_a_cap(call: Call, ctx: Bench) -> None:
+    ctx.outputs = None
     outcome = call("bash", command="seq 1 20000")
-    assert work.kept["c1"] == "".join(f"{n}\n" for n in range(1, 20_001))
+    assert ctx.kept["c1"] == "".join(f"{n}\n" for n in range(1, 20_001))
     assert 'left out here; the whole output: recall(id="c1")]' in outcome.output
     outcome = call("bash", command="yes | head -c 6000000")
-    assert len(work.kept["c1"]) == 5_000_000
+    assert len(ctx.kept["c1"]) == 5_000_000
     assert 'its first 5,000,000 bytes: recall(id="c1")]' in outcome.output
 
 
-def test_output_is_shown_while_the_command_runs(call: Call, work: Bench) -> None:
+def test_output_is_shown_while_the_command_runs(call: Call, ctx: Bench) -> None:
     call("bash", command="echo first; sleep 0.3; echo second")
-    assert work.shown == ["first\n", "second\n"]
+    assert ctx.shown == ["first\n", "second\n"]
 
 
 @linux
@@ -172,8 +172,8 @@ def test_a_command_that_takes_too_long_is_ended_with_all_its_children(call: Call
 
 
 @linux
-def test_a_silent_command_is_ended(call: Call, work: Bench, mark: str) -> None:
-    work.limits = ToolLimits(bash_idle=0.3)
+def test_a_silent_command_is_ended(call: Call, ctx: Bench, mark: str) -> None:
+    ctx.limits = ToolLimits(bash_idle=0.3)
     outcome = call("bash", command=f"for i in 1 2 3 4; do echo $i; sleep 0.15; done; sleep {mark}")
     assert outcome.output.startswith("1\n2\n3\n4\n[stopped: nothing printed for 0.3 s")
     assert living(mark) == []
@@ -190,11 +190,11 @@ def test_a_child_that_holds_the_output_open_delays_nothing_and_is_ended(call: Ca
 
 
 @linux
-def test_an_interrupted_command_yields_what_came_and_leaves_nothing(work: Bench, mark: str) -> None:
+def test_an_interrupted_command_yields_what_came_and_leaves_nothing(ctx: Bench, mark: str) -> None:
     async def interrupt() -> tuple[ToolOutput, float]:
         command = f"trap '' TERM INT; echo begun; setsid sleep {mark} & sleep {mark}"
-        task = asyncio.create_task(run(BASH, work, "c1", {"command": command}))
-        while not work.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
+        task = asyncio.create_task(run(BASH, ctx, "c1", {"command": command}))
+        while not ctx.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
             await asyncio.sleep(0.01)
         started = time.monotonic()
         task.cancel()
@@ -209,15 +209,15 @@ def test_an_interrupted_command_yields_what_came_and_leaves_nothing(work: Bench,
 
 @linux
 @pytest.mark.parametrize("tries", [40, pytest.param(400, marks=pytest.mark.slow)])
-def test_whoever_is_just_being_born_when_a_command_is_interrupted_ends_too(work: Bench, mark: str, tries: int) -> None:
+def test_whoever_is_just_being_born_when_a_command_is_interrupted_ends_too(ctx: Bench, mark: str, tries: int) -> None:
     async def interrupt(after: float) -> None:
         command = f"(setsid setsid sleep {mark} >/dev/null 2>&1 &) ; sleep {mark}"
-        task = asyncio.create_task(run(BASH, work, "c1", {"command": command}))
+        task = asyncio.create_task(run(BASH, ctx, "c1", {"command": command}))
         await asyncio.sleep(after)
         task.cancel()
         await task
 
-    asyncio.run(run(BASH, work, "c0", {"command": "true"}))  # what starts commands is there from now on
+    asyncio.run(run(BASH, ctx, "c0", {"command": "true"}))  # what starts commands is there from now on
     for number in range(tries):
         # A command needs about this long to have forked all of them.
         asyncio.run(interrupt(number % 20 / 1000))
@@ -257,13 +257,13 @@ def test_when_the_program_is_killed_its_commands_end_too(tmp_path: Path, mark: s
     assert living(mark) == []
 
 
-def test_a_sandbox_can_be_put_around_every_command(call: Call, work: Bench) -> None:
-    work.sandbox = CommandSandbox(wrap=lambda argv: Boxed(["env", "IN_SANDBOX=1", *argv]))
+def test_a_sandbox_can_be_put_around_every_command(call: Call, ctx: Bench) -> None:
+    ctx.sandbox = CommandSandbox(wrap=lambda argv: Boxed(["env", "IN_SANDBOX=1", *argv]))
     assert call("bash", command="echo $IN_SANDBOX").output == "1\n"
 
 
-def test_what_cannot_be_started_is_told(call: Call, work: Bench) -> None:
-    work.sandbox = CommandSandbox(wrap=lambda argv: Boxed(["/no/such/sandbox", *argv]))
+def test_what_cannot_be_started_is_told(call: Call, ctx: Bench) -> None:
+    ctx.sandbox = CommandSandbox(wrap=lambda argv: Boxed(["/no/such/sandbox", *argv]))
     outcome = call("bash", command="true")
     assert outcome.metadata["exit_code"] == 127
     assert "could not be started" in outcome.output
@@ -271,22 +271,22 @@ def test_what_cannot_be_started_is_told(call: Call, work: Bench) -> None:
     assert call("bash", command="x" * 300_000).status == "error"
 
 
-def test_protected_files_that_a_command_made_are_told(call: Call, work: Bench) -> None:
+def test_protected_files_that_a_command_made_are_told(call: Call, ctx: Bench) -> None:
     def watch() -> Callable[[], list[str]]:
-        before = set(os.listdir(work.cwd))
-        return lambda: sorted(set(os.listdir(work.cwd)) - before)
+        before = set(os.listdir(ctx.cwd))
+        return lambda: sorted(set(os.listdir(ctx.cwd)) - before)
 
-    work.sandbox = CommandSandbox(wrap=Boxed, watch=watch)
+    ctx.sandbox = CommandSandbox(wrap=Boxed, watch=watch)
     outcome = call("bash", command="echo x > .envrc; echo done")
     assert outcome.output.startswith("done\n[it made protected files: .envrc.")
     assert outcome.metadata["protected"] == [".envrc"]
     assert call("bash", command="echo done").output.strip() == "done"
 
 
-def test_commands_run_at_the_same_time_keep_their_outputs_apart(work: Bench) -> None:
+def test_commands_run_at_the_same_time_keep_their_outputs_apart(ctx: Bench) -> None:
     async def several() -> list[ToolOutput]:
         calls = (
-            run(BASH, work, f"c{n}", {"command": f"for i in 1 2 3; do echo {n}; sleep 0.02; done"}) for n in range(8)
+            run(BASH, ctx, f"c{n}", {"command": f"for i in 1 2 3; do echo {n}; sleep 0.02; done"}) for n in range(8)
         )
         return await asyncio.gather(*calls)
 
@@ -326,35 +326,35 @@ def test_a_gigabyte_of_output_costs_little_memory_and_less_than_twice_the_time_o
     assert figures["ratio"] < 2
 
 
-def repository(work: Bench) -> None:
-    subprocess.run(["git", "init", "-q", "."], cwd=work.cwd, check=True)
-    (work.cwd / "a").write_text("1\n")
-    subprocess.run(["git", "add", "a"], cwd=work.cwd, check=True)
-    (work.cwd / "a").write_text("2\n")
+def repository(ctx: Bench) -> None:
+    subprocess.run(["git", "init", "-q", "."], cwd=ctx.cwd, check=True)
+    (ctx.cwd / "a").write_text("1\n")
+    subprocess.run(["git", "add", "a"], cwd=ctx.cwd, check=True)
+    (ctx.cwd / "a").write_text("2\n")
 
 
-def test_looking_at_a_repository_runs_no_program_that_it_names(call: Call, work: Bench) -> None:
-    repository(work)
-    program = work.cwd / "program"
+def test_looking_at_a_repository_runs_no_program_that_it_names(call: Call, ctx: Bench) -> None:
+    repository(ctx)
+    program = ctx.cwd / "program"
     program.write_text("#!/bin/sh\ntouch pwned\n")
     program.chmod(0o755)
     for key in ("core.fsmonitor", "core.pager", "core.editor"):
-        subprocess.run(["git", "config", key, "./program"], cwd=work.cwd, check=True)
+        subprocess.run(["git", "config", key, "./program"], cwd=ctx.cwd, check=True)
     outcome = call("bash", command="git status --short; git diff")
     assert outcome.status == "success"
     assert outcome.output.startswith("AM a\n?? program\n")
     assert outcome.output.endswith("-1\n+2\n")
-    assert not (work.cwd / "pwned").exists()
+    assert not (ctx.cwd / "pwned").exists()
 
 
-def test_a_repository_hidden_in_a_folder_is_not_used_unasked(call: Call, work: Bench) -> None:
-    subprocess.run(["git", "init", "-q", "--bare", "inner"], cwd=work.cwd, check=True)
+def test_a_repository_hidden_in_a_folder_is_not_used_unasked(call: Call, ctx: Bench) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", "inner"], cwd=ctx.cwd, check=True)
     outcome = call("bash", command="cd inner && git status")
     assert outcome.status == "error"
     assert "safe.bareRepository" in outcome.output
 
 
-def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(call: Call, work: Bench) -> None:
+def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(call: Call, ctx: Bench) -> None:
     asked: list[tuple[str, str]] = []
 
     async def escalate(command: str, reason: str) -> bool:
@@ -362,7 +362,7 @@ def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(
         return "yes" in command
 
     box = ["env", "BOXED=1"]
-    work.sandbox = CommandSandbox(wrap=lambda argv: Boxed([*box, *argv]), escalate=escalate)
+    ctx.sandbox = CommandSandbox(wrap=lambda argv: Boxed([*box, *argv]), escalate=escalate)
     command = "if [ $BOXED ]; then echo x: Read-only file system; exit 1; fi; echo fine # "
     held = call("bash", command=command + "no")
     assert held.output == "x: Read-only file system\n[exit code 1]"
@@ -375,9 +375,9 @@ def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(
     assert [reason for _, reason in asked] == ["it says “x: Read-only file system”"] * 2
 
 
-def test_without_a_sandbox_nobody_is_asked_to_leave_it(call: Call, work: Bench) -> None:
+def test_without_a_sandbox_nobody_is_asked_to_leave_it(call: Call, ctx: Bench) -> None:
     async def escalate(command: str, reason: str) -> bool:
         raise AssertionError("nobody should be asked")
 
-    work.sandbox = CommandSandbox(escalate=escalate)
+    ctx.sandbox = CommandSandbox(escalate=escalate)
     assert call("bash", command="echo Permission denied; exit 1").status == "error"

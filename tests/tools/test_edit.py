@@ -21,25 +21,25 @@ from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
 
-def put(work: Bench, name: str, data: bytes) -> Path:
+def put(ctx: Bench, name: str, data: bytes) -> Path:
     """A file that the model has read."""
-    file = work.cwd / name
+    file = ctx.cwd / name
     file.write_bytes(data)
     tool = tools({"read"})[0]
-    assert asyncio.run(run(tool, work, "r", {"file_path": name})).status == "success"
+    assert asyncio.run(run(tool, ctx, "r", {"file_path": name})).status == "success"
     return file
 
 
-def test_an_edit_needs_a_read(call: Call, work: Bench) -> None:
-    (work.cwd / "a.py").write_text("x = 1\n")
+def test_an_edit_needs_a_read(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a.py").write_text("x = 1\n")
     outcome = call("edit", file_path="a.py", old_string="1", new_string="2")
     assert outcome.status == "error"
     assert "has not been read yet" in outcome.output
-    assert (work.cwd / "a.py").read_text() == "x = 1\n"
+    assert (ctx.cwd / "a.py").read_text() == "x = 1\n"
 
 
-def test_an_edit_needs_a_read_of_the_present_content_whatever_the_clock_says(call: Call, work: Bench) -> None:
-    file = put(work, "a.py", b"x = 1\n")
+def test_an_edit_needs_a_read_of_the_present_content_whatever_the_clock_says(call: Call, ctx: Bench) -> None:
+    file = put(ctx, "a.py", b"x = 1\n")
     before = file.stat()
     file.write_text("y = 1\n")
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -50,24 +50,24 @@ def test_an_edit_needs_a_read_of_the_present_content_whatever_the_clock_says(cal
     assert call("edit", file_path="a.py", old_string="1", new_string="2").status == "success"
 
 
-def test_one_edit_follows_another_without_a_new_read(call: Call, work: Bench) -> None:
-    file = put(work, "a.py", b"x = 1\n")
+def test_one_edit_follows_another_without_a_new_read(call: Call, ctx: Bench) -> None:
+    file = put(ctx, "a.py", b"x = 1\n")
     assert call("edit", file_path="a.py", old_string="1", new_string="2").status == "success"
     assert call("edit", file_path="a.py", old_string="2", new_string="3").status == "success"
     assert file.read_text() == "x = 3\n"
 
 
-def test_what_an_edit_did_is_told_as_a_diff(call: Call, work: Bench) -> None:
-    put(work, "a.py", b"a\nb\nc\n")
+def test_what_an_edit_did_is_told_as_a_diff(call: Call, ctx: Bench) -> None:
+    put(ctx, "a.py", b"a\nb\nc\n")
     outcome = call("edit", file_path="a.py", old_string="b\n", new_string="B\nBB\n")
     assert outcome.metadata["diff"] == "--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,4 @@\n a\n-b\n+B\n+BB\n c\n"
     assert (outcome.metadata["additions"], outcome.metadata["deletions"]) == (2, 1)
-    assert outcome.metadata["path"] == str(work.cwd / "a.py")
+    assert outcome.metadata["path"] == str(ctx.cwd / "a.py")
     assert outcome.metadata["created"] is False
 
 
-def test_a_text_that_occurs_twice_is_refused_with_the_lines(call: Call, work: Bench) -> None:
-    file = put(work, "a.py", b"x\ny\nx\n")
+def test_a_text_that_occurs_twice_is_refused_with_the_lines(call: Call, ctx: Bench) -> None:
+    file = put(ctx, "a.py", b"x\ny\nx\n")
     outcome = call("edit", file_path="a.py", old_string="x", new_string="z")
     assert "occurs 2 times in a.py (lines 1, 3)" in outcome.output
     assert file.read_bytes() == b"x\ny\nx\n"
@@ -97,9 +97,9 @@ LADDER = [
 
 @pytest.mark.parametrize(("rung", "text", "old", "new", "after"), LADDER)
 def test_each_rung_of_the_ladder_finds_its_kind_and_keeps_the_rest(
-    call: Call, work: Bench, rung: str, text: str, old: str, new: str, after: str
+    call: Call, ctx: Bench, rung: str, text: str, old: str, new: str, after: str
 ) -> None:
-    file = put(work, "a.py", text.encode())
+    file = put(ctx, "a.py", text.encode())
     assert find(text, old)[1] == rung
     outcome = call("edit", file_path="a.py", old_string=old, new_string=new)
     assert outcome.status == "success", outcome.output
@@ -119,26 +119,26 @@ def test_each_rung_of_the_ladder_finds_its_kind_and_keeps_the_rest(
         ("foo ( x )", "foo(x)"),
     ],
 )
-def test_below_the_ladder_nothing_is_applied(call: Call, work: Bench, text: str, old: str) -> None:
-    file = put(work, "a.py", text.encode())
+def test_below_the_ladder_nothing_is_applied(call: Call, ctx: Bench, text: str, old: str) -> None:
+    file = put(ctx, "a.py", text.encode())
     outcome = call("edit", file_path="a.py", old_string=old, new_string="something else")
     assert outcome.status == "error"
     assert "Nothing was changed" in outcome.output
     assert file.read_bytes() == text.encode()
 
 
-def test_a_failed_edit_shows_the_nearest_place(call: Call, work: Bench) -> None:
+def test_a_failed_edit_shows_the_nearest_place(call: Call, ctx: Bench) -> None:
     body = "".join(f"def f{n}():\n    return {n}\n\n" for n in range(100))
-    put(work, "a.py", body.encode())
+    put(ctx, "a.py", body.encode())
     outcome = call("edit", file_path="a.py", old_string="def f42():\n    return 43\n", new_string="x")
     assert "Nearest: lines 127-128" in outcome.output
     assert "-     return 43" in outcome.output
     assert "+     return 42" in outcome.output
 
 
-def test_a_failed_edit_of_many_lines_alike_is_answered_at_once_and_shortly(call: Call, work: Bench) -> None:
+def test_a_failed_edit_of_many_lines_alike_is_answered_at_once_and_shortly(call: Call, ctx: Bench) -> None:
     """Without a bound the search took half a minute, and the diff ended in a recursion error."""
-    put(work, "a.txt", b"x\n" * 30_000)
+    put(ctx, "a.txt", b"x\n" * 30_000)
     old = "x\n" * 1_000 + "y\n" + "x\n" * 1_000
     started = time.process_time()
     outcome = call("edit", file_path="a.txt", old_string=old, new_string="z")
@@ -148,9 +148,9 @@ def test_a_failed_edit_of_many_lines_alike_is_answered_at_once_and_shortly(call:
     assert outcome.output.count("\n") < 40
 
 
-def test_the_nearest_place_is_shown_where_it_begins_to_differ(call: Call, work: Bench) -> None:
+def test_the_nearest_place_is_shown_where_it_begins_to_differ(call: Call, ctx: Bench) -> None:
     body = "".join(f"line {n}\n" for n in range(200))
-    put(work, "a.txt", body.encode())
+    put(ctx, "a.txt", body.encode())
     outcome = call("edit", file_path="a.txt", old_string=body.replace("line 150", "line 15O"), new_string="z")
     assert "Nearest: lines 148-" in outcome.output
     assert "- line 15O" in outcome.output
@@ -158,8 +158,8 @@ def test_the_nearest_place_is_shown_where_it_begins_to_differ(call: Call, work: 
 
 
 @pytest.mark.parametrize(("text", "old"), [("aaa", "aa"), ("x\nx\nx\n", "x\nx\n"), ("ababa", "aba")])
-def test_a_text_that_overlaps_itself_is_not_guessed_at(call: Call, work: Bench, text: str, old: str) -> None:
-    file = put(work, "a.txt", text.encode())
+def test_a_text_that_overlaps_itself_is_not_guessed_at(call: Call, ctx: Bench, text: str, old: str) -> None:
+    file = put(ctx, "a.txt", text.encode())
     outcome = call("edit", file_path="a.txt", old_string=old, new_string="z")
     assert outcome.status == "error"
     assert "overlapping" in outcome.output
@@ -188,8 +188,8 @@ ENCODINGS = [
 
 
 @pytest.mark.parametrize("data", ENCODINGS)
-def test_encoding_mark_newlines_and_end_survive(call: Call, work: Bench, data: bytes) -> None:
-    file = put(work, "a.txt", data)
+def test_encoding_mark_newlines_and_end_survive(call: Call, ctx: Bench, data: bytes) -> None:
+    file = put(ctx, "a.txt", data)
     wide = data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data
     one, two = ("1\0", "2\0") if wide and data[:1] != b"\xfe" else ("\x001", "\x002") if wide else ("1", "2")
     outcome = call("edit", file_path="a.txt", old_string="= 1", new_string="= 2") if b"=" in data else None
@@ -198,51 +198,51 @@ def test_encoding_mark_newlines_and_end_survive(call: Call, work: Bench, data: b
     assert file.read_bytes() == data.replace(one.encode(), two.encode(), 1)
 
 
-def test_a_character_that_the_encoding_cannot_spell_is_refused(call: Call, work: Bench) -> None:
-    file = put(work, "a.txt", "größe\n".encode("latin-1"))
+def test_a_character_that_the_encoding_cannot_spell_is_refused(call: Call, ctx: Bench) -> None:
+    file = put(ctx, "a.txt", "größe\n".encode("latin-1"))
     outcome = call("edit", file_path="a.txt", old_string="e\n", new_string="→\n")
     assert "latin-1 and cannot hold '→'" in outcome.output
     assert file.read_bytes() == "größe\n".encode("latin-1")
 
 
-def test_mode_bits_survive_and_no_temporary_file_stays(call: Call, work: Bench) -> None:
-    file = put(work, "run.sh", b"echo 1\n")
+def test_mode_bits_survive_and_no_temporary_file_stays(call: Call, ctx: Bench) -> None:
+    file = put(ctx, "run.sh", b"echo 1\n")
     file.chmod(0o751)
     assert call("edit", file_path="run.sh", old_string="1", new_string="2").status == "success"
     assert stat.S_IMODE(file.stat().st_mode) == 0o751
-    assert os.listdir(work.cwd) == ["run.sh"]
+    assert os.listdir(ctx.cwd) == ["run.sh"]
 
 
-def test_a_link_stays_a_link_and_its_target_is_changed(call: Call, work: Bench) -> None:
-    target = put(work, "real", b"1\n")
-    (work.cwd / "link").symlink_to("real")
+def test_a_link_stays_a_link_and_its_target_is_changed(call: Call, ctx: Bench) -> None:
+    target = put(ctx, "real", b"1\n")
+    (ctx.cwd / "link").symlink_to("real")
     assert call("edit", file_path="link", old_string="1", new_string="2").status == "success"
-    assert (work.cwd / "link").is_symlink()
+    assert (ctx.cwd / "link").is_symlink()
     assert target.read_bytes() == b"2\n"
 
 
-def test_a_notebook_is_refused_with_a_hint(call: Call, work: Bench) -> None:
-    put(work, "a.ipynb", b'{"cells": []}')
+def test_a_notebook_is_refused_with_a_hint(call: Call, ctx: Bench) -> None:
+    put(ctx, "a.ipynb", b'{"cells": []}')
     outcome = call("edit", file_path="a.ipynb", old_string="[]", new_string="[1]")
     assert outcome.status == "error"
     assert "notebook" in outcome.output
     assert "bash" in outcome.output
 
 
-def test_an_edit_that_changes_nothing_is_refused(call: Call, work: Bench) -> None:
-    put(work, "a", b"x\n")
+def test_an_edit_that_changes_nothing_is_refused(call: Call, ctx: Bench) -> None:
+    put(ctx, "a", b"x\n")
     assert call("edit", file_path="a", old_string="x", new_string="x").status == "error"
 
 
-def test_an_empty_old_text_makes_a_new_file_and_never_overwrites(call: Call, work: Bench) -> None:
+def test_an_empty_old_text_makes_a_new_file_and_never_overwrites(call: Call, ctx: Bench) -> None:
     assert call("edit", file_path="new/a.py", old_string="", new_string="x\n").metadata["created"] is True
-    assert (work.cwd / "new/a.py").read_text() == "x\n"
+    assert (ctx.cwd / "new/a.py").read_text() == "x\n"
     assert call("edit", file_path="new/a.py", old_string="", new_string="y\n").status == "error"
-    assert (work.cwd / "new/a.py").read_text() == "x\n"
+    assert (ctx.cwd / "new/a.py").read_text() == "x\n"
 
 
-def test_several_edits_are_made_in_order_or_not_at_all(call: Call, work: Bench) -> None:
-    file = put(work, "a.py", b"a\nb\n")
+def test_several_edits_are_made_in_order_or_not_at_all(call: Call, ctx: Bench) -> None:
+    file = put(ctx, "a.py", b"a\nb\n")
     good = [{"old_string": "a", "new_string": "c"}, {"old_string": "c", "new_string": "d"}]
     outcome = call("multi_edit", file_path="a.py", edits=[*good, {"old_string": "zz", "new_string": "y"}])
     assert outcome.status == "error"
@@ -252,15 +252,15 @@ def test_several_edits_are_made_in_order_or_not_at_all(call: Call, work: Bench) 
     assert file.read_bytes() == b"d\nb\n"
 
 
-def test_edits_of_one_file_from_many_threads_are_all_made(work: Bench) -> None:
+def test_edits_of_one_file_from_many_threads_are_all_made(ctx: Bench) -> None:
     names = [f"line {n}" for n in range(24)]
-    file = put(work, "a.txt", "\n".join(names).encode())
+    file = put(ctx, "a.txt", "\n".join(names).encode())
     edit = tools({"edit"})[0]
     outcomes: list[ToolOutput] = []
 
     def change(n: int) -> None:
         given = {"file_path": "a.txt", "old_string": f"line {n}\n", "new_string": f"LINE {n}\n"}
-        outcomes.append(asyncio.run(run(edit, work, f"c{n}", given)))
+        outcomes.append(asyncio.run(run(edit, ctx, f"c{n}", given)))
 
     threads = [threading.Thread(target=change, args=(n,)) for n in range(23)]
     for thread in threads:

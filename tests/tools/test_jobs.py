@@ -20,33 +20,33 @@ TOOLS = {tool.name: tool for tool in tools()}
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 
-async def use(work: Bench, name: str, **given: Any) -> ToolOutput:
-    return await run(TOOLS[name], work, "c1", given)
+async def use(ctx: Bench, name: str, **given: Any) -> ToolOutput:
+    return await run(TOOLS[name], ctx, "c1", given)
 
 
 async def until_ended(jobs: Jobs) -> None:
     await asyncio.gather(*(job.task for job in jobs.all() if job.task))
 
 
-def test_a_job_goes_on_while_others_are_done_and_tells_only_what_is_new(work: Bench) -> None:
+def test_a_job_goes_on_while_others_are_done_and_tells_only_what_is_new(ctx: Bench) -> None:
     async def story() -> list[str]:
-        jobs = work.jobs = Jobs()
-        told = [(await use(work, "bash", command="echo a; read x < go; echo b; exit 2", run_in_background=True)).output]
+        jobs = ctx.jobs = Jobs()
+        told = [(await use(ctx, "bash", command="echo a; read x < go; echo b; exit 2", run_in_background=True)).output]
         await asyncio.sleep(0.2)
         told += [
-            (await use(work, "bash_output", id="job-1")).output,
-            (await use(work, "bash_output", id="job-1")).output,
+            (await use(ctx, "bash_output", id="job-1")).output,
+            (await use(ctx, "bash_output", id="job-1")).output,
         ]
         assert jobs.finished() == []
-        await use(work, "bash", command="echo > go")
+        await use(ctx, "bash", command="echo > go")
         await until_ended(jobs)
         assert [(job.id, job.state) for job in jobs.finished()] == [("job-1", "failed (exit code 2)")]
         assert jobs.finished() == []
-        return [*told, (await use(work, "bash_output", id="job-1")).output]
+        return [*told, (await use(ctx, "bash_output", id="job-1")).output]
 
     import os
 
-    os.mkfifo(work.cwd / "go")
+    os.mkfifo(ctx.cwd / "go")
     first, second, third, fourth = asyncio.run(story())
     assert first.startswith("Started in the background as job-1.")
     assert second == "[job-1: running]\na\n"
@@ -55,24 +55,24 @@ def test_a_job_goes_on_while_others_are_done_and_tells_only_what_is_new(work: Be
 
 
 @linux
-def test_stopping_a_job_leaves_nothing_of_it(work: Bench, mark: str) -> None:
+def test_stopping_a_job_leaves_nothing_of_it(ctx: Bench, mark: str) -> None:
     async def story() -> str:
-        work.jobs = Jobs()
-        await use(work, "bash", command=f"setsid sleep {mark} & sleep {mark}", run_in_background=True)
+        ctx.jobs = Jobs()
+        await use(ctx, "bash", command=f"setsid sleep {mark} & sleep {mark}", run_in_background=True)
         await asyncio.sleep(0.2)
         assert living(mark)
-        return (await use(work, "bash_stop", id="job-1")).output
+        return (await use(ctx, "bash_stop", id="job-1")).output
 
     assert asyncio.run(story()) == "[job-1: stopped]"
     assert living(mark) == []
 
 
 @linux
-def test_closing_ends_all_jobs(work: Bench, mark: str) -> None:
+def test_closing_ends_all_jobs(ctx: Bench, mark: str) -> None:
     async def story() -> None:
-        jobs = work.jobs = Jobs()
+        jobs = ctx.jobs = Jobs()
         for _ in range(3):
-            await use(work, "bash", command=f"sleep {mark}", run_in_background=True)
+            await use(ctx, "bash", command=f"sleep {mark}", run_in_background=True)
         await asyncio.sleep(0.1)
         await jobs.close()
 
@@ -80,12 +80,12 @@ def test_closing_ends_all_jobs(work: Bench, mark: str) -> None:
     assert living(mark) == []
 
 
-def test_an_unread_output_is_bounded_and_says_where_the_whole_is(work: Bench) -> None:
+def test_an_unread_output_is_bounded_and_says_where_the_whole_is(ctx: Bench) -> None:
     async def story() -> ToolOutput:
-        jobs = work.jobs = Jobs()
-        await use(work, "bash", command="seq 1 20000", run_in_background=True)
+        jobs = ctx.jobs = Jobs()
+        await use(ctx, "bash", command="seq 1 20000", run_in_background=True)
         await until_ended(jobs)
-        return await use(work, "bash_output", id="job-1")
+        return await use(ctx, "bash_output", id="job-1")
 
     outcome = asyncio.run(story())
     assert outcome.output.endswith("20000\n")
@@ -93,10 +93,10 @@ def test_an_unread_output_is_bounded_and_says_where_the_whole_is(work: Bench) ->
     assert len(outcome.output) < 30_300
 
 
-def test_there_is_a_most_of_jobs(work: Bench) -> None:
+def test_there_is_a_most_of_jobs(ctx: Bench) -> None:
     async def story() -> list[ToolOutput]:
-        jobs = work.jobs = Jobs(most=1)
-        outcomes = [await use(work, "bash", command="sleep 60", run_in_background=True) for _ in range(2)]
+        jobs = ctx.jobs = Jobs(most=1)
+        outcomes = [await use(ctx, "bash", command="sleep 60", run_in_background=True) for _ in range(2)]
         await jobs.close()
         return outcomes
 
@@ -104,33 +104,33 @@ def test_there_is_a_most_of_jobs(work: Bench) -> None:
     assert (first.status, second.status) == ("success", "error")
 
 
-def test_an_unknown_job_is_told_with_the_known_ones(call: Call, work: Bench) -> None:
-    work.jobs = Jobs()
+def test_an_unknown_job_is_told_with_the_known_ones(call: Call, ctx: Bench) -> None:
+    ctx.jobs = Jobs()
     assert call("bash_output", id="job-9").output == "There is no background job job-9. Jobs: none."
 
 
-def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_there(work: Bench) -> None:
+def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_there(ctx: Bench) -> None:
     async def story() -> tuple[ToolOutput, list[str], str]:
-        jobs = work.jobs = Jobs()
-        work.limits = ToolLimits(bash_timeout=1.0, bash_idle=1.0)
-        running = asyncio.create_task(use(work, "bash", command="echo a; read x < go; echo b; exit 3"))
-        while not work.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
+        jobs = ctx.jobs = Jobs()
+        ctx.limits = ToolLimits(bash_timeout=1.0, bash_idle=1.0)
+        running = asyncio.create_task(use(ctx, "bash", command="echo a; read x < go; echo b; exit 3"))
+        while not ctx.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
             await asyncio.sleep(0.01)
         assert jobs.send_away()
         first = await running
-        shown = list(work.shown)
+        shown = list(ctx.shown)
         assert not jobs.send_away()
         await asyncio.sleep(1.2)  # neither limit counts any more
         assert [job.id for job in jobs.running()] == ["job-1"]
-        await use(work, "bash", command="echo > go")
+        await use(ctx, "bash", command="echo > go")
         await until_ended(jobs)
         assert [(job.command[:6], job.state) for job in jobs.finished()] == [("echo a", "failed (exit code 3)")]
-        assert work.shown == shown
-        return first, shown, (await use(work, "bash_output", id="job-1")).output
+        assert ctx.shown == shown
+        return first, shown, (await use(ctx, "bash_output", id="job-1")).output
 
     import os
 
-    os.mkfifo(work.cwd / "go")
+    os.mkfifo(ctx.cwd / "go")
     first, shown, rest = asyncio.run(story())
     assert first.status == "success"
     assert first.output.startswith("a\n[the user sent it to the background as job-1;")
@@ -139,15 +139,15 @@ def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_th
 
 
 @linux
-def test_a_command_that_was_sent_away_can_be_stopped_like_any_job(work: Bench, mark: str) -> None:
+def test_a_command_that_was_sent_away_can_be_stopped_like_any_job(ctx: Bench, mark: str) -> None:
     async def story() -> str:
-        jobs = work.jobs = Jobs()
-        running = asyncio.create_task(use(work, "bash", command=f"echo begun; sleep {mark}"))
-        while not work.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
+        jobs = ctx.jobs = Jobs()
+        running = asyncio.create_task(use(ctx, "bash", command=f"echo begun; sleep {mark}"))
+        while not ctx.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
             await asyncio.sleep(0.01)
         jobs.send_away()
         await running
-        return (await use(work, "bash_stop", id="job-1")).output
+        return (await use(ctx, "bash_stop", id="job-1")).output
 
     assert asyncio.run(story()) == "[job-1: stopped]"
     assert living(mark) == []

@@ -25,20 +25,20 @@ EDITS = [{"old_string": "one", "new_string": "ONE"}, {"old_string": "two", "new_
         ("multi_edit", {"file_path": "a.txt", "edits": EDITS}),
     ],
 )
-def test_the_preview_is_the_diff_that_follows(call: Call, work: Bench, name: str, given: dict[str, Any]) -> None:
-    (work.cwd / "a.txt").write_text("one\r\ntwo\r\n")
+def test_the_preview_is_the_diff_that_follows(call: Call, ctx: Bench, name: str, given: dict[str, Any]) -> None:
+    (ctx.cwd / "a.txt").write_text("one\r\ntwo\r\n")
     call("read", file_path="a.txt")
-    before = sorted(work.cwd.rglob("*"))
-    promised = TOOLS[name].preview(work, given)
-    assert sorted(work.cwd.rglob("*")) == before
+    before = sorted(ctx.cwd.rglob("*"))
+    promised = TOOLS[name].preview(ctx, given)
+    assert sorted(ctx.cwd.rglob("*")) == before
     assert promised == call(name, **given).metadata["diff"]
 
 
-def test_a_command_is_shown_whole(work: Bench) -> None:
-    assert TOOLS["bash"].preview(work, {"command": "a\nb  c"}) == "a\nb  c"
+def test_a_command_is_shown_whole(ctx: Bench) -> None:
+    assert TOOLS["bash"].preview(ctx, {"command": "a\nb  c"}) == "a\nb  c"
 
 
-def test_an_edit_that_cannot_be_made_is_known_before_anybody_is_asked(work: Bench) -> None:
-    (work.cwd / "a.txt").write_text("one\n")
+def test_an_edit_that_cannot_be_made_is_known_before_anybody_is_asked(ctx: Bench) -> None:
+    (ctx.cwd / "a.txt").write_text("one\n")
     with pytest.raises(ToolError, match="has not been read yet"):
-        TOOLS["edit"].preview(work, {"file_path": "a.txt", "old_string": "one", "new_string": "2"})
+        TOOLS["edit"].preview(ctx, {"file_path": "a.txt", "old_string": "one", "new_string": "2"})

@@ -18,16 +18,16 @@ PIXEL = base64.b64decode(
 )
 
 
-def test_lines_come_with_their_numbers(call: Call, work: Bench) -> None:
-    (work.cwd / "a").write_text("one\r\ntwo\n\nfour")
+def test_lines_come_with_their_numbers(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a").write_text("one\r\ntwo\n\nfour")
     outcome = call("read", file_path="a")
     assert outcome.output == "     1\tone\n     2\ttwo\n     3\t\n     4\tfour"
     assert not outcome.truncated
-    assert outcome.metadata["path"] == str(work.cwd / "a")
+    assert outcome.metadata["path"] == str(ctx.cwd / "a")
 
 
-def test_a_part_is_read_and_the_notice_says_how_to_go_on(call: Call, work: Bench) -> None:
-    (work.cwd / "a").write_text("".join(f"line {n}\n" for n in range(1, 5001)))
+def test_a_part_is_read_and_the_notice_says_how_to_go_on(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a").write_text("".join(f"line {n}\n" for n in range(1, 5001)))
     whole = call("read", file_path="a")
     assert whole.truncated
     assert whole.output.endswith("[lines 1-2,000 of 5,000; go on with offset=2001]")
@@ -38,47 +38,47 @@ def test_a_part_is_read_and_the_notice_says_how_to_go_on(call: Call, work: Bench
     assert "only 5,000 lines" in beyond.output
 
 
-def test_long_lines_and_large_files_are_cut_at_whole_characters(call: Call, work: Bench) -> None:
-    (work.cwd / "long").write_text("é" * 3_000 + "\nend\n")
+def test_long_lines_and_large_files_are_cut_at_whole_characters(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "long").write_text("é" * 3_000 + "\nend\n")
     long = call("read", file_path="long").output
     assert f"{'é' * 2_000} [… 1000 more characters]" in long
     assert long.endswith("     2\tend")
-    (work.cwd / "wide").write_text(("😀" * 1_000 + "\n") * 100)
+    (ctx.cwd / "wide").write_text(("😀" * 1_000 + "\n") * 100)
     wide = call("read", file_path="wide")
     assert len(wide.output.encode()) < 50_300
     assert "cut at 50,000 bytes; go on with offset=13]" in wide.output
     assert "\ufffd" not in wide.output
 
 
-def test_an_empty_file_is_said_to_be_empty(call: Call, work: Bench) -> None:
-    (work.cwd / "a").touch()
+def test_an_empty_file_is_said_to_be_empty(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a").touch()
     assert call("read", file_path="a").output == "[a is empty]"
 
 
-def test_a_missing_file_is_told_with_names_that_look_alike(call: Call, work: Bench) -> None:
-    (work.cwd / "settings.py").touch()
+def test_a_missing_file_is_told_with_names_that_look_alike(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "settings.py").touch()
     outcome = call("read", file_path="setings.py")
     assert outcome.output == "setings.py does not exist. Did you mean settings.py?"
     assert "no folder" in call("read", file_path="nowhere/a.py").output
 
 
-def test_a_picture_goes_to_the_model_as_a_picture(call: Call, work: Bench) -> None:
-    (work.cwd / "a.png").write_bytes(PIXEL)
+def test_a_picture_goes_to_the_model_as_a_picture(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a.png").write_bytes(PIXEL)
     outcome = call("read", file_path="a.png")
     assert [(image.mime, base64.b64decode(image.data)) for image in outcome.images] == [("image/png", PIXEL)]
 
 
-def test_a_binary_file_is_recognised(call: Call, work: Bench) -> None:
-    (work.cwd / "a.bin").write_bytes(bytes(range(256)) * 10)
-    (work.cwd / "b.pdf").write_bytes(b"%PDF-1.7\n\0\1\2")
+def test_a_binary_file_is_recognised(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a.bin").write_bytes(bytes(range(256)) * 10)
+    (ctx.cwd / "b.pdf").write_bytes(b"%PDF-1.7\n\0\1\2")
     assert "binary file of 2,560 bytes" in call("read", file_path="a.bin").output
     assert "pdftotext" in call("read", file_path="b.pdf").output
 
 
-def test_what_is_no_regular_file_is_refused_at_once(call: Call, work: Bench) -> None:
-    os.mkfifo(work.cwd / "pipe")
+def test_what_is_no_regular_file_is_refused_at_once(call: Call, ctx: Bench) -> None:
+    os.mkfifo(ctx.cwd / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
-        server.bind(os.path.relpath(work.cwd / "socket"))
+        server.bind(os.path.relpath(ctx.cwd / "socket"))
         for name, kind in (("pipe", "a named pipe"), ("socket", "a socket"), (".", "a folder")):
             outcome = call("read", file_path=name)
             assert outcome.status == "error"
@@ -90,30 +90,30 @@ def test_what_is_no_regular_file_is_refused_at_once(call: Call, work: Bench) -> 
     "path", ["/dev/zero", "/dev/stdin", "/proc/self/environ", "/proc/self/mem", "/sys/kernel/notes"]
 )
 def test_devices_and_the_kernels_files_are_refused_even_where_the_outside_is_allowed(
-    call: Call, work: Bench, path: str
+    call: Call, ctx: Bench, path: str
 ) -> None:
-    for roots, allowed in (((Path("/"),), None), ((work.cwd,), Path(os.path.realpath(path)))):
-        work.roots, work.allowed_path = roots, allowed
+    for roots, allowed in (((Path("/"),), None), ((ctx.cwd,), Path(os.path.realpath(path)))):
+        ctx.roots, ctx.allowed_path = roots, allowed
         assert "belongs to the kernel" in call("read", file_path=path).output
         assert "belongs to the kernel" in call("grep", path=path, pattern="x").output
 
 
-def test_a_huge_file_is_read_by_range_without_being_held(call: Call, work: Bench) -> None:
-    work.limits = ToolLimits(file_bytes=100_000)
-    with (work.cwd / "log").open("w") as file:
+def test_a_huge_file_is_read_by_range_without_being_held(call: Call, ctx: Bench) -> None:
+    ctx.limits = ToolLimits(file_bytes=100_000)
+    with (ctx.cwd / "log").open("w") as file:
         for n in range(1, 50_001):
             file.write(f"line {n} é\n")
     outcome = call("read", file_path="log", offset=30_000, limit=2)
     assert outcome.output.startswith(" 30000\tline 30000 é\n 30001\tline 30001 é\n[lines 30,000-30,001 of a file of")
     assert outcome.output.endswith("go on with offset=30002]")
-    assert (work.cwd / "log") not in work.seen
+    assert (ctx.cwd / "log") not in ctx.seen
     assert call("read", file_path="log", offset=49_999).output == " 49999\tline 49999 é\n 50000\tline 50000 é"
     assert "more than the 100,000" in call("edit", file_path="log", old_string="a", new_string="b").output
 
 
-def test_a_huge_line_of_a_huge_file_is_cut(call: Call, work: Bench) -> None:
-    work.limits = ToolLimits(file_bytes=100_000)
-    (work.cwd / "min.js").write_text("ä" * 200_000 + "\nend\n")
+def test_a_huge_line_of_a_huge_file_is_cut(call: Call, ctx: Bench) -> None:
+    ctx.limits = ToolLimits(file_bytes=100_000)
+    (ctx.cwd / "min.js").write_text("ä" * 200_000 + "\nend\n")
     lines = call("read", file_path="min.js").output.split("\n")
     assert lines[0].startswith("     1\t" + "ä" * 1_000)
     assert len(lines[0]) < 2_100
@@ -121,22 +121,22 @@ def test_a_huge_line_of_a_huge_file_is_cut(call: Call, work: Bench) -> None:
     assert lines[1] == "     2\tend"
 
 
-def test_bytes_that_are_no_text_are_shown_replaced(call: Call, work: Bench) -> None:
-    (work.cwd / "a").write_bytes("größe ä ö ü".encode() + b"\xff end")
+def test_bytes_that_are_no_text_are_shown_replaced(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a").write_bytes("größe ä ö ü".encode() + b"\xff end")
     assert call("read", file_path="a").output == "     1\tgröße ä ö ü\ufffd end"
 
 
-def test_a_read_is_remembered_by_the_hash_of_the_whole_content(call: Call, work: Bench) -> None:
+def test_a_read_is_remembered_by_the_hash_of_the_whole_content(call: Call, ctx: Bench) -> None:
     import hashlib
 
-    (work.cwd / "a").write_text("1\n2\n3\n")
+    (ctx.cwd / "a").write_text("1\n2\n3\n")
     call("read", file_path="a", limit=1)
-    assert work.seen == {work.cwd / "a": hashlib.sha256(b"1\n2\n3\n").hexdigest()}
+    assert ctx.seen == {ctx.cwd / "a": hashlib.sha256(b"1\n2\n3\n").hexdigest()}
 
 
-def test_a_path_from_home_and_an_absolute_one_are_understood(call: Call, work: Bench) -> None:
-    (work.cwd / "a").write_text("x")
-    assert call("read", file_path=str(work.cwd / "a")).status == "success"
+def test_a_path_from_home_and_an_absolute_one_are_understood(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a").write_text("x")
+    assert call("read", file_path=str(ctx.cwd / "a")).status == "success"
     assert (
         str(Path.home()) in call("read", file_path="~/nothing").output
         or "outside" in call("read", file_path="~/x").output

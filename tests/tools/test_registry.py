@@ -68,17 +68,17 @@ def test_wrong_input_is_answered_with_what_is_wrong(call: Call) -> None:
     assert outcome.output == "Missing file_path. This tool takes file_path, offset, limit."
 
 
-def test_harmless_mistakes_in_input_are_mended(call: Call, work: Bench) -> None:
-    (work.cwd / "a").write_text("one\ntwo\nthree\n")
+def test_harmless_mistakes_in_input_are_mended(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a").write_text("one\ntwo\nthree\n")
     outcome = call("read", file_path="a", offset="2", limit=None)
     assert outcome.status == "success"
     assert outcome.output.split("\n")[0].strip() == "2\ttwo"
     assert outcome.title == "Read a (from line 2)"
 
 
-def test_a_tool_that_takes_any_input_gets_it_as_it_is(work: Bench) -> None:
-    async def foreign(work: Any, call_id: str, **given: Any) -> ToolOutput:
+def test_a_tool_that_takes_any_input_gets_it_as_it_is(ctx: Bench) -> None:
+    async def foreign(ctx: Any, call_id: str, **given: Any) -> ToolOutput:
         return ToolOutput(json.dumps(given))
 
     tool = Tool(ToolSchema("foreign", "", {"type": "object", "properties": {"-x": {}}}), foreign, Traits())
-    assert asyncio.run(run(tool, work, "c1", {"-x": 1})).output == '{"-x": 1}'
+    assert asyncio.run(run(tool, ctx, "c1", {"-x": 1})).output == '{"-x": 1}'

@@ -11,7 +11,7 @@ from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
 
-def test_the_plan_is_replaced_whole_and_shown(call: Call, work: Bench) -> None:
+def test_the_plan_is_replaced_whole_and_shown(call: Call, ctx: Bench) -> None:
     steps = [
         {"content": "Read", "status": "completed"},
         {"content": "Fix", "status": "in_progress", "activeForm": "Fixing"},
@@ -19,27 +19,27 @@ def test_the_plan_is_replaced_whole_and_shown(call: Call, work: Bench) -> None:
     ]
     outcome = call("todo", todos=steps)
     assert outcome.output == "[x] Read\n[>] Fix\n[ ] Test"
-    assert work.items == (
+    assert ctx.items == (
         TodoItem("Read", "completed"),
         TodoItem("Fix", "in_progress", "Fixing"),
         TodoItem("Test"),
     )
     assert call("todo").output == outcome.output
     assert call("todo", todos=[]).output == "The list is empty."
-    assert work.items == ()
+    assert ctx.items == ()
 
 
-def test_a_plan_with_an_unknown_status_is_refused(call: Call, work: Bench) -> None:
+def test_a_plan_with_an_unknown_status_is_refused(call: Call, ctx: Bench) -> None:
     outcome = call("todo", todos=[{"content": "x", "status": "doing"}])
     assert outcome.output == "todos[0].status must be one of pending, in_progress, completed."
 
 
-def former(work: Bench, call_id: str, output: str) -> None:
-    work.results.append((ToolResult(call_id, "bash", "success", "cut", title=f"$ run {call_id}"), output))
+def former(ctx: Bench, call_id: str, output: str) -> None:
+    ctx.results.append((ToolResult(call_id, "bash", "success", "cut", title=f"$ run {call_id}"), output))
 
 
-def test_a_former_result_comes_back_whole_by_its_id(call: Call, work: Bench) -> None:
-    former(work, "call_7", "\n".join(f"line {n}" for n in range(1, 4001)))
+def test_a_former_result_comes_back_whole_by_its_id(call: Call, ctx: Bench) -> None:
+    former(ctx, "call_7", "\n".join(f"line {n}" for n in range(1, 4001)))
     outcome = call("recall", id="call_7")
     assert outcome.output.startswith("[bash: $ run call_7, success]\n     1\tline 1\n")
     assert outcome.output.endswith("  2000\tline 2000\n[2,000 more lines; go on with offset=2001]")
@@ -53,17 +53,17 @@ def test_a_former_result_comes_back_whole_by_its_id(call: Call, work: Bench) -> 
     ]
 
 
-def test_a_recalled_result_is_limited_in_bytes(call: Call, work: Bench) -> None:
-    work.limits = ToolLimits(read_bytes=1_000)
-    former(work, "c", "\n".join("x" * 100 for _ in range(100)))
+def test_a_recalled_result_is_limited_in_bytes(call: Call, ctx: Bench) -> None:
+    ctx.limits = ToolLimits(read_bytes=1_000)
+    former(ctx, "c", "\n".join("x" * 100 for _ in range(100)))
     outcome = call("recall", id="c")
     assert outcome.truncated
     assert len(outcome.output) < 1_200
 
 
-def test_a_pattern_that_would_never_end_is_given_up(call: Call, work: Bench) -> None:
-    work.limits = ToolLimits(pattern_seconds=0.2)
-    former(work, "c", "a" * 60 + "!")
+def test_a_pattern_that_would_never_end_is_given_up(call: Call, ctx: Bench) -> None:
+    ctx.limits = ToolLimits(pattern_seconds=0.2)
+    former(ctx, "c", "a" * 60 + "!")
     begun = time.monotonic()
     for given in ({"id": "c"}, {}):
         outcome = call("recall", pattern="(a+)+$", **given)
@@ -72,10 +72,10 @@ def test_a_pattern_that_would_never_end_is_given_up(call: Call, work: Bench) -> 
     assert "aaa" in call("recall", id="c", pattern="a+").output
 
 
-def test_all_former_results_are_searched_by_pattern(call: Call, work: Bench) -> None:
-    former(work, "a", "ok\n" + "Error: one\n" * 7)
-    former(work, "b", "nothing")
-    former(work, "c", "Error: two")
+def test_all_former_results_are_searched_by_pattern(call: Call, ctx: Bench) -> None:
+    former(ctx, "a", "ok\n" + "Error: one\n" * 7)
+    former(ctx, "b", "nothing")
+    former(ctx, "c", "Error: two")
     assert call("recall", pattern="Error: \\w+").output.split("\n") == [
         "a bash: $ run a",
         *(f"  {n}: Error: one" for n in range(2, 7)),
@@ -89,8 +89,8 @@ def test_all_former_results_are_searched_by_pattern(call: Call, work: Bench) -> 
     assert call("recall", pattern="(").status == "error"
 
 
-def test_questions_go_to_the_user_and_answers_come_back(call: Call, work: Bench) -> None:
-    work.answers = ["SQLite", ""]
+def test_questions_go_to_the_user_and_answers_come_back(call: Call, ctx: Bench) -> None:
+    ctx.answers = ["SQLite", ""]
     options = [{"label": "SQLite", "description": "one file"}, {"label": "Postgres"}]
     asked = [
         {"question": "Which database?", "header": "DB", "options": options},
@@ -98,25 +98,25 @@ def test_questions_go_to_the_user_and_answers_come_back(call: Call, work: Bench)
     ]
     outcome = call("ask_user", questions=asked)
     assert outcome.output == "Which database?\n→ SQLite\nWhy?\n→ (no answer)"
-    assert work.asked == [
+    assert ctx.asked == [
         Question("Which database?", "DB", (Choice("SQLite", "one file"), Choice("Postgres"))),
         Question("Why?", multiple=True),
     ]
 
 
-def test_without_anybody_to_ask_the_model_is_told_to_decide(call: Call, work: Bench) -> None:
+def test_without_anybody_to_ask_the_model_is_told_to_decide(call: Call, ctx: Bench) -> None:
     outcome = call("ask_user", questions=[{"question": "Which?"}])
     assert outcome.status == "denied"
     assert outcome.title == "Ask: Which?"
 
 
-def test_an_approved_plan_leaves_plan_mode(call: Call, work: Bench) -> None:
+def test_an_approved_plan_leaves_plan_mode(call: Call, ctx: Bench) -> None:
     left: list[str] = []
 
     async def leave(plan: str) -> None:
         left.append(plan)
 
-    work.leave_plan = leave
+    ctx.leave_plan = leave
     outcome = call("exit_plan", plan="# Move the parser\n\n1. …")
     assert outcome.title == "Plan ready: Move the parser"
     assert outcome.status == "success"
@@ -124,11 +124,11 @@ def test_an_approved_plan_leaves_plan_mode(call: Call, work: Bench) -> None:
     assert call("exit_plan", plan=" ").status == "error"
 
 
-def test_a_task_is_given_to_whoever_runs_subagents(call: Call, work: Bench) -> None:
+def test_a_task_is_given_to_whoever_runs_subagents(call: Call, ctx: Bench) -> None:
     async def delegate(call_id: str, description: str, prompt: str, agent: str) -> ToolOutput:
         return ToolOutput(f"{call_id} {description} {prompt} {agent}")
 
     given = {"description": "find it", "prompt": "Where?", "agent": "explore"}
     assert call("task", **given).status == "error"
-    work.spawn = delegate
+    ctx.spawn = delegate
     assert call("task", **given).output == "c1 find it Where? explore"

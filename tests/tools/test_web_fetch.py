@@ -63,11 +63,11 @@ def test_urls_that_lead_inside_or_nowhere_are_refused_unasked(call: Call, url: s
 
 
 def fetch(
-    work: Bench, reply: Reply, path: str = "/", host: str = "127.0.0.1", **given: Any
+    ctx: Bench, reply: Reply, path: str = "/", host: str = "127.0.0.1", **given: Any
 ) -> tuple[ToolOutput, list[str]]:
     """Fetch from a server of our own, whose address is allowed; what came, and what the server was asked."""
     asked: list[str] = []
-    work.limits = replace(work.limits, fetch_addresses=work.limits.fetch_addresses or ("127.0.0.1",))
+    ctx.limits = replace(ctx.limits, fetch_addresses=ctx.limits.fetch_addresses or ("127.0.0.1",))
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -84,7 +84,7 @@ def fetch(
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         async with server:
-            return await run(FETCH, work, "c1", {"url": f"http://{host}:{port}{path}", **given})
+            return await run(FETCH, ctx, "c1", {"url": f"http://{host}:{port}{path}", **given})
 
     return asyncio.run(story()), asked
 
@@ -113,38 +113,38 @@ def redirects(where: Callable[[str], str]) -> Reply:
     return reply
 
 
-def test_html_becomes_markdown_without_scripts(work: Bench) -> None:
+def test_html_becomes_markdown_without_scripts(ctx: Bench) -> None:
     html = (
         "<html><head><title>T</title><style>b{}</style><SCRIPT>evil()</SCRIPT></head><body><h1>Größe</h1>"
         "<p>See <a href='/x'>this</a> and <b>that</b>.</p><ul><li>one</li></ul><script>more()</script></body></html>"
     )
-    outcome, _ = fetch(work, sends(html.encode()))
+    outcome, _ = fetch(ctx, sends(html.encode()))
     assert outcome.status == "success"
     assert "# Größe\n\nSee [this](/x) and **that**.\n\n* one" in outcome.output
     assert "evil" not in outcome.output
     assert "more()" not in outcome.output
 
 
-def test_plain_text_and_json_come_as_they_are_in_their_own_charset(work: Bench) -> None:
-    assert fetch(work, sends(b'{"a": 1}', "application/json"))[0].output.endswith('\n\n{"a": 1}')
+def test_plain_text_and_json_come_as_they_are_in_their_own_charset(ctx: Bench) -> None:
+    assert fetch(ctx, sends(b'{"a": 1}', "application/json"))[0].output.endswith('\n\n{"a": 1}')
     latin = sends("größe".encode("latin-1"), "text/plain; charset=iso-8859-1")
-    assert fetch(work, latin)[0].output.endswith("größe")
+    assert fetch(ctx, latin)[0].output.endswith("größe")
 
 
-def test_the_server_is_asked_by_its_name_at_the_checked_address(work: Bench) -> None:
-    work.limits = ToolLimits(fetch_addresses=("127.0.0.1", "::1"))
-    outcome, asked = fetch(work, sends(b"x", "text/plain"), "/a?b=c#d", host="localhost")
+def test_the_server_is_asked_by_its_name_at_the_checked_address(ctx: Bench) -> None:
+    ctx.limits = ToolLimits(fetch_addresses=("127.0.0.1", "::1"))
+    outcome, asked = fetch(ctx, sends(b"x", "text/plain"), "/a?b=c#d", host="localhost")
     if outcome.status == "error":
         pytest.skip("localhost is ::1 first on this machine")
     assert asked[0].startswith("GET /a?b=c HTTP/1.1\r\nHost: localhost:")
 
 
-def test_redirects_are_followed_up_to_five(work: Bench) -> None:
+def test_redirects_are_followed_up_to_five(ctx: Bench) -> None:
     chain = {"/": "/1", "/1": "/2", "/2": "/3", "/3": "/4", "/4": "/end"}
-    outcome, asked = fetch(work, redirects(lambda path: chain[path]))
+    outcome, asked = fetch(ctx, redirects(lambda path: chain[path]))
     assert outcome.output.endswith("arrived")
     assert len(asked) == 6
-    outcome, asked = fetch(work, redirects(lambda path: f"{path}x"))
+    outcome, asked = fetch(ctx, redirects(lambda path: f"{path}x"))
     assert "More than 5 redirects" in outcome.output
     assert len(asked) == 6
 
@@ -152,19 +152,19 @@ def test_redirects_are_followed_up_to_five(work: Bench) -> None:
 @pytest.mark.parametrize(
     "where", ["http://127.0.0.2/", "http://169.254.169.254/", "http://[::1]/", "file:///etc/passwd", "//10.0.0.1/x"]
 )
-def test_every_redirect_is_checked_again(work: Bench, where: str) -> None:
-    outcome, asked = fetch(work, redirects(lambda _: where))
+def test_every_redirect_is_checked_again(ctx: Bench, where: str) -> None:
+    outcome, asked = fetch(ctx, redirects(lambda _: where))
     assert outcome.status == "error"
     assert len(asked) == 1
 
 
-def test_too_much_on_the_wire_or_unpacked_is_refused(work: Bench) -> None:
-    work.limits = ToolLimits(fetch_bytes=100_000)
-    assert "larger than 100,000 bytes" in fetch(work, sends(b"x" * 100_001, "text/plain"))[0].output
-    assert fetch(work, sends(b"x" * 100_000, "text/plain"))[0].status == "success"
+def test_too_much_on_the_wire_or_unpacked_is_refused(ctx: Bench) -> None:
+    ctx.limits = ToolLimits(fetch_bytes=100_000)
+    assert "larger than 100,000 bytes" in fetch(ctx, sends(b"x" * 100_001, "text/plain"))[0].output
+    assert fetch(ctx, sends(b"x" * 100_000, "text/plain"))[0].status == "success"
     bomb = gzip.compress(b"x" * 50_000_000)
     assert len(bomb) < 100_000
-    assert "larger than 100,000 bytes" in fetch(work, sends(bomb, "text/plain", "Content-Encoding: gzip"))[0].output
+    assert "larger than 100,000 bytes" in fetch(ctx, sends(bomb, "text/plain", "Content-Encoding: gzip"))[0].output
 
     async def endless(path: str, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
@@ -172,18 +172,18 @@ def test_too_much_on_the_wire_or_unpacked_is_refused(work: Bench) -> None:
             writer.write(b"x" * 10_000)
             await writer.drain()
 
-    assert "larger than 100,000 bytes" in fetch(work, endless)[0].output
+    assert "larger than 100,000 bytes" in fetch(ctx, endless)[0].output
 
 
-def test_packed_pages_are_unpacked_and_damaged_ones_told(work: Bench) -> None:
+def test_packed_pages_are_unpacked_and_damaged_ones_told(ctx: Bench) -> None:
     packed = gzip.compress(b"hello")
-    assert fetch(work, sends(packed, "text/plain", "Content-Encoding: gzip"))[0].output.endswith("hello")
-    assert "damaged" in fetch(work, sends(b"no gzip", "text/plain", "Content-Encoding: gzip"))[0].output
-    assert "packed with br" in fetch(work, sends(b"x", "text/plain", "Content-Encoding: br"))[0].output
+    assert fetch(ctx, sends(packed, "text/plain", "Content-Encoding: gzip"))[0].output.endswith("hello")
+    assert "damaged" in fetch(ctx, sends(b"no gzip", "text/plain", "Content-Encoding: gzip"))[0].output
+    assert "packed with br" in fetch(ctx, sends(b"x", "text/plain", "Content-Encoding: br"))[0].output
 
 
-def test_a_server_that_dawdles_is_given_up(work: Bench) -> None:
-    work.limits = ToolLimits(fetch_seconds=0.3)
+def test_a_server_that_dawdles_is_given_up(ctx: Bench) -> None:
+    ctx.limits = ToolLimits(fetch_seconds=0.3)
 
     async def drip(path: str, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
@@ -192,59 +192,59 @@ def test_a_server_that_dawdles_is_given_up(work: Bench) -> None:
             await writer.drain()
             await asyncio.sleep(0.05)
 
-    assert "took longer than 0.3 s" in fetch(work, drip)[0].output
+    assert "took longer than 0.3 s" in fetch(ctx, drip)[0].output
 
 
-def test_errors_and_other_kinds_of_content_are_told(work: Bench) -> None:
-    assert "answers 404.\ngone" in fetch(work, sends(b"gone", "text/plain", status="404 Not Found"))[0].output
-    assert "not text" in fetch(work, sends(b"%PDF", "application/pdf"))[0].output
-    assert "not text" in fetch(work, sends(b"\0\1", "text/plain"))[0].output
+def test_errors_and_other_kinds_of_content_are_told(ctx: Bench) -> None:
+    assert "answers 404.\ngone" in fetch(ctx, sends(b"gone", "text/plain", status="404 Not Found"))[0].output
+    assert "not text" in fetch(ctx, sends(b"%PDF", "application/pdf"))[0].output
+    assert "not text" in fetch(ctx, sends(b"\0\1", "text/plain"))[0].output
 
     async def nonsense(path: str, writer: asyncio.StreamWriter) -> None:
         writer.write(b"\xff\xfe nonsense\r\n\r\n")
 
-    outcome, _ = fetch(work, nonsense)
+    outcome, _ = fetch(ctx, nonsense)
     assert "cannot be fetched" in outcome.output
     assert outcome.status == "error"
 
 
-def test_a_hostile_page_cannot_keep_the_converter_busy(work: Bench) -> None:
-    assert fetch(work, sends(b"<div>" * 50_000 + b"deep"))[0].status == "success"
-    assert fetch(work, sends(b"<script" * 500_000))[0].status == "success"
+def test_a_hostile_page_cannot_keep_the_converter_busy(ctx: Bench) -> None:
+    assert fetch(ctx, sends(b"<div>" * 50_000 + b"deep"))[0].status == "success"
+    assert fetch(ctx, sends(b"<script" * 500_000))[0].status == "success"
 
 
-def test_a_long_page_is_kept_whole_and_cut_for_the_model(work: Bench) -> None:
-    outcome, _ = fetch(work, sends(b"<p>word word word</p>" * 5_000))
+def test_a_long_page_is_kept_whole_and_cut_for_the_model(ctx: Bench) -> None:
+    outcome, _ = fetch(ctx, sends(b"<p>word word word</p>" * 5_000))
     assert outcome.truncated
     assert len(outcome.output) < 50_300
     assert outcome.output_file in outcome.output
 
 
-def test_a_prompt_is_answered_where_somebody_can(work: Bench) -> None:
+def test_a_prompt_is_answered_where_somebody_can(ctx: Bench) -> None:
     asked: list[tuple[str, str]] = []
 
     async def answer(prompt: str, page: str) -> PageAnswer:
         asked.append((prompt, page))
         return PageAnswer("It is 42.", model="demo/small", spent={"spent": {"model": "demo/small"}})
 
-    work.answer_page, work.limits = answer, ToolLimits(fetch_addresses=("127.0.0.1",))
-    outcome, _ = fetch(work, sends(b"the page says 42", "text/plain"), prompt="Which number?")
+    ctx.answer_page, ctx.limits = answer, ToolLimits(fetch_addresses=("127.0.0.1",))
+    outcome, _ = fetch(ctx, sends(b"the page says 42", "text/plain"), prompt="Which number?")
     assert asked == [("Which number?", "the page says 42")]
     assert "It is 42." in outcome.output
     assert "the page says" not in outcome.output
     assert outcome.truncated
     assert outcome.metadata["spent"] == {"model": "demo/small"}
     assert Path(outcome.output_file).read_text().endswith("the page says 42")
-    fetch(work, sends(b"gone", "text/plain", status="404 Not Found"), prompt="Which number?")
-    fetch(work, sends(b"the page says 42", "text/plain"), prompt=" ")
+    fetch(ctx, sends(b"gone", "text/plain", status="404 Not Found"), prompt="Which number?")
+    fetch(ctx, sends(b"the page says 42", "text/plain"), prompt=" ")
     assert len(asked) == 1, "an error page or an empty prompt asks nobody"
 
 
-def test_a_prompt_that_nobody_can_answer_gives_the_page_and_the_reason(work: Bench) -> None:
+def test_a_prompt_that_nobody_can_answer_gives_the_page_and_the_reason(ctx: Bench) -> None:
     async def answer(prompt: str, page: str) -> PageAnswer:
         return PageAnswer(trouble="There is no key.")
 
-    work.answer_page, work.limits = answer, ToolLimits(fetch_addresses=("127.0.0.1",))
-    outcome, _ = fetch(work, sends(b"the page says 42", "text/plain"), prompt="Which number?")
+    ctx.answer_page, ctx.limits = answer, ToolLimits(fetch_addresses=("127.0.0.1",))
+    outcome, _ = fetch(ctx, sends(b"the page says 42", "text/plain"), prompt="Which number?")
     assert "There is no key." in outcome.output
     assert outcome.output.endswith("the page says 42")

@@ -154,7 +154,7 @@ class Visit:
 
 
 def visit(
-    work: Bench,
+    ctx: Bench,
     reply: Reply,
     context: ssl.SSLContext | None,
     *,
@@ -165,7 +165,7 @@ def visit(
     """Fetch a page from a server of our own, over TLS where it has a context. `{port}` in a reply's Location is the server's."""
     requests: list[str] = []
     asked_for: list[str | None] = []
-    work.limits = replace(work.limits, fetch_addresses=work.limits.fetch_addresses or tuple(OURS))
+    ctx.limits = replace(ctx.limits, fetch_addresses=ctx.limits.fetch_addresses or tuple(OURS))
     if context is not None:
         context.sni_callback = lambda _, name, __: asked_for.append(name)
 
@@ -184,7 +184,7 @@ def visit(
         server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
         port = server.sockets[0].getsockname()[1]
         async with server:
-            return await run(FETCH, work, "c1", {"url": f"http{'s' if context else ''}://{host}:{port}{path}"})
+            return await run(FETCH, ctx, "c1", {"url": f"http{'s' if context else ''}://{host}:{port}{path}"})
 
     with asyncio.Runner(loop_factory=(names or Names({"site.test": [OURS]})).loop) as runner:
         return Visit(runner.run(story()), requests, asked_for)
@@ -211,9 +211,9 @@ def trusting(monkeypatch: pytest.MonkeyPatch, certificates: Certificates) -> Cer
     return certificates
 
 
-def test_the_server_is_asked_by_name_at_the_address_that_was_checked(work: Bench, trusting: Certificates) -> None:
+def test_the_server_is_asked_by_name_at_the_address_that_was_checked(ctx: Bench, trusting: Certificates) -> None:
     names = Names({"site.test": [OURS, ["127.0.0.2"]]})
-    seen = visit(work, sends(b"hello"), trusting.server("site"), names=names)
+    seen = visit(ctx, sends(b"hello"), trusting.server("site"), names=names)
     assert seen.outcome.output.endswith("hello")
     assert names.asked == ["site.test"], "looked up once: the second answer would have been another machine"
     assert seen.names == ["site.test"]
@@ -221,26 +221,26 @@ def test_the_server_is_asked_by_name_at_the_address_that_was_checked(work: Bench
 
 
 @pytest.mark.parametrize("shown", ["other", "expired", "self", "address"])
-def test_a_certificate_that_is_not_the_sites_is_refused(work: Bench, trusting: Certificates, shown: str) -> None:
-    seen = visit(work, sends(b"secret"), trusting.server(shown))
+def test_a_certificate_that_is_not_the_sites_is_refused(ctx: Bench, trusting: Certificates, shown: str) -> None:
+    seen = visit(ctx, sends(b"secret"), trusting.server(shown))
     assert seen.outcome.status == "error"
     assert "certificate" in seen.outcome.output.lower()
     assert seen.requests == []
 
 
-def test_an_authority_that_nobody_trusts_is_refused(work: Bench, certificates: Certificates) -> None:
-    seen = visit(work, sends(b"secret"), certificates.server("site"))
+def test_an_authority_that_nobody_trusts_is_refused(ctx: Bench, certificates: Certificates) -> None:
+    seen = visit(ctx, sends(b"secret"), certificates.server("site"))
     assert seen.outcome.status == "error"
     assert "certificate" in seen.outcome.output.lower()
     assert seen.requests == []
 
 
-def test_an_address_in_the_url_is_checked_against_the_certificate_too(work: Bench, trusting: Certificates) -> None:
-    assert visit(work, sends(b"hello"), trusting.server("address"), host="127.0.0.1").outcome.output.endswith("hello")
-    assert visit(work, sends(b"hello"), trusting.server("site"), host="127.0.0.1").requests == []
+def test_an_address_in_the_url_is_checked_against_the_certificate_too(ctx: Bench, trusting: Certificates) -> None:
+    assert visit(ctx, sends(b"hello"), trusting.server("address"), host="127.0.0.1").outcome.output.endswith("hello")
+    assert visit(ctx, sends(b"hello"), trusting.server("site"), host="127.0.0.1").requests == []
 
 
-def test_a_server_without_tls_is_no_https_server(work: Bench) -> None:
+def test_a_server_without_tls_is_no_https_server(ctx: Bench) -> None:
     async def reply(path: str, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
@@ -252,8 +252,8 @@ def test_a_server_without_tls_is_no_https_server(work: Bench) -> None:
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         async with server:
-            work.limits = ToolLimits(fetch_addresses=tuple(OURS))
-            return await run(FETCH, work, "c1", {"url": f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"})
+            ctx.limits = ToolLimits(fetch_addresses=tuple(OURS))
+            return await run(FETCH, ctx, "c1", {"url": f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"})
 
     assert "cannot be fetched" in asyncio.run(story()).output
 
@@ -263,28 +263,28 @@ def test_a_server_without_tls_is_no_https_server(work: Bench) -> None:
     ["http://127.0.0.2/", "http://inside.test/", "http://169.254.169.254/latest/", "http://[::ffff:10.0.0.1]/", "http://0x7f000002/",
      "http://2130706434/", "http://0177.0.0.2/", "http://100.64.0.1/", "file:///etc/passwd", "http://user:pw@site.test/", "https://[", "http://mixed.test/"],
 )  # fmt: skip
-def test_a_redirect_from_tls_to_what_lies_inside_is_refused(work: Bench, trusting: Certificates, where: str) -> None:
+def test_a_redirect_from_tls_to_what_lies_inside_is_refused(ctx: Bench, trusting: Certificates, where: str) -> None:
     names = Names({"site.test": [OURS], "inside.test": [["10.0.0.1"]], "mixed.test": [["1.1.1.1", "192.168.0.1"]]})
     seen = visit(
-        work, sends(b"", "text/plain", f"Location: {where}", status="302 Found"), trusting.server("site"), names=names
+        ctx, sends(b"", "text/plain", f"Location: {where}", status="302 Found"), trusting.server("site"), names=names
     )
     assert seen.outcome.status == "error"
     assert "not a public address" in seen.outcome.output or "URL" in seen.outcome.output
     assert len(seen.requests) == 1
 
 
-def test_a_name_that_is_bound_anew_between_redirects_is_checked_anew(work: Bench, trusting: Certificates) -> None:
+def test_a_name_that_is_bound_anew_between_redirects_is_checked_anew(ctx: Bench, trusting: Certificates) -> None:
     async def reply(path: str, writer: asyncio.StreamWriter) -> None:
         await sends(b"", "text/plain", "Location: /again", status="307 Temporary Redirect")(path, writer)
 
     names = Names({"site.test": [OURS, ["10.0.0.1"]]})
-    seen = visit(work, reply, trusting.server("site"), names=names)
+    seen = visit(ctx, reply, trusting.server("site"), names=names)
     assert "10.0.0.1, which is not a public address" in seen.outcome.output
     assert len(seen.requests) == 1
 
 
-def test_a_name_that_nobody_knows_is_told(work: Bench) -> None:
-    seen = visit(work, sends(b"x"), None, names=Names({"site.test": [[]]}))
+def test_a_name_that_nobody_knows_is_told(ctx: Bench) -> None:
+    seen = visit(ctx, sends(b"x"), None, names=Names({"site.test": [[]]}))
     assert "site.test cannot be found" in seen.outcome.output
 
 
@@ -306,9 +306,9 @@ _gzip = partial(gzip.compress, mtime=0)  # without the time, so that a case has 
         (b"", "gzip", ""),
     ],
 )
-def test_what_is_packed_never_takes_more_than_the_limit(work: Bench, packed: bytes, encoding: str, told: str) -> None:
-    work.limits = ToolLimits(fetch_bytes=1_000_000)
-    assert told in visit(work, sends(packed, "text/plain", f"Content-Encoding: {encoding}"), None).outcome.output
+def test_what_is_packed_never_takes_more_than_the_limit(ctx: Bench, packed: bytes, encoding: str, told: str) -> None:
+    ctx.limits = ToolLimits(fetch_bytes=1_000_000)
+    assert told in visit(ctx, sends(packed, "text/plain", f"Content-Encoding: {encoding}"), None).outcome.output
 
 
 @pytest.mark.parametrize(
@@ -330,27 +330,27 @@ def test_what_is_packed_never_takes_more_than_the_limit(work: Bench, packed: byt
         "x" * 5000,
     ],
 )
-def test_any_charset_yields_text(work: Bench, charset: str) -> None:
-    seen = visit(work, sends(b"caf\xe9 \xc3\xa9 xn-- text", f"text/plain; charset={charset}"), None)
+def test_any_charset_yields_text(ctx: Bench, charset: str) -> None:
+    seen = visit(ctx, sends(b"caf\xe9 \xc3\xa9 xn-- text", f"text/plain; charset={charset}"), None)
     assert seen.outcome.status == "success"
     assert "text" in seen.outcome.output
 
 
-def test_a_byte_order_mark_is_no_text(work: Bench) -> None:
-    assert visit(work, sends(b"\xef\xbb\xbf# Title"), None).outcome.output.endswith("\n\n# Title")
+def test_a_byte_order_mark_is_no_text(ctx: Bench) -> None:
+    assert visit(ctx, sends(b"\xef\xbb\xbf# Title"), None).outcome.output.endswith("\n\n# Title")
 
 
 @pytest.mark.parametrize(
     "headers", [["Content-Length: x"], ["Transfer-Encoding: chunked"], ["X: " + "y" * 200_000], ["Location: \xff"]]
 )
-def test_headers_that_make_no_sense_end_in_a_sentence(work: Bench, headers: list[str]) -> None:
-    seen = visit(work, sends(b"body", "text/plain", *headers), None)
+def test_headers_that_make_no_sense_end_in_a_sentence(ctx: Bench, headers: list[str]) -> None:
+    seen = visit(ctx, sends(b"body", "text/plain", *headers), None)
     assert "The tool failed" not in seen.outcome.output
     assert seen.outcome.output
 
 
-def test_drops_of_header_after_header_are_not_waited_for(work: Bench) -> None:
-    work.limits = ToolLimits(fetch_seconds=0.3)
+def test_drops_of_header_after_header_are_not_waited_for(ctx: Bench) -> None:
+    ctx.limits = ToolLimits(fetch_seconds=0.3)
 
     async def drip(path: str, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\n")
@@ -359,4 +359,4 @@ def test_drops_of_header_after_header_are_not_waited_for(work: Bench) -> None:
             await writer.drain()
             await asyncio.sleep(0.05)
 
-    assert "took longer than 0.3 s" in visit(work, drip, None).outcome.output
+    assert "took longer than 0.3 s" in visit(ctx, drip, None).outcome.output

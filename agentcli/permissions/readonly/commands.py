@@ -30,12 +30,12 @@ class Reading:
     protected: bool = False
 
 
-def read_only(commands: Sequence[Command], place: Workspace) -> tuple[Reading, ...]:
+def read_only(commands: Sequence[Command], workspace: Workspace) -> tuple[Reading, ...]:
     """For each command of a plain line, whether it is known to only read what may be read; `cd` moves those after it."""
     readings = []
-    folders: tuple[Path, ...] = (place.cwd,)
+    folders: tuple[Path, ...] = (workspace.cwd,)
     for number, command in enumerate(commands):
-        readings.append(_read_only(command, folders, place))
+        readings.append(_read_only(command, folders, workspace))
         if command.words[0] == "cd" and not readings[-1].why:
             following = commands[number + 1].joint if number + 1 < len(commands) else ""
             folders = _after_cd(command, folders, sure=following == "&&", piped=command.joint == "|")
@@ -48,7 +48,7 @@ def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bo
     return moved if sure and not piped else tuple(dict.fromkeys((*folders, *moved)))
 
 
-def _read_only(command: Command, folders: tuple[Path, ...], place: Workspace) -> Reading:
+def _read_only(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
     if not command.bare:
         return Reading("the command's name is quoted or escaped")
     name, *arguments = command.words
@@ -57,14 +57,14 @@ def _read_only(command: Command, folders: tuple[Path, ...], place: Workspace) ->
             return Reading(f"{name} without {_BRACKETS[name]}")
         name, arguments = "test", arguments[:-1]
     if name == "cd":
-        return _cd(arguments, folders, place)
-    if "/" not in name and (why := chosen_by_workspace(name, arguments, folders, place)):
+        return _cd(arguments, folders, workspace)
+    if "/" not in name and (why := chosen_by_workspace(name, arguments, folders, workspace)):
         return Reading(why)
     if name == "git":
-        return _git(arguments, folders, place)
+        return _git(arguments, folders, workspace)
     if name == "find" and arguments not in (["--version"], ["--help"]):
         found = find_reads(arguments)
-        return Reading(found) if isinstance(found, str) else _values(found, folders, place)
+        return Reading(found) if isinstance(found, str) else _values(found, folders, workspace)
     if "/" in name:
         return Reading(f"{name} is called by its path")
     if name not in READERS:
@@ -77,15 +77,15 @@ def _read_only(command: Command, folders: tuple[Path, ...], place: Workspace) ->
     shape, found = fitting
     if present := _present(shape.unless, folders):
         return Reading(f"{present} may choose what {name} runs")
-    reading = _values(found, folders, place)
-    return reading if reading.why else _recursion(name, arguments, found, folders, place)
+    reading = _values(found, folders, workspace)
+    return reading if reading.why else _recursion(name, arguments, found, folders, workspace)
 
 
 def _first(*readings: Reading) -> Reading:
     return max(readings, key=lambda reading: (reading.protected, bool(reading.why)))
 
 
-def _cd(arguments: list[str], folders: tuple[Path, ...], place: Workspace) -> Reading:
+def _cd(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -> Reading:
     operands = arguments[1:] if arguments[:1] == ["--"] else arguments
     if len(operands) != 1 or operands[0].startswith("-"):
         return Reading("cd without a plain folder")
@@ -94,16 +94,16 @@ def _cd(arguments: list[str], folders: tuple[Path, ...], place: Workspace) -> Re
         # The shell undoes `..` by name, commands undo it by what links point to: a link in the way makes the two differ.
         if resolved(target) != Path(os.path.normpath(resolved(folder) / operands[0])):
             return Reading("cd through a link")
-    return _values([("path", operands[0])], folders, place)
+    return _values([("path", operands[0])], folders, workspace)
 
 
-def _git(arguments: list[str], folders: tuple[Path, ...], place: Workspace) -> Reading:
+def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -> Reading:
     rest = list(arguments)
     places = folders
     while rest and rest[0].startswith("-") and rest[0] != "--version":
         option = rest.pop(0)
         if option == "-C" and rest:
-            moved = _cd([rest[0]], places, place)
+            moved = _cd([rest[0]], places, workspace)
             if moved.why:
                 return moved
             places = tuple(folder / rest[0] for folder in places)
@@ -116,25 +116,25 @@ def _git(arguments: list[str], folders: tuple[Path, ...], place: Workspace) -> R
     if isinstance(fitting, str):
         return Reading(f"git {rest[0]}: {fitting}")
     for folder in places:
-        if danger := place.git(folder).danger:
+        if danger := workspace.git(folder).danger:
             return Reading(danger)
     for folder in places:
-        if secret := shown_secret(rest[0], fitting[1], folder, place.git(folder).secrets):
+        if secret := shown_secret(rest[0], fitting[1], folder, workspace.git(folder).secrets):
             return Reading(f"git {rest[0]} may show {secret}, which is protected")
     compared = [value for kind, value in fitting[1] if kind == "rev"]
     if rest[0] == "diff" and len(compared) > 1 and not all(_present((".git",), (folder,)) for folder in places):
         return Reading("git diff compares whole folders where there is no repository")
-    return _values(fitting[1], places, place)
+    return _values(fitting[1], places, workspace)
 
 
-def _values(found: Found, folders: tuple[Path, ...], place: Workspace) -> Reading:
+def _values(found: Found, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
     worst = Reading()
     for kind, value in found:
         if kind == "glob" and (named := _glob_names_protected(value)):
             worst = _first(worst, Reading(f"{named} is protected", protected=True))
         if kind in _PATHS and value not in _STREAMS:
             for folder in folders:
-                worst = _first(worst, _value(kind, value, folder, place))
+                worst = _first(worst, _value(kind, value, folder, workspace))
     return worst
 
 
@@ -143,10 +143,10 @@ def _glob_names_protected(glob: str) -> str:
     return "" if glob.startswith("!") else names_protected(plain, write=False) or could_name_protected(plain)
 
 
-def _value(kind: str, value: str, folder: Path, place: Workspace) -> Reading:
+def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading:
     if kind == "range":
         value = value.rpartition(":")[2]
-    verdict = judge_path(value, place, write=False, cwd=folder)
+    verdict = judge_path(value, workspace, write=False, cwd=folder)
     if verdict.verdict != "free":
         return Reading(verdict.why, verdict.verdict == "protected")
     if kind == "rev":
@@ -161,13 +161,15 @@ def _present(names: Sequence[str], folders: tuple[Path, ...]) -> str:
     return next((name for folder in above for name in names if os.path.lexists(folder / name)), "") if names else ""
 
 
-def _recursion(name: str, arguments: list[str], found: Found, folders: tuple[Path, ...], place: Workspace) -> Reading:
+def _recursion(
+    name: str, arguments: list[str], found: Found, folders: tuple[Path, ...], workspace: Workspace
+) -> Reading:
     """Whether a search through a tree would come upon a file that must not be read unasked."""
     search = search_of(name, arguments, found)
     if search is None:
         return Reading()
     operands = [value for kind, value in found if kind == "path"] or ["."]
-    why, protected = objection(search, [folder / operand for folder in folders for operand in operands], place)
+    why, protected = objection(search, [folder / operand for folder in folders for operand in operands], workspace)
     return Reading(why, protected)
 
 
@@ -191,37 +193,37 @@ _NODE = word_set("corepack node npm npx pnpm yarn")
 """Programs whose version `package.json` may ask for, too."""
 
 
-def chosen_by_workspace(name: str, arguments: Iterable[str], folders: Sequence[Path], place: Workspace) -> str:
+def chosen_by_workspace(name: str, arguments: Iterable[str], folders: Sequence[Path], workspace: Workspace) -> str:
     """Why the workspace may choose what a command starts, or the empty string."""
     if name in _LOOKING_UP:
         # They would look where commands that run unasked find their programs, and so miss these.
         for word in arguments:
-            if file := _inside(word, folders, place):
+            if file := _inside(word, folders, workspace):
                 return f"{word} is {file}, in the workspace, where {name} looks only when it is allowed"
     if name in _BUILTINS:
         return ""
-    if file := _inside(name, folders, place):
+    if file := _inside(name, folders, workspace):
         return f"{name} is {file}, a program in the workspace"
-    return _by_shim(name, folders, place)
+    return _by_shim(name, folders, workspace)
 
 
-def _inside(name: str, folders: Sequence[Path], place: Workspace) -> str:
+def _inside(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
     """The program that a name leads to, if it lies in the workspace."""
-    closed = tuple(untrusted(place.workspace))
+    closed = tuple(untrusted(workspace.resolved_roots))
     if "/" in name:
         return ""
-    files = (located(name, path, folder) for folder in folders for path in (place.path, _trusted(place)))
+    files = (located(name, path, folder) for folder in folders for path in (workspace.path, _trusted(workspace)))
     return next((file for file in files if file and lies_in(file, closed)), "")
 
 
-def _by_shim(name: str, folders: Sequence[Path], place: Workspace) -> str:
-    file = located(name, _trusted(place), place.cwd)
+def _by_shim(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
+    file = located(name, _trusted(workspace), workspace.cwd)
     real = os.path.realpath(file) if file else ""
     named = {part for path in (file, real) for part in path.split("/")[:-1]}
     if not file or not ("shims" in named or os.path.basename(real) in _SHIMS):
         return ""
     # What stands in the home folder was put there by the user; above it nobody but the user looks.
-    home = place.home if place.home not in place.workspace else None
+    home = workspace.home if workspace.home not in workspace.resolved_roots else None
     choosing = (*_CHOOSING, "package.json") if name in _NODE or os.path.basename(real) == "volta-shim" else _CHOOSING
     above = (above for folder in folders for above in (folder, *folder.parents) if above != home)
     for folder in dict.fromkeys(above):
@@ -230,8 +232,8 @@ def _by_shim(name: str, folders: Sequence[Path], place: Workspace) -> str:
     return ""
 
 
-def _trusted(place: Workspace) -> str:
-    return trusted_path(place.path, place.workspace)
+def _trusted(workspace: Workspace) -> str:
+    return trusted_path(workspace.path, workspace.resolved_roots)
 
 
 Looks = Literal["", "only", "also"]

@@ -34,12 +34,12 @@ _SED_COMMAND = re.compile(
 
 def sed_only_prints(script: str) -> bool:
     """Whether a sed script only prints, deletes, jumps, keeps lines in hand, and substitutes without flags that write or execute."""
-    place = 0
-    while place < len(script):
-        command = _SED_COMMAND.match(script, place)
+    index = 0
+    while index < len(script):
+        command = _SED_COMMAND.match(script, index)
         if not command:
-            return not script[place:].strip() and place > 0
-        place = command.end()
+            return not script[index:].strip() and index > 0
+        index = command.end()
     return bool(script.strip())
 
 
@@ -247,12 +247,12 @@ def _long(table: _Options, word: str, waiting: list[str], found: Found) -> str:
 
 
 def _short(table: _Options, word: str, waiting: list[str], found: Found) -> str:
-    for place, letter in enumerate(word[1:], 2):
-        if table.numbered and word[place - 1 :].isdigit():
+    for index, letter in enumerate(word[1:], 2):
+        if table.numbered and word[index - 1 :].isdigit():
             return ""
         found.append(("option", f"-{letter}"))
         if letter in table.valued:
-            rest = word[place:]
+            rest = word[index:]
             if not rest and not waiting:
                 return f"-{letter} lacks its value"
             return _value(table.valued[letter], rest or waiting.pop(), f"-{letter}", found)
@@ -262,9 +262,9 @@ def _short(table: _Options, word: str, waiting: list[str], found: Found) -> str:
 
 
 def _operands(kinds: list[str], operands: list[str], found: Found) -> str | Found:
-    for place, operand in enumerate(operands):
+    for index, operand in enumerate(operands):
         last = kinds[-1] if kinds else ""
-        kind = kinds[place] if place < len(kinds) else last if last.endswith("*") else ""
+        kind = kinds[index] if index < len(kinds) else last if last.endswith("*") else ""
         if not kind:
             return f"the operand {operand!r} is one too many to only read"
         if problem := _value(kind.rstrip("*?"), operand, "operand", found):

@@ -43,17 +43,17 @@ def search_of(name: str, arguments: Sequence[str], found: Found) -> Search | Non
             return None
 
 
-def objection(search: Search, tops: Sequence[Path], place: Workspace) -> tuple[str, bool]:
+def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tuple[str, bool]:
     """Why the search must ask, and whether because of a protected file; an empty reason when it may run."""
     for top in tops:
-        left = place.limits.walk
+        left = workspace.limits.walk
         for entry in _below(top):
             left -= 1
             if search.follows and entry.is_symlink():
-                verdict = judge_path(entry.path, place, write=False)
+                verdict = judge_path(entry.path, workspace, write=False)
                 if verdict.verdict != "free":
                     return f"the search would follow a link: {verdict.why}", verdict.verdict == "protected"
-            if _private(entry.name) and search.opens(entry.path) and (search.hidden or _unhidden(entry, place)):
+            if _private(entry.name) and search.opens(entry.path) and (search.hidden or _unhidden(entry, workspace)):
                 return f"the search would read {entry.path}, which is protected", True
             if not left:
                 return (
@@ -128,7 +128,7 @@ def _private(name: str) -> bool:
 _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 
 
-def _unhidden(entry: os.DirEntry[str], place: Workspace) -> bool:
+def _unhidden(entry: os.DirEntry[str], workspace: Workspace) -> bool:
     """Whether an ignore file beside or above a hidden file brings it back in."""
     folders = Path(entry.path).parents
     files = (folder / name for folder in folders for name in (*_IGNORE_FILES, ".git/info/exclude"))

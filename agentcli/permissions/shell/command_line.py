@@ -105,9 +105,9 @@ class CommandLine:
 _ASSIGNED = re.compile(r"""\b[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:'[^']*'|"[^"]*"|\S)*""")
 
 
-def analyse(text: str, place: Workspace) -> CommandLine:
+def analyse(text: str, workspace: Workspace) -> CommandLine:
     """Analyse a line. One that is beyond the limits is refused without being read."""
-    limits = place.limits
+    limits = workspace.limits
     if len(text) > limits.characters:
         return CommandLine(text, f"the command is longer than {limits.characters:,} characters")
     parts, whole = contents(text)
@@ -117,8 +117,8 @@ def analyse(text: str, place: Workspace) -> CommandLine:
     obstacle, commands = (read.why, ()) if isinstance(read, NotPlain) else ("", read)
     if len(commands) > limits.parts:
         obstacle, commands = f"the line holds more than {limits.parts} commands", ()
-    readings = read_only(commands, place)
-    protected = _why_protected(readings, parts, place)
+    readings = read_only(commands, workspace)
+    protected = _why_protected(readings, parts, workspace)
     return CommandLine(text, "", parts, whole, commands, readings, obstacle, protected)
 
 
@@ -134,39 +134,39 @@ _IN_SCRIPTS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+]+")
 _PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|cwd|fd)(?:/|\Z)")
 
 
-def _why_protected(readings: Sequence[Reading], parts: Sequence[Part], place: Workspace) -> str:
+def _why_protected(readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace) -> str:
     """Why the line must ask in every mode, or the empty string. `readings` are empty for a line that is not understood."""
     if readings and not any(reading.why for reading in readings):
         return ""
     for reading in readings:
         if reading.protected:
             return reading.why
-    folders = _folders(parts, place)
+    folders = _folders(parts, workspace)
     for part in parts:
-        if why := _part_protected(part, folders, place):
+        if why := _part_protected(part, folders, workspace):
             return why
     return ""
 
 
-def _folders(parts: Sequence[Part], place: Workspace) -> list[Path]:
+def _folders(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
     """Where the commands of a line may find themselves: each `cd` may have worked or not."""
-    folders = [place.cwd]
+    folders = [workspace.cwd]
     for part in parts:
         values = [piece.text for piece in part.words if piece.known and not piece.text.startswith("-")]
         if len(values) == 2 and values[0] in ("cd", "pushd") and not impossible(values[1]):
-            target = values[1].replace("$HOME", str(place.home))
-            target = str(place.home) + target[1:] if target == "~" or target.startswith("~/") else target
+            target = values[1].replace("$HOME", str(workspace.home))
+            target = str(workspace.home) + target[1:] if target == "~" or target.startswith("~/") else target
             folders += [folder / target for folder in folders]
     return list(dict.fromkeys(folders))[:_FOLDERS]
 
 
-def _part_protected(part: Part, folders: Sequence[Path], place: Workspace) -> str:
+def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace) -> str:
     values = [piece.text for piece in part.words]
     for piece in (*part.words[1:], *part.reads, *part.writes):
         if piece.loose and could_name_protected(piece.text):
             return f"{piece.text} may stand for a protected file"
     if values and len(folders) == 1 and not part.writes and not part.reads and all(piece.known for piece in part.words):
-        (reading,) = read_only((Command(tuple(values), "", True),), place)
+        (reading,) = read_only((Command(tuple(values), "", True),), workspace)
         if not reading.why or reading.protected:
             return reading.why
     name = os.path.basename(values[0]) if values else ""
@@ -175,7 +175,7 @@ def _part_protected(part: Part, folders: Sequence[Path], place: Workspace) -> st
     for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
         for candidate in {*_paths_in(word), *_quoted_in(name, word)}:
             for folder in folders:
-                if why := _word_protected(candidate, write, folder, place):
+                if why := _word_protected(candidate, write, folder, workspace):
                     return why
     return ""
 
@@ -194,11 +194,11 @@ def _paths_in(word: str) -> Iterator[str]:
     return (form for form in forms if form and len(form) < 4096 and "\n" not in form)
 
 
-def _word_protected(text: str, write: bool, folder: Path, place: Workspace) -> str:
+def _word_protected(text: str, write: bool, folder: Path, workspace: Workspace) -> str:
     if named := names_protected(text, write=write):
         return f"{named} is protected"
     if UNKNOWN in text or text.startswith("-"):
         return ""
-    verdict = judge_path(text, place, write=write, cwd=folder)
+    verdict = judge_path(text, workspace, write=write, cwd=folder)
     secret = verdict.verdict == "refused" and _PROCESS_SECRETS.match(os.path.normpath(folder / text))
     return verdict.why if secret or verdict.verdict == "protected" else ""

@@ -130,7 +130,7 @@ def _redirects(node: Node) -> list[Node]:
     around = [node]
     if node.type in _COMMAND_NODES and node.parent is not None and node.parent.type == "redirected_statement":
         around.append(node.parent)
-    return [child for place in around for child in place.children if child.type == "file_redirect"]
+    return [child for outer in around for child in outer.children if child.type == "file_redirect"]
 
 
 def _value(node: Node) -> Piece:
@@ -208,15 +208,15 @@ def _wrapped(line: list[str]) -> Iterator[list[str]]:
     """The commands that a wrapper may run: wherever one may begin, as the value of an option cannot be told from an operand."""
     name, arguments = os.path.basename(line[0]), line[1:]
     if marks := MARKS.get(name):
-        yield from (arguments[place + 1 :] for place, word in enumerate(arguments[:-1]) if word in marks)
+        yield from (arguments[index + 1 :] for index, word in enumerate(arguments[:-1]) if word in marks)
         return
     if name in ANYWHERE:
-        yield from (arguments[place:] for place in range(len(arguments)))
+        yield from (arguments[index:] for index in range(len(arguments)))
     if not _wraps(name, arguments):
         return
     waiting, after_option = OPERANDS.get(name, 0), False
-    for place, word in enumerate(arguments):
-        yield arguments[place:]
+    for index, word in enumerate(arguments):
+        yield arguments[index:]
         if word.startswith("-") or "=" in word.partition("/")[0]:
             after_option = word.startswith("-")
         elif after_option:
@@ -224,7 +224,7 @@ def _wrapped(line: list[str]) -> Iterator[list[str]]:
         elif waiting:
             waiting -= 1
         else:
-            yield from _wrapped(arguments[place:])
+            yield from _wrapped(arguments[index:])
             return
 
 

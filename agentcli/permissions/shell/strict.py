@@ -37,7 +37,7 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
     if isinstance(seen, NotPlain):
         return seen
     # tree-sitter counts bytes.
-    ours = spans if text.isascii() else [tuple(len(text[:place].encode()) for place in span) for span in spans]
+    ours = spans if text.isascii() else [tuple(len(text[:index].encode()) for index in span) for span in spans]
     return commands if ours == seen else NotPlain("the command can be read in more than one way")
 
 
@@ -108,12 +108,12 @@ _NAMELESS = NotPlain("a part of the command has no name")
 
 
 def _lex(text: str) -> tuple[tuple[Command, ...], list[tuple[int, int]]] | NotPlain:
-    reader, place = _Reader(), 0
-    while place < len(text):
-        step = _step(text, place, reader)
+    reader, index = _Reader(), 0
+    while index < len(text):
+        step = _step(text, index, reader)
         if isinstance(step, NotPlain):
             return step
-        place = step
+        index = step
     if reader.words:
         reader.finish()
     elif reader.begun or reader.joint in ("&&", "||", "|"):
@@ -121,26 +121,26 @@ def _lex(text: str) -> tuple[tuple[Command, ...], list[tuple[int, int]]] | NotPl
     return tuple(reader.commands), reader.spans
 
 
-def _step(text: str, place: int, reader: _Reader) -> int | NotPlain:
-    """Read what stands at `place`, and say where to go on."""
-    if blank := (_BLANK.match(text, place) or _COMMENT.match(text, place)):
+def _step(text: str, index: int, reader: _Reader) -> int | NotPlain:
+    """Read what stands at `index`, and say where to go on."""
+    if blank := (_BLANK.match(text, index) or _COMMENT.match(text, index)):
         return blank.end()
-    if redirect := _REDIRECT.match(text, place):
+    if redirect := _REDIRECT.match(text, index):
         reader.begun = True
         return redirect.end()
-    if mark := _JOINT.match(text, place):
+    if mark := _JOINT.match(text, index):
         return _joint(mark, reader)
-    bracket = _BRACKET.match(text, place)
+    bracket = _BRACKET.match(text, index)
     if bracket and (
         reader.words[0] == {"]": "[", "]]": "[["}.get(bracket[0]) if reader.words else bracket[0][0] == "["
     ):
         reader.add(bracket[0], *bracket.span(), bare=True)
         return bracket.end()
-    word = _word(text, place, first=not reader.words)
+    word = _word(text, index, first=not reader.words)
     if isinstance(word, NotPlain):
         return word
     value, end = word
-    reader.add(value, place, end, bare=value == text[place:end])
+    reader.add(value, index, end, bare=value == text[index:end])
     return end
 
 
@@ -155,20 +155,20 @@ def _joint(mark: re.Match[str], reader: _Reader) -> int | NotPlain:
 
 def _word(text: str, start: int, first: bool) -> tuple[str, int] | NotPlain:
     """The value of the word at `start` and where it ends."""
-    place, value = start, []
-    while place < len(text) and (piece := _WORD.match(text, place)):
+    index, value = start, []
+    while index < len(text) and (piece := _WORD.match(text, index)):
         raw = piece.group()
-        if piece.lastgroup == "bare" and (problem := _bare_problem(raw, place == start, first)):
+        if piece.lastgroup == "bare" and (problem := _bare_problem(raw, index == start, first)):
             return NotPlain(f"the command holds {problem}")
         if piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start):
             return NotPlain("the command holds an unquoted wildcard")
         value.append(_piece_value(piece.lastgroup or "", raw))
-        place = piece.end()
-    if (place < len(text) and text[place] not in " \t\n;|&<>") or place == start:
-        return NotPlain(f"the command holds {_OBSTACLES.get(text[place], 'something unusual')}")
-    if text[place : place + 1] in ("<", ">"):
+        index = piece.end()
+    if (index < len(text) and text[index] not in " \t\n;|&<>") or index == start:
+        return NotPlain(f"the command holds {_OBSTACLES.get(text[index], 'something unusual')}")
+    if text[index : index + 1] in ("<", ">"):
         return NotPlain("the command holds a redirection")
-    return "".join(value), place
+    return "".join(value), index
 
 
 def _bare_problem(raw: str, at_start: bool, first: bool) -> str:

@@ -40,12 +40,12 @@ _SPENT = ("contract_spend_limit_reached", "enforced_spend_limit_reached")
 def from_status(error: Any, key: str | None) -> ModelError:
     """A ModelError from the SDK's APIStatusError."""
     status = int(error.status_code)
-    words = error.api_message if isinstance(error.api_message, str) else ""
-    cause = _cause(status, error.type or "", error.error_code or "", words)
+    text = error.api_message if isinstance(error.api_message, str) else ""
+    cause = _cause(status, error.type or "", error.error_code or "", text)
     headers = error.response.headers
     return refusal(
         _name(status, str(error.type or "")),
-        words,
+        text,
         cause,
         key,
         headers=headers,
@@ -58,13 +58,13 @@ def from_event(event: Mapping[str, Any], key: str | None) -> ModelError:
     """A ModelError from an `error` event in the middle of a stream, where the status is 200 and means nothing."""
     raw = event.get("error")
     body: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
-    kind, words = str(body.get("type") or ""), str(body.get("message") or "")
+    kind, text = str(body.get("type") or ""), str(body.get("message") or "")
     details = body.get("details")
     code = details.get("error_code") if isinstance(details, Mapping) else ""
-    return refusal(_name(None, kind) or "an error", words, _cause(500, kind, str(code or ""), words), key)
+    return refusal(_name(None, kind) or "an error", text, _cause(500, kind, str(code or ""), text), key)
 
 
-def _cause(status: int, kind: str, code: str, words: str) -> Cause:
+def _cause(status: int, kind: str, code: str, text: str) -> Cause:
     if 300 <= status < 400:
         return "not_found"
     if code in _SPENT:
@@ -74,7 +74,7 @@ def _cause(status: int, kind: str, code: str, words: str) -> Cause:
     if kind == "api_error" and 400 <= status < 500:
         kind = ""  # servers that know no other type say so of everything: the status tells more
     if kind == "invalid_request_error" or (status == 400 and kind not in _BY_TYPE):
-        return "too_large" if status == 413 else bad_request_cause(words)
+        return "too_large" if status == 413 else bad_request_cause(text)
     if kind in _BY_TYPE:
         return _BY_TYPE[kind]
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")

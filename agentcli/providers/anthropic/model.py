@@ -152,9 +152,9 @@ def _cause(error: Exception) -> Exception:
 def _in_json(body: bytes, key: str | None) -> ModelError:
     """What an answer in JSON means where a stream was asked for."""
     try:
-        said = json.loads(body)
+        answer = json.loads(body)
     except (ValueError, RecursionError):
-        said = None
-    if isinstance(said, dict) and said.get("error"):
-        return from_event(said, key)
+        answer = None
+    if isinstance(answer, dict) and answer.get("error"):
+        return from_event(answer, key)
     return ModelError("The provider sent JSON instead of a stream.", "bad_reply")

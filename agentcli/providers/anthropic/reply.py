@@ -26,7 +26,7 @@ STOPS: Mapping[str, Stop] = {
     "model_context_window_exceeded": "context_exceeded",
 }
 _CUT_SHORT: tuple[Stop, ...] = ("max_tokens", "context_exceeded")
-_KEPT_WITH_CALL = ("caller", "toolset_name")
+_CALL_FIELDS = ("caller", "toolset_name")
 
 
 _TWICE = Text("")
@@ -35,16 +35,16 @@ _TWICE = Text("")
 
 @dataclass(slots=True)
 class _Block:
-    """A block that is being streamed: as it began, what has come since, and its place among the parts that are held back.
+    """A block that is being streamed: as it began, what has come since, and its index among the parts that are held back.
 
-    `given` is the id that the server gave a call.
+    `server_id` is the id that the server gave a call.
     """
 
     begun: Json
     pieces: list[str] = field(default_factory=list)
     signature: str = ""
-    place: int | None = None
-    given: Any = None
+    index: int | None = None
+    server_id: Any = None
 
     @property
     def kind(self) -> str:
@@ -61,7 +61,7 @@ class Reply:
     def __init__(self, ids: Ids | None = None) -> None:
         self._ids = ids or Ids()
         self._open: dict[int, _Block] = {}
-        self._held: list[Part | None] = []
+        self._pending: list[Part | None] = []
         self._calls = False
         self._usage: Json = {}
         self._stop = ""
@@ -101,10 +101,14 @@ class Reply:
             if block.kind != "tool_use":
                 yield from self._finish(block)
         stop = STOPS.get(self._stop, "error")
-        if stop in _CUT_SHORT and self._held and (self._held[-1] is None or isinstance(self._held[-1], ToolCall)):
-            self._held.pop()
-        yield from (PartDone(part) for part in self._held if part is not None and part is not _TWICE)
-        if None in self._held or (stop == "tool_use" and not self._calls):
+        if (
+            stop in _CUT_SHORT
+            and self._pending
+            and (self._pending[-1] is None or isinstance(self._pending[-1], ToolCall))
+        ):
+            self._pending.pop()
+        yield from (PartDone(part) for part in self._pending if part is not None and part is not _TWICE)
+        if None in self._pending or (stop == "tool_use" and not self._calls):
             yield Stopped("malformed_call", "the input of a tool call was not a JSON object")
         elif stop == "error":
             yield Stopped("error", self._stop[:40])
@@ -123,7 +127,7 @@ class Reply:
         block = self._open[index] = _Block(begun, signature=_text(begun.get("signature") or ""))
         match block.kind:
             case "tool_use":
-                block.given = begun.get("id")
+                block.server_id = begun.get("id")
                 block.begun = begun | {"id": self._ids.fresh(begun.get("id"))}
                 self._calls = True
                 yield CallDelta(block.begun["id"], str(begun["name"]), "")
@@ -133,8 +137,8 @@ class Reply:
                 pass
         if self._calls:
             # Its place; what never ends stays nothing, as the half of a call must.
-            block.place = len(self._held)
-            self._held.append(None)
+            block.index = len(self._pending)
+            self._pending.append(None)
 
     def _add(self, block: _Block, delta: Json) -> Iterator[StreamEvent]:
         match delta["type"]:
@@ -153,10 +157,10 @@ class Reply:
 
     def _finish(self, block: _Block) -> Iterator[StreamEvent]:
         part = _part(block)
-        if isinstance(part, ToolCall) and self._ids.again(block.given, part.name, part.input):
+        if isinstance(part, ToolCall) and self._ids.again(block.server_id, part.name, part.input):
             part = _TWICE
-        if block.place is not None:
-            self._held[block.place] = part
+        if block.index is not None:
+            self._pending[block.index] = part
         elif part is not None:
             yield PartDone(part)
 
@@ -225,7 +229,7 @@ def _call(block: Json, text: str) -> ToolCall | None:
         return None
     if not can_run(block["name"], value):
         return None
-    extra = {name: block[name] for name in _KEPT_WITH_CALL if block.get(name)}
+    extra = {name: block[name] for name in _CALL_FIELDS if block.get(name)}
     return ToolCall(block["id"], sendable(block["name"]), sendable_json(value), {KIND: extra} if extra else None)
 
 

@@ -45,16 +45,16 @@ def from_api_error(error: Any, key: str | None, provider: str = KIND, version: s
     """
     code = int(error.code or 0)
     status = error.status if isinstance(error.status, str) else ""
-    words = error.message if isinstance(error.message, str) else ""
+    text = error.message if isinstance(error.message, str) else ""
     details = [*_details(error.details)]
-    cause = _cause(code, status, words, details)
+    cause = _cause(code, status, text, details)
     name = " ".join(filter(None, (str(code or ""), re.sub(r"[^A-Z_]", "", status)[:40])))
-    said = "" if words.lstrip().startswith("<") else words
+    answer = "" if text.lstrip().startswith("<") else text
     headers = getattr(error.response, "headers", None)
     wait = _retry_after(details, headers)
     hint = _other_version(provider, version) if cause == "not_found" and code in (404, 405) else ""
     return refusal(
-        name or "an error", said, cause, key, headers=headers, retry_after=wait, status=code or None, hint=hint
+        name or "an error", answer, cause, key, headers=headers, retry_after=wait, status=code or None, hint=hint
     )
 
 
@@ -63,12 +63,12 @@ def _other_version(provider: str, version: str) -> str:
     return f' The request went to version {asked} of the API; try version = "{other}" in [providers.{provider}].'
 
 
-def _cause(code: int, status: str, words: str, details: list[Mapping[str, Any]]) -> Cause:
+def _cause(code: int, status: str, text: str, details: list[Mapping[str, Any]]) -> Cause:
     reasons = [detail.get("reason") for detail in details]
     if "API_KEY_INVALID" in reasons or "API_KEY_SERVICE_BLOCKED" in reasons:
         return "auth"
     if code == 400 or status in ("INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE"):
-        return bad_request_cause(words)
+        return bad_request_cause(text)
     if (status == "RESOURCE_EXHAUSTED" or code == 429) and any(map(_is_daily, details)):
         return "billing"
     if 300 <= code < 400:

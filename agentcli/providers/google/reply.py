@@ -46,7 +46,7 @@ class Reply:
         self._ids = ids or Ids()
         self._run: list[str] = []
         self._thought = False
-        self._held: list[Part | None] = []
+        self._pending: list[Part | None] = []
         self._calls = False
         self._finish = ""
         self._detail = ""
@@ -82,10 +82,14 @@ class Reply:
         yield from self._flush()
         # A call arrives in one piece, so an end nobody knows behind whole calls takes nothing from them: some servers make up their own.
         stop = STOPS.get(self._finish, "end_turn" if self._calls else "error")
-        if stop == "max_tokens" and self._held and (self._held[-1] is None or isinstance(self._held[-1], ToolCall)):
-            self._held.pop()
-        yield from (PartDone(part) for part in self._held if part is not None)
-        if None in self._held:
+        if (
+            stop == "max_tokens"
+            and self._pending
+            and (self._pending[-1] is None or isinstance(self._pending[-1], ToolCall))
+        ):
+            self._pending.pop()
+        yield from (PartDone(part) for part in self._pending if part is not None)
+        if None in self._pending:
             yield Stopped("malformed_call", "a tool call arrived in part only")
         elif stop == "end_turn" and self._calls:
             yield Stopped("tool_use")
@@ -118,7 +122,7 @@ class Reply:
         if self._ids.again(call.id, call.name, arguments):
             return
         call_id = self._ids.fresh(call.id)
-        self._held.append(ToolCall(call_id, sendable(call.name), sendable_json(arguments), meta) if whole else None)
+        self._pending.append(ToolCall(call_id, sendable(call.name), sendable_json(arguments), meta) if whole else None)
         yield CallDelta(call_id, call.name or "", "")
 
     def _flush(self, meta: Meta | None = None) -> Iterator[StreamEvent]:
@@ -128,7 +132,7 @@ class Reply:
             return
         part: Part = Thinking(text, "", meta) if self._thought else Text(text, meta=meta)
         if self._calls:
-            self._held.append(part)
+            self._pending.append(part)
         else:
             yield PartDone(part)
 

@@ -107,7 +107,7 @@ def _parts(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
         first_call = first_call and not isinstance(part, ToolCall)
         if signature is not None:
             sent[SIGNATURE] = signature
-        if _says_something(part, signature, own):
+        if _has_content(part, signature, own):
             yield sent
         if isinstance(part, ToolResult) and not _takes_media(model):
             pictures += part.images
@@ -121,7 +121,7 @@ def _signature(part: Part | ToolResult) -> bytes | None:
     return base64.b64decode(text) if text else None
 
 
-def _says_something(part: Part | ToolResult, signature: bytes | None, own: bool) -> bool:
+def _has_content(part: Part | ToolResult, signature: bytes | None, own: bool) -> bool:
     match part:
         case Text(text):
             return bool(text.strip()) or signature is not None

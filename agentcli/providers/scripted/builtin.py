@@ -24,7 +24,7 @@ def scripted(spec: ModelSpec, *_settings: object) -> ScriptedModel:
 
 def echo(_: str = "") -> Callable[[Request], Reply]:
     """Answers with the user's last words."""
-    return lambda request: say(last_words(request) or "(nothing)")
+    return lambda request: say(last_prompt(request) or "(nothing)")
 
 
 def long_reply(argument: str = "") -> Callable[[Request], Reply]:
@@ -54,7 +54,7 @@ BUILT_IN: dict[str, Callable[[str], Callable[[Request], Reply]]] = {
 }
 
 
-def last_words(request: Request) -> str:
+def last_prompt(request: Request) -> str:
     """What the user typed last, without what was injected around it."""
     for turn in reversed(request.messages):
         own = [part.text for part in turn.parts if isinstance(part, Text) and not part.synthetic]

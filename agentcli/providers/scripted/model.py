@@ -118,13 +118,13 @@ class ScriptedModel:
         await self._wait(reply.delay)
         usage = reply.usage or self._reckon(request, reply)
         yield UsageSeen(replace(usage, output=min(usage.output, 1), reasoning=0))
-        shown = 0
+        sent = 0
         for part in reply.parts:
             for step in _deltas(part, reply.pieces):
-                if reply.fault and shown >= reply.fault.after:
+                if reply.fault and sent >= reply.fault.after:
                     raise _failure(reply.fault)
                 yield step
-                shown += 1
+                sent += 1
                 await self._wait(_length(step) / reply.rate if reply.rate else 0.0)
             yield PartDone(part)
         if reply.fault:

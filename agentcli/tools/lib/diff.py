@@ -22,7 +22,7 @@ class Diff:
     deletions: int
 
 
-def unified(before: str, after: str, shown: str, created: bool = False) -> Diff:
+def unified(before: str, after: str, label: str, created: bool = False) -> Diff:
     """The difference of two texts; both are compared with their line endings as shown by `\\n` alone."""
     old, new = _lines(before), _lines(after)
     start = _common(old, new)
@@ -35,10 +35,10 @@ def unified(before: str, after: str, shown: str, created: bool = False) -> Diff:
         hunks = _compared(old[lead : len(old) - trail], new[lead : len(new) - trail], lead)
     if not hunks:
         return Diff("", 0, 0)
-    name = "/dev/null" if created else f"a/{shown}"
+    name = "/dev/null" if created else f"a/{label}"
     additions = sum(line.startswith("+") for line in hunks)
     deletions = sum(line.startswith("-") for line in hunks)
-    return Diff("\n".join([f"--- {name}", f"+++ b/{shown}", *_largest(hunks)]) + "\n", additions, deletions)
+    return Diff("\n".join([f"--- {name}", f"+++ b/{label}", *_largest(hunks)]) + "\n", additions, deletions)
 
 
 def _compared(old: Sequence[str], new: Sequence[str], skipped: int) -> list[str]:

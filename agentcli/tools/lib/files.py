@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext
-from agentcli.tools.lib.paths import FileHandle, held, nearby, open_regular
+from agentcli.tools.lib.paths import FileHandle, nearby, open_parent, open_regular
 
 
 class _Lock:
@@ -30,47 +30,47 @@ _guard = threading.Lock()
 
 
 @contextmanager
-def changing(work: ToolContext, path: str, make: bool = False) -> Iterator[FileHandle]:
+def changing(ctx: ToolContext, path: str, make: bool = False) -> Iterator[FileHandle]:
     """A place that nobody else in this program changes meanwhile: one lock a file, whatever name it is reached by."""
-    with held(work, path, make) as spot:
+    with open_parent(ctx, path, make) as handle:
         with _guard:
-            lock = _locks.setdefault(spot.path, _Lock())
+            lock = _locks.setdefault(handle.path, _Lock())
         with lock.lock:
-            yield spot
+            yield handle
 
 
-def load(work: ToolContext, spot: FileHandle) -> bytes:
+def load(ctx: ToolContext, handle: FileHandle) -> bytes:
     """The content of a file of at most `file_bytes`. Raises ToolError if it is larger or no regular file."""
-    with os.fdopen(open_regular(spot), "rb") as file:
+    with os.fdopen(open_regular(handle), "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        if size > work.limits.file_bytes:
+        if size > ctx.limits.file_bytes:
             raise ToolError(
-                f"{spot.shown} has {size:,} bytes, more than the {work.limits.file_bytes:,} that are changed in one go. Use bash."
+                f"{handle.display} has {size:,} bytes, more than the {ctx.limits.file_bytes:,} that are changed in one go. Use bash."
             )
         return file.read()
 
 
-def load_if_there(work: ToolContext, spot: FileHandle) -> bytes | None:
+def load_if_there(ctx: ToolContext, handle: FileHandle) -> bytes | None:
     """The content, or None where there is no file yet."""
     try:
-        os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False)
+        os.stat(handle.name, dir_fd=handle.folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
-    return load(work, spot)
+    return load(ctx, handle)
 
 
-def remember(work: ToolContext, path: Path, data: bytes) -> None:
+def remember(ctx: ToolContext, path: Path, data: bytes) -> None:
     """The model now knows this content."""
-    work.seen[path] = fingerprint(data)
+    ctx.seen[path] = fingerprint(data)
 
 
-def require_seen(work: ToolContext, spot: FileHandle, data: bytes) -> None:
+def require_seen(ctx: ToolContext, handle: FileHandle, data: bytes) -> None:
     """Raises ToolError unless the model has seen the present content, by hash."""
-    known = work.seen.get(spot.path)
+    known = ctx.seen.get(handle.path)
     if known is None:
-        raise ToolError(f"{spot.shown} has not been read yet. Read it first, then change it.")
+        raise ToolError(f"{handle.display} has not been read yet. Read it first, then change it.")
     if known != fingerprint(data):
-        raise ToolError(f"{spot.shown} has changed since you read it. Read it again, then change it.")
+        raise ToolError(f"{handle.display} has changed since you read it. Read it again, then change it.")
 
 
 def fingerprint(data: bytes) -> str:
@@ -78,19 +78,19 @@ def fingerprint(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def replace(spot: FileHandle, data: bytes) -> None:
+def replace(handle: FileHandle, data: bytes) -> None:
     """Put new content in place of a file, or make it, in one step: whoever reads sees all of the old or all of the new.
 
     Mode bits and, where permitted, the owner survive. Raises ToolError; then nothing has changed.
     """
-    temporary = f".{spot.name[:80]}.{os.urandom(6).hex()}.tmp"
-    old = _stat(spot)
+    temporary = f".{handle.name[:80]}.{os.urandom(6).hex()}.tmp"
+    old = _stat(handle)
     try:
         fd = os.open(
             temporary,
             os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
             0o600 if old else 0o666,
-            dir_fd=spot.folder,
+            dir_fd=handle.folder,
         )
         try:
             with os.fdopen(fd, "wb") as file:
@@ -98,28 +98,28 @@ def replace(spot: FileHandle, data: bytes) -> None:
                 _keep_attributes(file.fileno(), old)
                 file.flush()
                 os.fsync(file.fileno())
-            os.rename(temporary, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
+            os.rename(temporary, handle.name, src_dir_fd=handle.folder, dst_dir_fd=handle.folder)
         except OSError:
-            os.unlink(temporary, dir_fd=spot.folder)
+            os.unlink(temporary, dir_fd=handle.folder)
             raise
     except OSError as error:
-        raise ToolError(f"{spot.shown} cannot be written: {error.strerror}. Nothing was changed.") from error
+        raise ToolError(f"{handle.display} cannot be written: {error.strerror}. Nothing was changed.") from error
 
 
-def missing(spot: FileHandle) -> ToolError:
+def missing(handle: FileHandle) -> ToolError:
     """What to say where a file should be."""
-    return ToolError(f"{spot.shown} does not exist.{nearby(spot)}")
+    return ToolError(f"{handle.display} does not exist.{nearby(handle)}")
 
 
-def _stat(spot: FileHandle) -> os.stat_result | None:
+def _stat(handle: FileHandle) -> os.stat_result | None:
     try:
-        found = os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False)
+        found = os.stat(handle.name, dir_fd=handle.folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise ToolError(f"{spot.shown} is no regular file. Nothing was changed.")
+        raise ToolError(f"{handle.display} is no regular file. Nothing was changed.")
     if not found.st_mode & 0o222:
-        raise ToolError(f"{spot.shown} is read-only. Nothing was changed.")
+        raise ToolError(f"{handle.display} is read-only. Nothing was changed.")
     return found
 
 

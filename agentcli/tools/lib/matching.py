@@ -90,9 +90,9 @@ def nearest(text: str, old: str) -> str:
     first = max(0, alike - _CONTEXT)
     ours, theirs = ([line[:_WIDTH] for line in side[first : first + _SHOWN]] for side in (wanted, there))
     diff = [line for line in difflib.ndiff(ours, theirs) if not line.startswith("?")]
-    shown = "\n".join(diff[:_SHOWN])
+    excerpt = "\n".join(diff[:_SHOWN])
     begin = start + first + 1
-    return f"Nearest: lines {begin}-{begin + len(theirs) - 1} (- your old_string, + the file):\n{shown}"
+    return f"Nearest: lines {begin}-{begin + len(theirs) - 1} (- your old_string, + the file):\n{excerpt}"
 
 
 def _exact(text: str, old: str) -> Iterator[Match]:

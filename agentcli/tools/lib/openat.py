@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentcli.core.tool import ToolContext
-from agentcli.tools.lib.paths import ResolvedPath, held, open_folder
+from agentcli.tools.lib.paths import ResolvedPath, open_folder, open_parent
 
 _WALK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -26,7 +26,7 @@ class DirHandle:
     path: Path
     folder: int
     _inner: str = ""
-    _held: int = field(default=-1)
+    _inner_fd: int = field(default=-1)
 
     def open(self, name: str) -> int:
         """A descriptor that reads a regular file by its relative path. Raises OSError for a link, for what is no file, and for `..`."""
@@ -45,18 +45,18 @@ class DirHandle:
 
     def close(self) -> None:
         """Let go of the folders."""
-        for fd in {self._held, self.folder} - {-1}:
+        for fd in {self._inner_fd, self.folder} - {-1}:
             os.close(fd)
-        self.folder = self._held = -1
+        self.folder = self._inner_fd = -1
 
     def _parent(self, name: str) -> int:
         inner = name.rpartition("/")[0]
-        if self._held < 0 or inner != self._inner:
+        if self._inner_fd < 0 or inner != self._inner:
             fresh = self._descend(inner)
-            if self._held >= 0:
-                os.close(self._held)
-            self._inner, self._held = inner, fresh
-        return self._held
+            if self._inner_fd >= 0:
+                os.close(self._inner_fd)
+            self._inner, self._inner_fd = inner, fresh
+        return self._inner_fd
 
     def _descend(self, inner: str) -> int:
         folder = os.open(".", _WALK, dir_fd=self.folder)
@@ -72,22 +72,26 @@ class DirHandle:
 
 
 @contextmanager
-def top(work: ToolContext, path: str) -> Iterator[tuple[ResolvedPath, DirHandle]]:
+def top(ctx: ToolContext, path: str) -> Iterator[tuple[ResolvedPath, DirHandle]]:
     """A folder to search, reached without following a swapped link. Raises ToolError if it is none."""
-    place, fd = open_folder(work, path)
-    folder = DirHandle(place.path, fd)
+    target, fd = open_folder(ctx, path)
+    folder = DirHandle(target.path, fd)
     try:
-        yield place, folder
+        yield target, folder
     finally:
         folder.close()
 
 
 @contextmanager
-def beside(work: ToolContext, path: str) -> Iterator[tuple[ResolvedPath, DirHandle, str]]:
+def beside(ctx: ToolContext, path: str) -> Iterator[tuple[ResolvedPath, DirHandle, str]]:
     """The folder of a single file to search, and the file's name in it. Raises ToolError if it is not in reach."""
-    with held(work, path) as spot:
-        folder = DirHandle(spot.path.parent, os.dup(spot.folder))
+    with open_parent(ctx, path) as handle:
+        folder = DirHandle(handle.path.parent, os.dup(handle.folder))
         try:
-            yield ResolvedPath(spot.path.parent, spot.path.parent, str(Path(spot.shown).parent)), folder, spot.name
+            yield (
+                ResolvedPath(handle.path.parent, handle.path.parent, str(Path(handle.display).parent)),
+                folder,
+                handle.name,
+            )
         finally:
             folder.close()

@@ -29,8 +29,8 @@ class OutputBuffer:
         self._head = b""
         self._tail = b""
         self._fd = -1
-        self._held = bytearray()
-        self._kept = 0
+        self._memory = bytearray()
+        self._saved = 0
         self._room = limits.output_file
 
     @property
@@ -63,9 +63,9 @@ class OutputBuffer:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-        elif self._held:
-            self.file = self._keep(self._held.decode("utf-8", "replace"))
-            self._held.clear()
+        elif self._memory:
+            self.file = self._keep(self._memory.decode("utf-8", "replace"))
+            self._memory.clear()
 
     def text(self) -> str:
         """What the model sees. Bytes that are no UTF-8 become U+FFFD."""
@@ -75,7 +75,7 @@ class OutputBuffer:
 
     def where(self) -> str:
         """Where the whole is kept, for a notice; empty if nowhere."""
-        what = "the whole output" if self.size <= self._kept else f"its first {self._kept:,} bytes"
+        what = "the whole output" if self.size <= self._saved else f"its first {self._saved:,} bytes"
         return whereabouts(self.file, self._call_id, what)
 
     @property
@@ -109,8 +109,8 @@ class OutputBuffer:
         except OSError:
             size = 0
         self._room = self._room - size if size == len(piece) else 0  # the disk is full: what is there is kept
-        self._kept += size
+        self._saved += size
 
     def _hold(self, piece: bytes | memoryview) -> int:
-        self._held += piece
+        self._memory += piece
         return len(piece)

@@ -33,44 +33,44 @@ class ResolvedPath:
 
     path: Path
     root: Path
-    shown: str
+    display: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileHandle:
     """A place whose folder is held open as `folder`, so that everything done to `name` happens in that very folder."""
 
-    place: ResolvedPath
+    target: ResolvedPath
     folder: int
     name: str
 
     @property
     def path(self) -> Path:
         """The resolved path."""
-        return self.place.path
+        return self.target.path
 
     @property
-    def shown(self) -> str:
+    def display(self) -> str:
         """The name for people."""
-        return self.place.shown
+        return self.target.display
 
 
-def locate(work: ToolContext, path: str) -> ResolvedPath:
+def locate(ctx: ToolContext, path: str) -> ResolvedPath:
     """Where a path given by the model leads once all links are followed. Raises ToolError outside what the call may touch.
 
-    With `work.allowed_path` it is this one or none. Without it a call may touch what lies beneath one of `work.roots`.
+    With `ctx.allowed_path` it is this one or none. Without it a call may touch what lies beneath one of `ctx.roots`.
     """
-    real = resolve(work.cwd, path)
-    if work.allowed_path is not None and real != work.allowed_path:
+    real = resolve(ctx.cwd, path)
+    if ctx.allowed_path is not None and real != ctx.allowed_path:
         raise ToolError(f"{path} is being changed by something else. Try again.")
     # The outermost folder: an inner one can be swapped for a link by whoever may write in the outer one.
-    around = [root for root in work.roots if real.is_relative_to(root)]
-    if not around and work.allowed_path is None:
-        roots = ", ".join(str(root) for root in work.roots)
+    around = [root for root in ctx.roots if real.is_relative_to(root)]
+    if not around and ctx.allowed_path is None:
+        roots = ", ".join(str(root) for root in ctx.roots)
         raise ToolError(f"{path} is outside the workspace ({roots}). The user can add its folder with --add-dir.")
     base = min(around, key=lambda root: len(root.parts), default=Path(real.anchor))
     _refuse_kernel_files(real, base, path)
-    return ResolvedPath(real, base, _shown(real, work.cwd))
+    return ResolvedPath(real, base, _display(real, ctx.cwd))
 
 
 def resolve(cwd: Path, path: str) -> Path:
@@ -86,68 +86,68 @@ def resolve(cwd: Path, path: str) -> Path:
 
 
 @contextmanager
-def held(work: ToolContext, path: str, make: bool = False) -> Iterator[FileHandle]:
+def open_parent(ctx: ToolContext, path: str, make: bool = False) -> Iterator[FileHandle]:
     """The place with its folder held open, reached component by component from the root without following a link.
 
     With `make`, missing folders are made. Raises ToolError if there is no such folder, or if the path keeps changing.
     """
     for _ in range(_TRIES):
-        place = locate(work, path)
+        target = locate(ctx, path)
         try:
-            folder = _descend(place, make)
+            folder = _descend(target, make)
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOTDIR) and not _is_below_a_file(place):
+            if error.errno in (errno.ELOOP, errno.ENOTDIR) and not _is_below_a_file(target):
                 continue
-            raise _no_folder(place, error) from error
+            raise _no_folder(target, error) from error
         try:
-            yield FileHandle(place, folder, "." if place.path == place.root else place.path.name)
+            yield FileHandle(target, folder, "." if target.path == target.root else target.path.name)
         finally:
             os.close(folder)
         return
     raise ToolError(f"{path} is being changed by something else. Try again.")
 
 
-def open_regular(spot: FileHandle) -> int:
+def open_regular(handle: FileHandle) -> int:
     """A descriptor that reads a regular file. Raises ToolError for anything else, at once, without waiting for a writer."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
-        _require_regular(spot, os.stat(spot.name, dir_fd=spot.folder, follow_symlinks=False))
-        fd = os.open(spot.name, flags, dir_fd=spot.folder)
+        _require_regular(handle, os.stat(handle.name, dir_fd=handle.folder, follow_symlinks=False))
+        fd = os.open(handle.name, flags, dir_fd=handle.folder)
     except OSError as error:
-        raise _unreadable(spot, error) from error
+        raise _unreadable(handle, error) from error
     try:
-        _require_regular(spot, os.fstat(fd))
+        _require_regular(handle, os.fstat(fd))
     except ToolError:
         os.close(fd)
         raise
     return fd
 
 
-def open_folder(work: ToolContext, path: str) -> tuple[ResolvedPath, int]:
+def open_folder(ctx: ToolContext, path: str) -> tuple[ResolvedPath, int]:
     """A descriptor that lists a folder. Raises ToolError if it is none."""
-    with held(work, path) as spot:
+    with open_parent(ctx, path) as handle:
         try:
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-            return spot.place, os.open(spot.name, flags, dir_fd=spot.folder)
+            return handle.target, os.open(handle.name, flags, dir_fd=handle.folder)
         except NotADirectoryError as error:
-            raise ToolError(f"{spot.shown} is a file, not a folder. Use read.") from error
+            raise ToolError(f"{handle.display} is a file, not a folder. Use read.") from error
         except OSError as error:
-            raise _unreadable(spot, error) from error
+            raise _unreadable(handle, error) from error
 
 
-def nearby(spot: FileHandle) -> str:
+def nearby(handle: FileHandle) -> str:
     """` Did you mean …?` with the names in the same folder that look alike, or nothing."""
     try:
-        names = os.listdir(spot.path.parent)[:5_000]
+        names = os.listdir(handle.path.parent)[:5_000]
     except OSError:
         return ""
-    return did_you_mean(near_names(spot.name, names, 0.6))
+    return did_you_mean(near_names(handle.name, names, 0.6))
 
 
-def _descend(place: ResolvedPath, make: bool) -> int:
-    folder = os.open(place.root, _WALK)
+def _descend(target: ResolvedPath, make: bool) -> int:
+    folder = os.open(target.root, _WALK)
     try:
-        for part in place.path.relative_to(place.root).parts[:-1]:
+        for part in target.path.relative_to(target.root).parts[:-1]:
             inner = _enter(folder, part, make)
             os.close(folder)
             folder = inner
@@ -174,32 +174,32 @@ def _refuse_kernel_files(real: Path, root: Path, path: str) -> None:
         raise ToolError(f"{path} belongs to the kernel and is no regular file. Use bash if you really need it.")
 
 
-def _shown(real: Path, cwd: Path) -> str:
+def _display(real: Path, cwd: Path) -> str:
     here = os.path.realpath(cwd)
     return str(real.relative_to(here)) if real.is_relative_to(here) else str(real)
 
 
-def _is_below_a_file(place: ResolvedPath) -> bool:
-    return any(parent.is_file() and not parent.is_symlink() for parent in place.path.parents)
+def _is_below_a_file(target: ResolvedPath) -> bool:
+    return any(parent.is_file() and not parent.is_symlink() for parent in target.path.parents)
 
 
-def _no_folder(place: ResolvedPath, error: OSError) -> ToolError:
+def _no_folder(target: ResolvedPath, error: OSError) -> ToolError:
     if isinstance(error, FileNotFoundError):
-        return ToolError(f"{place.shown} does not exist: there is no folder {place.path.parent}.")
-    return ToolError(f"{place.shown} cannot be reached: {error.strerror}.")
+        return ToolError(f"{target.display} does not exist: there is no folder {target.path.parent}.")
+    return ToolError(f"{target.display} cannot be reached: {error.strerror}.")
 
 
-def _unreadable(spot: FileHandle, error: OSError) -> ToolError:
+def _unreadable(handle: FileHandle, error: OSError) -> ToolError:
     if isinstance(error, FileNotFoundError):
-        return ToolError(f"{spot.shown} does not exist.{nearby(spot)}")
+        return ToolError(f"{handle.display} does not exist.{nearby(handle)}")
     if error.errno == errno.ELOOP:
-        return ToolError(f"{spot.shown} is being changed by something else. Try again.")
-    return ToolError(f"{spot.shown} cannot be opened: {error.strerror}.")
+        return ToolError(f"{handle.display} is being changed by something else. Try again.")
+    return ToolError(f"{handle.display} cannot be opened: {error.strerror}.")
 
 
-def _require_regular(spot: FileHandle, found: os.stat_result) -> None:
+def _require_regular(handle: FileHandle, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
-        raise ToolError(f"{spot.shown} is a folder. Use list or glob.")
+        raise ToolError(f"{handle.display} is a folder. Use list or glob.")
     if not stat.S_ISREG(found.st_mode):
         kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
-        raise ToolError(f"{spot.shown} is {kind}; only regular files are read and written.")
+        raise ToolError(f"{handle.display} is {kind}; only regular files are read and written.")

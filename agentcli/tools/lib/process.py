@@ -124,7 +124,7 @@ class _Running:
         self._output, write = os.pipe()
         try:
             _widen(write)
-            _warden().start(command, write, theirs.fileno())
+            _supervisor().start(command, write, theirs.fileno())
         except OSError as error:
             self._control.close()
             os.close(self._output)
@@ -223,7 +223,7 @@ class _Running:
             self._done.set()
 
 
-class _Warden:
+class _Supervisor:
     """The process that forks the watchers; started with the first command, gone when we are."""
 
     def __init__(self) -> None:
@@ -264,21 +264,21 @@ class _Warden:
 
 
 def _request(command: Command) -> Mapping[str, Any]:
-    given = {"argv": list(command.argv), "cwd": str(command.cwd), "env": dict(command.env), "input": command.input}
+    request = {"argv": list(command.argv), "cwd": str(command.cwd), "env": dict(command.env), "input": command.input}
     files = {str(number): data.decode("latin-1") for number, data in command.files.items()}
-    return {**given, "files": files, "leaves": command.leaves, "grace": GRACE}
+    return {**request, "files": files, "leaves": command.leaves, "grace": GRACE}
 
 
-def _warden() -> _Warden:
-    if not _only_warden().alive:
-        _only_warden().close()
-        _only_warden.cache_clear()
-    return _only_warden()
+def _supervisor() -> _Supervisor:
+    if not _shared_supervisor().alive:
+        _shared_supervisor().close()
+        _shared_supervisor.cache_clear()
+    return _shared_supervisor()
 
 
 @cache
-def _only_warden() -> _Warden:
-    return _Warden()
+def _shared_supervisor() -> _Supervisor:
+    return _Supervisor()
 
 
 def _widen(pipe: int) -> None:

@@ -1,6 +1,6 @@
 """A small program of its own that starts commands and ends them with every process they have begotten.
 
-It runs as `python -I -S _warden.py`, with a socket as standard input, and imports the standard library only. For each
+It runs as `python -I -S supervisor.py`, with a socket as standard input, and imports the standard library only. For each
 request it forks a watcher, which makes itself the subreaper of what it starts: however a process detaches itself (setsid,
 double fork, an empty environment), it stays beneath its watcher, and so it can be found and ended. When agentcli dies, the
 sockets close and everything is ended too.
@@ -38,11 +38,11 @@ def main() -> None:
         request = receive(server)
         if request is None:
             return
-        given, (out, control) = request
+        command, (out, control) = request
         pid = os.fork()
         if pid == 0:
             server.close()
-            _watch(given, out, control)
+            _watch(command, out, control)
             os._exit(0)
         watchers.add(pid)
         os.close(out)
@@ -94,42 +94,42 @@ def _bury(watchers: set[int]) -> None:
                 _end_all(0.0, spared=frozenset(watchers))
 
 
-def _watch(given: dict[str, Any], out: int, control: int) -> None:
+def _watch(request: dict[str, Any], out: int, control: int) -> None:
     """Start one command, tell how it ends, and leave nothing of it behind, unless that is what it is for."""
     os.setsid()
     wakeup = _prepare()
     channel = socket.socket(fileno=control)
     command = os.fork()
     if command == 0:
-        _become(given, out)
+        _become(request, out)
     os.close(out)
     status = _until_ended(command, channel, wakeup)
     if status is None:  # told to stop, or nobody is there any more
-        status = _end_all(given["grace"], watched=command)
-        _tell(channel, {"exit": _code(status), "left": 0})
+        status = _end_all(request["grace"], watched=command)
+        _report(channel, {"exit": _code(status), "left": 0})
     else:
         left = _descendants() if _has_children() else set()
-        _tell(channel, {"exit": _code(status), "left": len(left)})
-        if _has_children() and not given["leaves"]:
-            _end_all(given["grace"] / 2)
-    _tell(channel, {"done": True})
+        _report(channel, {"exit": _code(status), "left": len(left)})
+        if _has_children() and not request["leaves"]:
+            _end_all(request["grace"] / 2)
+    _report(channel, {"done": True})
 
 
-def _become(given: dict[str, Any], out: int) -> None:
+def _become(request: dict[str, Any], out: int) -> None:
     """Turn this process into the command; never returns."""
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         os.setsid()
-        os.dup2(_source(given["input"]), 0)
+        os.dup2(_source(request["input"]), 0)
         os.dup2(out, 1)
         os.dup2(out, 2)
         os.closerange(3, 256)
-        for number, data in given["files"].items():
+        for number, data in request["files"].items():
             _hand(int(number), data.encode("latin-1"))
-        os.chdir(given["cwd"])
-        os.execvpe(given["argv"][0], given["argv"], given["env"])
+        os.chdir(request["cwd"])
+        os.execvpe(request["argv"][0], request["argv"], request["env"])
     except (OSError, ValueError) as error:
         os.write(2, f"The command could not be started: {error}\n".encode("utf-8", "replace"))
     finally:
@@ -181,13 +181,13 @@ def _end_all(grace: float, watched: int = 0, spared: frozenset[int] = frozenset(
         elif not grace:
             continue
         deadline = time.monotonic() + patience
-        told: set[int] = set()
+        asked: set[int] = set()
         unseen = 0
         while time.monotonic() < deadline:
             left = _descendants(spared)
             # Asked to end once, also who was born since; who is to be killed may have to be hit again.
-            _send(number, left - told)
-            told = told | left if number == signal.SIGTERM else told
+            _send(number, left - asked)
+            asked = asked | left if number == signal.SIGTERM else asked
             found = _reap(watched)
             status = found if status is None else status
             # The list of processes is read one by one: whoever forks and exits meanwhile is in it neither before nor after.
@@ -286,7 +286,7 @@ def _code(status: int | None) -> int | None:
     return code if code >= 0 else 128 - code
 
 
-def _tell(channel: socket.socket, news: dict[str, Any]) -> None:
+def _report(channel: socket.socket, news: dict[str, Any]) -> None:
     with suppress(OSError):  # nobody listens any more
         channel.sendall(json.dumps(news).encode() + b"\n")
 

@@ -40,14 +40,14 @@ def decode(data: bytes) -> tuple[str, Encoding] | None:
         return data.decode("latin-1"), Encoding("latin-1")
 
 
-def encode(text: str, encoding: Encoding, replace_surrogates: str) -> bytes:
+def encode(text: str, encoding: Encoding, label: str) -> bytes:
     """The bytes of a file. Raises ToolError for a character that its encoding cannot spell."""
     try:
         return encoding.bom + text.encode(encoding.name, encoding.errors)
     except UnicodeEncodeError as error:
         wrong = text[error.start : error.end][:10]
         raise ToolError(
-            f"{replace_surrogates} is {encoding.name} and cannot hold {wrong!r}. Nothing was changed. "
+            f"{label} is {encoding.name} and cannot hold {wrong!r}. Nothing was changed. "
             "Use characters of that encoding, or convert the file first."
         ) from error
 

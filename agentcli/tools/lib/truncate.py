@@ -12,26 +12,26 @@ from agentcli.tools.lib.text import clip, replace_surrogates
 
 
 def truncated(
-    work: ToolContext, call_id: str, part: Sequence[str], whole: Sequence[str], notice: str, metadata: Mapping[str, Any]
+    ctx: ToolContext, call_id: str, part: Sequence[str], whole: Sequence[str], notice: str, metadata: Mapping[str, Any]
 ) -> ToolOutput:
     """Some lines of many. Without a notice all of them were shown, and nothing needs to be kept."""
     if not notice:
-        return whole_or_cut(work, call_id, "\n".join(part), metadata)
-    file = work.keep_output(call_id, replace_surrogates("\n".join(whole)))
-    text = truncate_bytes("\n".join(part), work.limits.read_bytes, "cut")
+        return whole_or_cut(ctx, call_id, "\n".join(part), metadata)
+    file = ctx.keep_output(call_id, replace_surrogates("\n".join(whole)))
+    text = truncate_bytes("\n".join(part), ctx.limits.read_bytes, "cut")
     return ToolOutput(
         f"{text}\n[{notice}{whereabouts(file, call_id)}]", truncated=True, output_file=file, metadata=metadata
     )
 
 
-def whole_or_cut(work: ToolContext, call_id: str, text: str, metadata: Mapping[str, Any]) -> ToolOutput:
+def whole_or_cut(ctx: ToolContext, call_id: str, text: str, metadata: Mapping[str, Any]) -> ToolOutput:
     """A text as it is, or its beginning and end where it is larger than `read_bytes`."""
     size = len(text.encode("utf-8", "replace"))
-    if size <= work.limits.read_bytes:
+    if size <= ctx.limits.read_bytes:
         return ToolOutput(text, metadata=metadata)
-    file = work.keep_output(call_id, replace_surrogates(text))
-    notice = f"{size - work.limits.read_bytes:,} of {size:,} bytes left out here{whereabouts(file, call_id)}"
-    cut = truncate_bytes(text, work.limits.read_bytes, notice)
+    file = ctx.keep_output(call_id, replace_surrogates(text))
+    notice = f"{size - ctx.limits.read_bytes:,} of {size:,} bytes left out here{whereabouts(file, call_id)}"
+    cut = truncate_bytes(text, ctx.limits.read_bytes, notice)
     return ToolOutput(cut, truncated=True, output_file=file, metadata=metadata)
 
 

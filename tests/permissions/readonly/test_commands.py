@@ -14,43 +14,43 @@ from agentcli.permissions.readonly.commands import looks_at_machine
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 from tests.core.test_programs import program
-from tests.permissions.corpus import workspace
+from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
 
 SYSTEM = "/usr/local/bin:/usr/bin:/bin"
 
 
-def decided(command: str, place: Workspace) -> Decision:
-    return explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto-edit", place)
+def decided(command: str, workspace: Workspace) -> Decision:
+    return explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto-edit", workspace)
 
 
 @pytest.mark.parametrize("entry", [".", "", "./node_modules/.bin", "WORK/node_modules/.bin", "LINK"])
 def test_a_reader_that_the_workspace_brings_asks_and_says_where_it_lies(tmp_path: Path, entry: str) -> None:
-    place = workspace(tmp_path)
-    folder = place.cwd if entry in (".", "") else place.cwd / "node_modules/.bin"
+    workspace = make_workspace(tmp_path)
+    folder = workspace.cwd if entry in (".", "") else workspace.cwd / "node_modules/.bin"
     program(folder, "ls")
     (tmp_path / "link").symlink_to(folder)
-    entry = entry.replace("WORK", str(place.cwd)).replace("LINK", str(tmp_path / "link"))
-    place = replace(place, path=f"{entry}:{SYSTEM}")
+    entry = entry.replace("WORK", str(workspace.cwd)).replace("LINK", str(tmp_path / "link"))
+    workspace = replace(workspace, path=f"{entry}:{SYSTEM}")
     for command in ("ls", "cat README.md && ls -la", "ls | wc -l"):
-        found = decided(command, place)
+        found = decided(command, workspace)
         assert (found.decision, "a program in the workspace" in found.why) == ("ask", True), command
-    assert decided("cat README.md", place).decision == "allow"
-    assert decided("echo ls", place).decision == "allow"
+    assert decided("cat README.md", workspace).decision == "allow"
+    assert decided("echo ls", workspace).decision == "allow"
 
 
 def test_a_name_that_leads_into_the_workspace_from_outside_asks(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    workspace = make_workspace(tmp_path)
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/jq").symlink_to(program(place.cwd / "tools", "jq"))
-    assert decided("jq . package.json", replace(place, path=f"{tmp_path}/bin:{SYSTEM}")).decision == "ask"
+    (tmp_path / "bin/jq").symlink_to(program(workspace.cwd / "tools", "jq"))
+    assert decided("jq . package.json", replace(workspace, path=f"{tmp_path}/bin:{SYSTEM}")).decision == "ask"
 
 
 def test_an_active_virtual_environment_of_the_workspace_is_no_reader(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
+    workspace = make_workspace(tmp_path)
     for name in ("pip", "python"):
-        program(place.cwd / ".venv/bin", name)
-    place = replace(place, path=f"{place.cwd}/.venv/bin:{SYSTEM}")
+        program(workspace.cwd / ".venv/bin", name)
+    workspace = replace(workspace, path=f"{workspace.cwd}/.venv/bin:{SYSTEM}")
     for command in (
         "pip list",
         "pip --version",
@@ -59,17 +59,17 @@ def test_an_active_virtual_environment_of_the_workspace_is_no_reader(tmp_path: P
         "command -v pip",
         "type -a python",
     ):
-        assert decided(command, place).decision == "ask", command
-    assert decided("which git", place).decision == "allow"
-    assert decided("git log", place).decision == "allow"
+        assert decided(command, workspace).decision == "ask", command
+    assert decided("which git", workspace).decision == "allow"
+    assert decided("git log", workspace).decision == "allow"
 
 
 def test_relative_entries_are_seen_from_each_folder_that_a_command_may_be_in(tmp_path: Path) -> None:
-    place = workspace(tmp_path)
-    program(place.cwd / "src/bin", "ls")
-    place = replace(place, path=f"bin:{SYSTEM}")
-    assert decided("ls", place).decision == "allow"
-    assert decided("cd src && ls", place).decision == "ask"
+    workspace = make_workspace(tmp_path)
+    program(workspace.cwd / "src/bin", "ls")
+    workspace = replace(workspace, path=f"bin:{SYSTEM}")
+    assert decided("ls", workspace).decision == "allow"
+    assert decided("cd src && ls", workspace).decision == "ask"
 
 
 @pytest.mark.parametrize(
@@ -77,22 +77,22 @@ def test_relative_entries_are_seen_from_each_folder_that_a_command_may_be_in(tmp
     [".tool-versions", "mise.toml", ".mise.toml", ".python-version", ".node-version", ".ruby-version", "package.json"],
 )
 def test_a_file_that_chooses_what_a_shim_starts_makes_it_ask(tmp_path: Path, choice: str) -> None:
-    place = workspace(tmp_path)
-    (place.cwd / "package.json").unlink()
+    workspace = make_workspace(tmp_path)
+    (workspace.cwd / "package.json").unlink()
     for name in ("node", "rg", "python3"):
         program(tmp_path / "asdf/shims", name)
     program(tmp_path / "volta/bin", "volta-shim")
     (tmp_path / "volta/bin/ruby").symlink_to("volta-shim")
-    shims = replace(place, path=f"{tmp_path}/asdf/shims:{tmp_path}/volta/bin:{SYSTEM}")
+    shims = replace(workspace, path=f"{tmp_path}/asdf/shims:{tmp_path}/volta/bin:{SYSTEM}")
     commands = ["node --version", "node -v", "ruby -v"]
     commands += [] if choice == "package.json" else ["python3 --version", "rg foo src"]
     for command in commands:
         assert decided(command, shims).decision == "allow", command
-    (place.cwd / choice).write_text("nodejs path:./evil\n")
+    (workspace.cwd / choice).write_text("nodejs path:./evil\n")
     for command in (*commands, "cd src && node --version"):
         found = decided(command, shims)
         assert (found.decision, choice in found.why) == ("ask", True), command
-        assert decided(command, place).decision == "allow", f"{command}: a real program is not asked about"
+        assert decided(command, workspace).decision == "allow", f"{command}: a real program is not asked about"
 
 
 def test_what_the_user_chose_for_the_whole_home_folder_does_not_nag(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from agentcli.core.errors import ToolError
 from agentcli.tools.lib.files import load
-from agentcli.tools.lib.paths import held
+from agentcli.tools.lib.paths import open_parent
 from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -35,33 +35,33 @@ PATHS = {
 
 
 @pytest.fixture
-def outside(work: Bench) -> Path:
+def outside(ctx: Bench) -> Path:
     """A folder beside the workspace whose name begins like it, with a secret."""
-    folder = work.cwd.parent / "project-two"
+    folder = ctx.cwd.parent / "project-two"
     folder.mkdir()
     (folder / "secret.txt").write_text("secret\n")
     return folder
 
 
-def ways_out(work: Bench, outside: Path) -> list[str]:
-    (work.cwd / "to-folder").symlink_to(outside)
-    (work.cwd / "to-file").symlink_to(outside / "secret.txt")
-    (work.cwd / "to-nothing").symlink_to(outside / "new.txt")
-    (work.cwd / "chain").symlink_to("to-folder")
-    (work.cwd / "sub").mkdir()
-    (work.cwd / "sub/up").symlink_to("../..")
+def ways_out(ctx: Bench, outside: Path) -> list[str]:
+    (ctx.cwd / "to-folder").symlink_to(outside)
+    (ctx.cwd / "to-file").symlink_to(outside / "secret.txt")
+    (ctx.cwd / "to-nothing").symlink_to(outside / "new.txt")
+    (ctx.cwd / "chain").symlink_to("to-folder")
+    (ctx.cwd / "sub").mkdir()
+    (ctx.cwd / "sub/up").symlink_to("../..")
     return [
         "../project-two/secret.txt", "../project-two", str(outside / "secret.txt"), "to-folder/secret.txt", "to-folder/new.txt", "to-file",
         "to-nothing", "chain/secret.txt", "sub/up/project-two/secret.txt", "sub/../../project-two/secret.txt", "~/x", "/etc/passwd",
-        "to-folder", "chain", "sub/up", "..", "/", f"{work.cwd}-two/secret.txt", "./sub/./../to-file", "/proc/self/cwd/../project-two",
+        "to-folder", "chain", "sub/up", "..", "/", f"{ctx.cwd}-two/secret.txt", "./sub/./../to-file", "/proc/self/cwd/../project-two",
         f"/proc/self/root{outside}/secret.txt",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_no_way_leads_out_of_the_workspace(call: Call, work: Bench, outside: Path, name: str) -> None:
+def test_no_way_leads_out_of_the_workspace(call: Call, ctx: Bench, outside: Path, name: str) -> None:
     field = TOOLS[name].traits.subject
-    for path in ways_out(work, outside):
+    for path in ways_out(ctx, outside):
         outcome = call(name, **{field: path}, **PATHS[name])
         assert outcome.status == "error", (path, outcome.output)
         assert "secret.txt" not in outcome.output or "secret.txt" in path
@@ -75,51 +75,51 @@ def test_what_is_no_path_is_refused(call: Call, path: str) -> None:
         assert call(name, **{TOOLS[name].traits.subject: path}, **given).status == "error"
 
 
-def test_links_within_the_workspace_work(call: Call, work: Bench) -> None:
-    (work.cwd / "real").mkdir()
-    (work.cwd / "real/a.txt").write_text("x\n")
-    (work.cwd / "link").symlink_to("real")
-    (work.cwd / "absolute").symlink_to(work.cwd / "real/a.txt")
+def test_links_within_the_workspace_work(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "real").mkdir()
+    (ctx.cwd / "real/a.txt").write_text("x\n")
+    (ctx.cwd / "link").symlink_to("real")
+    (ctx.cwd / "absolute").symlink_to(ctx.cwd / "real/a.txt")
     assert call("read", file_path="link/a.txt").output == "     1\tx"
     assert call("read", file_path="absolute").output == "     1\tx"
     assert call("write", file_path="link/new/b.txt", content="y").status == "success"
-    assert (work.cwd / "real/new/b.txt").read_text() == "y"
-    assert list(work.seen) == [work.cwd / "real/a.txt", work.cwd / "real/new/b.txt"]
+    assert (ctx.cwd / "real/new/b.txt").read_text() == "y"
+    assert list(ctx.seen) == [ctx.cwd / "real/a.txt", ctx.cwd / "real/new/b.txt"]
 
 
-def test_added_folders_are_inside(call: Call, work: Bench, outside: Path) -> None:
-    work.roots = (work.cwd, outside)
+def test_added_folders_are_inside(call: Call, ctx: Bench, outside: Path) -> None:
+    ctx.roots = (ctx.cwd, outside)
     assert call("read", file_path="../project-two/secret.txt").status == "success"
 
 
-def test_an_allowed_path_outside_may_be_used_and_no_other(call: Call, work: Bench, outside: Path) -> None:
-    work.allowed_path = outside / "secret.txt"
+def test_an_allowed_path_outside_may_be_used_and_no_other(call: Call, ctx: Bench, outside: Path) -> None:
+    ctx.allowed_path = outside / "secret.txt"
     assert call("read", file_path="../project-two/secret.txt").status == "success"
     assert call("write", file_path="../project-two/other.txt", content="x").status == "error"
     assert call("read", file_path=".").status == "error"
 
 
-def test_a_link_that_leads_elsewhere_after_it_was_judged_is_refused(call: Call, work: Bench, outside: Path) -> None:
-    (work.cwd / "a.txt").write_text("inside\n")
-    (work.cwd / "b.txt").write_text("inside, too\n")
-    for link_to in (outside / "secret.txt", work.cwd / "b.txt"):
-        (work.cwd / "link").symlink_to("a.txt")
-        work.allowed_path = work.cwd / "a.txt"
+def test_a_link_that_leads_elsewhere_after_it_was_judged_is_refused(call: Call, ctx: Bench, outside: Path) -> None:
+    (ctx.cwd / "a.txt").write_text("inside\n")
+    (ctx.cwd / "b.txt").write_text("inside, too\n")
+    for link_to in (outside / "secret.txt", ctx.cwd / "b.txt"):
+        (ctx.cwd / "link").symlink_to("a.txt")
+        ctx.allowed_path = ctx.cwd / "a.txt"
         assert call("read", file_path="link").status == "success"
-        (work.cwd / "link").unlink()
-        (work.cwd / "link").symlink_to(link_to)
+        (ctx.cwd / "link").unlink()
+        (ctx.cwd / "link").symlink_to(link_to)
         for name, given in PATHS.items():
             assert call(name, **{TOOLS[name].traits.subject: "link"}, **given).status == "error", name
-        (work.cwd / "link").unlink()
+        (ctx.cwd / "link").unlink()
 
 
-def test_a_workspace_within_another_is_reached_from_the_outer_one(call: Call, work: Bench, outside: Path) -> None:
-    inner = work.cwd / "inner"
+def test_a_workspace_within_another_is_reached_from_the_outer_one(call: Call, ctx: Bench, outside: Path) -> None:
+    inner = ctx.cwd / "inner"
     inner.mkdir()
     (inner / "secret.txt").write_text("inside\n")
-    work.roots = (inner, work.cwd)
-    with held(work, "inner/secret.txt") as spot:
-        assert spot.place.root == work.cwd
+    ctx.roots = (inner, ctx.cwd)
+    with open_parent(ctx, "inner/secret.txt") as handle:
+        assert handle.target.root == ctx.cwd
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def swapping(folder: Path, outside: Path) -> Iterator[None]:
         thread.join()
 
 
-async def _race(work: Bench, rounds: int) -> Counter[str]:
+async def _race(ctx: Bench, rounds: int) -> Counter[str]:
     """Reads, writes and edits through a path that changes all the time; how they ended."""
     ended: Counter[str] = Counter()
     for n in range(rounds):
@@ -154,20 +154,20 @@ async def _race(work: Bench, rounds: int) -> Counter[str]:
             ("edit", {"file_path": "swap/file.txt", "old_string": "inside", "new_string": "inside"[::-1]}),
         ]
         for name, given in calls:
-            outcome = await run(TOOLS[name], work, "c", given)
+            outcome = await run(TOOLS[name], ctx, "c", given)
             assert "secret" not in outcome.output
             ended[f"{name} {outcome.status}"] += 1
     return ended
 
 
-def _race_in(work: Bench, outside: Path, rounds: int) -> Counter[str]:
-    inside = work.cwd / "swap"
+def _race_in(ctx: Bench, outside: Path, rounds: int) -> Counter[str]:
+    inside = ctx.cwd / "swap"
     inside.mkdir()
     (inside / "file.txt").write_text("inside\n")
     (outside / "file.txt").write_text("secret\n")
     before = {file.name: file.read_bytes() for file in outside.iterdir()}
     with swapping(inside, outside):
-        ended = asyncio.run(_race(work, rounds))
+        ended = asyncio.run(_race(ctx, rounds))
     assert {file.name: file.read_bytes() for file in outside.iterdir()} == before
     assert ended["read success"], ended
     assert ended["read error"], ended
@@ -176,17 +176,17 @@ def _race_in(work: Bench, outside: Path, rounds: int) -> Counter[str]:
 
 
 @linux
-def test_a_link_swapped_meanwhile_leads_nowhere(work: Bench, outside: Path) -> None:
-    _race_in(work, outside, 150)
+def test_a_link_swapped_meanwhile_leads_nowhere(ctx: Bench, outside: Path) -> None:
+    _race_in(ctx, outside, 150)
 
 
 @linux
 @pytest.mark.slow
-def test_a_link_swapped_during_ten_thousand_reads_and_writes_leads_nowhere(work: Bench, outside: Path) -> None:
-    _race_in(work, outside, 3_400)
+def test_a_link_swapped_during_ten_thousand_reads_and_writes_leads_nowhere(ctx: Bench, outside: Path) -> None:
+    _race_in(ctx, outside, 3_400)
 
 
-async def _search_race(work: Bench, rounds: int) -> Counter[str]:
+async def _search_race(ctx: Bench, rounds: int) -> Counter[str]:
     """Searches through and above a folder that changes all the time; how they ended."""
     searches = [
         ("grep", {"pattern": "secret|inside", "output_mode": "content", "path": "swap"}),
@@ -199,50 +199,50 @@ async def _search_race(work: Bench, rounds: int) -> Counter[str]:
     ended: Counter[str] = Counter()
     for n in range(rounds):
         name, given = searches[n % len(searches)]
-        outcome = await run(TOOLS[name], work, "c", given)
+        outcome = await run(TOOLS[name], ctx, "c", given)
         assert "secret" not in outcome.output, (name, given)
         found = "inside" in outcome.output or "file.txt" in outcome.output
         ended[f"{name} {'found' if found else 'missed'}"] += 1
     return ended
 
 
-def _search_race_in(work: Bench, outside: Path, rounds: int) -> None:
-    inside = work.cwd / "swap"
+def _search_race_in(ctx: Bench, outside: Path, rounds: int) -> None:
+    inside = ctx.cwd / "swap"
     (inside / "deep").mkdir(parents=True)
     (outside / "deep").mkdir()
     (inside / "deep/file.txt").write_text("inside\n")
     for name in ("file.txt", "secret-name.txt"):
         (outside / "deep" / name).write_text("secret\n")
     with swapping(inside, outside):
-        ended = asyncio.run(_search_race(work, rounds))
+        ended = asyncio.run(_search_race(ctx, rounds))
     assert ended["grep found"], ended
     assert ended["glob found"], ended
     assert ended["list found"], ended
 
 
 @linux
-def test_a_search_through_a_swapped_link_shows_nothing_from_outside(work: Bench, outside: Path) -> None:
+def test_a_search_through_a_swapped_link_shows_nothing_from_outside(ctx: Bench, outside: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    _search_race_in(work, outside, 150)
+    _search_race_in(ctx, outside, 150)
     assert len(os.listdir("/proc/self/fd")) <= before + 3, "the files that were held are closed"
 
 
 @linux
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_thousands_of_searches_through_a_swapped_link_show_nothing_from_outside(work: Bench, outside: Path) -> None:
-    _search_race_in(work, outside, 3_000)
+def test_thousands_of_searches_through_a_swapped_link_show_nothing_from_outside(ctx: Bench, outside: Path) -> None:
+    _search_race_in(ctx, outside, 3_000)
 
 
-def test_a_folder_swapped_for_a_link_after_it_was_resolved_is_not_followed(work: Bench, outside: Path) -> None:
-    folder = work.cwd / "folder"
+def test_a_folder_swapped_for_a_link_after_it_was_resolved_is_not_followed(ctx: Bench, outside: Path) -> None:
+    folder = ctx.cwd / "folder"
     folder.mkdir()
     (folder / "secret.txt").write_text("inside\n")
-    with held(work, "folder/secret.txt") as spot:
-        folder.rename(work.cwd / "moved")
+    with open_parent(ctx, "folder/secret.txt") as handle:
+        folder.rename(ctx.cwd / "moved")
         folder.symlink_to(outside)
-        assert load(work, spot) == b"inside\n"
-        (work.cwd / "moved/secret.txt").unlink()
-        (work.cwd / "moved/secret.txt").symlink_to(outside / "secret.txt")
+        assert load(ctx, handle) == b"inside\n"
+        (ctx.cwd / "moved/secret.txt").unlink()
+        (ctx.cwd / "moved/secret.txt").symlink_to(outside / "secret.txt")
         with pytest.raises(ToolError, match="a link that was just put there"):
-            load(work, spot)
+            load(ctx, handle)

@@ -77,11 +77,11 @@ def searched(base: Path, names: list[str], wanted: Wanted, rg: str = "") -> list
 
 
 @pytest.fixture
-def planted(work: Bench) -> Bench:
-    plant(work.cwd, TREE)
-    (work.cwd / "link.py").symlink_to("a.py")
-    (work.cwd / "outside").symlink_to("/etc")
-    return work
+def planted(ctx: Bench) -> Bench:
+    plant(ctx.cwd, TREE)
+    (ctx.cwd / "link.py").symlink_to("a.py")
+    (ctx.cwd / "outside").symlink_to("/etc")
+    return ctx
 
 
 @pytest.mark.parametrize("rg", ["", pytest.param(RG, marks=needs_ripgrep)])
@@ -193,8 +193,8 @@ def test_grep_shows_lines_with_those_around_them(call: Call, planted: Bench) -> 
     assert call("grep", pattern="nowhere").output == "No matches."
 
 
-def test_more_matches_than_the_limit_are_counted_and_kept(call: Call, work: Bench) -> None:
-    plant(work.cwd, {f"f{n:03}.txt": "x\nx\n" for n in range(150)})
+def test_more_matches_than_the_limit_are_counted_and_kept(call: Call, ctx: Bench) -> None:
+    plant(ctx.cwd, {f"f{n:03}.txt": "x\nx\n" for n in range(150)})
     content = call("grep", pattern="x", output_mode="content")
     assert content.output.count("\n") == 100
     assert "[200 more of 300 matching lines; the whole output: " in content.output
@@ -222,28 +222,28 @@ def test_the_tools_answer_alike_where_ripgrep_is_missing(
     assert answers() == with_ripgrep
 
 
-def test_a_bad_pattern_is_explained(call: Call, work: Bench) -> None:
-    plant(work.cwd, {"a": "x"})
+def test_a_bad_pattern_is_explained(call: Call, ctx: Bench) -> None:
+    plant(ctx.cwd, {"a": "x"})
     outcome = call("grep", pattern="(unclosed")
     assert outcome.status == "error"
     assert "is not a regular expression" in outcome.output
 
 
-def test_very_long_lines_are_clipped(call: Call, work: Bench) -> None:
-    plant(work.cwd, {"min.js": "x" * 5_000_000 + "needle\nneedle\n"})
+def test_very_long_lines_are_clipped(call: Call, ctx: Bench) -> None:
+    plant(ctx.cwd, {"min.js": "x" * 5_000_000 + "needle\nneedle\n"})
     outcome = call("grep", pattern="needle", output_mode="content")
     assert len(outcome.output) < 5_000
     assert outcome.output.endswith("min.js:2:needle")
 
 
-def test_glob_gives_the_newest_first(call: Call, work: Bench) -> None:
-    plant(work.cwd, {"old.py": "", "new.py": "", "sub/mid.py": "", "x.txt": ""})
+def test_glob_gives_the_newest_first(call: Call, ctx: Bench) -> None:
+    plant(ctx.cwd, {"old.py": "", "new.py": "", "sub/mid.py": "", "x.txt": ""})
     for age, name in enumerate(("new.py", "sub/mid.py", "old.py")):
-        os.utime(work.cwd / name, (1_000_000 - age, 1_000_000 - age))
+        os.utime(ctx.cwd / name, (1_000_000 - age, 1_000_000 - age))
     assert call("glob", pattern="*.py").output == "new.py\nsub/mid.py\nold.py"
     assert call("glob", pattern="sub/*.py").output == "sub/mid.py"
     assert call("glob", pattern="*.py", path="sub").output == "sub/mid.py"
-    assert call("glob", pattern=f"{work.cwd}/sub/*.py").output == "sub/mid.py"
+    assert call("glob", pattern=f"{ctx.cwd}/sub/*.py").output == "sub/mid.py"
     assert call("glob", pattern="*.rs").output == "No file matches *.rs."
 
 
@@ -270,13 +270,13 @@ def test_globs_mean_what_people_expect(pattern: str, path: str, matches: bool) -
     assert bool(glob_regex(pattern).match(path)) is matches
 
 
-def test_list_shows_folders_first_and_is_capped(call: Call, work: Bench) -> None:
-    plant(work.cwd, {"b.txt": "", "a.txt": "", "sub/x": ""})
-    (work.cwd / "link").symlink_to("a.txt")
+def test_list_shows_folders_first_and_is_capped(call: Call, ctx: Bench) -> None:
+    plant(ctx.cwd, {"b.txt": "", "a.txt": "", "sub/x": ""})
+    (ctx.cwd / "link").symlink_to("a.txt")
     assert call("list").output == "sub/\na.txt\nb.txt\nlink@"
     assert call("list", path="sub").output == "x"
     assert "not a folder" in call("list", path="a.txt").output
-    many = work.cwd / "many"
+    many = ctx.cwd / "many"
     many.mkdir()
     for n in range(1_200):
         (many / f"{n:04}").touch()
@@ -286,15 +286,15 @@ def test_list_shows_folders_first_and_is_capped(call: Call, work: Bench) -> None
 
 
 @pytest.mark.slow
-def test_a_folder_of_a_huge_number_of_entries_is_listed_quickly(call: Call, work: Bench) -> None:
+def test_a_folder_of_a_huge_number_of_entries_is_listed_quickly(call: Call, ctx: Bench) -> None:
     import time
 
-    fd = os.open(work.cwd, os.O_RDONLY)
+    fd = os.open(ctx.cwd, os.O_RDONLY)
     for n in range(100_000):
         os.close(os.open(f"file-{n}", os.O_CREAT | os.O_WRONLY, dir_fd=fd))
     os.close(fd)
     started = time.perf_counter()
-    count = sum(1 for _ in os.scandir(work.cwd))
+    count = sum(1 for _ in os.scandir(ctx.cwd))
     bare = time.perf_counter() - started
     started = time.perf_counter()
     outcome = call("list")
