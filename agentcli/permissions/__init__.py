@@ -1,4 +1,4 @@
-"""Whether a call may run: rules, modes, paths and commands, decided without running anything."""
+"""Decisions about calls: rules, modes, paths and commands, decided without running anything."""
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Decision whether a call may run: a pure function of the call, the rules, the mode and the workspace."""
+"""Decisions about calls: a pure function of the call, the rules, the mode and the workspace."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from agentcli.permissions.shell.command_line import CommandLine, analyse
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a call may run, by which rule, and why.
+    """The verdict on a call, the rule it rests on, and the reason.
 
     `always` is the exact rule that "always" would save; where none may be saved, `unsaved` names the check that would
     still stand.

@@ -1,4 +1,4 @@
-"""`permissions explain`: what would be decided and why, running nothing."""
+"""`permissions explain`: decisions and their reasons, running nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether git commands that only read can be made to start a program by the repository they read."""
+"""Check of a repository's config: programs that it has git start even when git only reads."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _is_git_folder(path: Path) -> bool:
 
 
 def _pointed(top: Path, marker: Path) -> Path:
-    """Where a `.git` file leads. Raises ValueError when it leads nowhere."""
+    """The folder that a `.git` file leads to. Raises ValueError when it leads nowhere."""
     text = marker.read_text(encoding="utf-8", errors="replace").strip()
     if not text.startswith("gitdir:"):
         raise ValueError(f"{marker} is not a git file")
@@ -135,7 +135,7 @@ def _common_folder(git_folder: Path) -> Path:
 
 
 def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
-    """The first key of a config file that may start a program, told with its file."""
+    """The first key of a config file that may start a program, with the name of the file."""
     if not file.exists():
         return ""
     if not file.is_file() or file.stat().st_size > _CONFIG_BYTES:

@@ -1,4 +1,4 @@
-"""The workspace where the agent works, and one policy for every path, whether a file tool or a recognised shell command names it."""
+"""The workspace, and one policy for every path, whether a file tool or a recognised shell command names it."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class CommandLimits:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The workspace where the agent works: `cwd`, the workspace `roots` (cwd alone when empty), and the folders that belong to the user.
+    """The folders the agent works in: `cwd`, the workspace `roots` (cwd alone when empty), and the folders that belong to the user.
 
     `own` are agentcli's config, data and state folders: nobody but the user and agentcli reads or writes there. `sandboxed`
-    says that commands run in a sandbox that is known to work. `git` reads what a repository's config would start. `path` is
+    is true where commands run in a sandbox that is known to work. `git` reads what a repository's config would start. `path` is
     PATH as the user set it.
     """
 
@@ -51,14 +51,14 @@ class Workspace:
     limits: CommandLimits = CommandLimits()
     path: str = field(default_factory=search_path)
     resolved_roots: tuple[Path, ...] = field(init=False, compare=False)
-    """The roots, resolved when the workspace was made."""
+    """The roots (`cwd` where there are none) with links followed, as of creation."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "resolved_roots", tuple(resolved(root) for root in self.roots or (self.cwd,)))
 
 
 def impossible(path: str) -> str:
-    """Why no system call takes this as a path, or nothing."""
+    """The reason that no system call takes this as a path, or the empty string."""
     if "\0" in path:
         return "the path holds a NUL byte"
     try:
@@ -126,7 +126,7 @@ _SPECIAL_TREES = ("/proc", "/sys", "/dev")
 
 @dataclass(frozen=True, slots=True)
 class PathVerdict:
-    """Whether a path may be used: `free` by the mode, `outside` the workspace, `protected` in every mode, or `refused`.
+    """The verdict on a path: `free` by the mode, `outside` the workspace, `protected` in every mode, or `refused`.
 
     `path` is where its links led when that was said: what is allowed is this path, whatever the links do afterwards.
     """
@@ -224,7 +224,7 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
 
 
 def _special(forms: Iterable[str], target: str) -> str:
-    """Why a path is not one that files are kept under, or the empty string."""
+    """The reason that a path cannot name an ordinary file, or the empty string."""
     for form in forms:
         if _is_below(form, _SPECIAL_TREES):
             return f"{form} is not a regular file"
@@ -240,7 +240,7 @@ def _is_below(path: str, tops: Iterable[str | Path]) -> bool:
 
 
 def _private(parts: list[str], workspace: Workspace) -> str:
-    """Why a path belongs to the user alone, compared as a file system that ignores case would."""
+    """The reason that a path is private to the user, compared as a file system that ignores case would."""
     names: list[str] | None = None
     for folder, reason in _private_folders(workspace.home, workspace.own):
         if len(parts) >= len(folder):

@@ -38,7 +38,7 @@ class Rule:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
 
     def is_for(self, tool: str) -> bool:
-        """Whether the rule speaks of this tool."""
+        """True if the rule applies to this tool."""
         return self.tool == tool or ("*" in self.tool and bool(wildcard(self.tool).fullmatch(tool)))
 
 
@@ -98,7 +98,7 @@ def command_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:
-    """The first rule about commands that speaks of any command of the line, however it is wrapped."""
+    """The first rule about commands that matches any command of the line, however it is wrapped."""
     for rule in rules:
         if not rule.pattern or any(command_pattern(rule.pattern).fullmatch(text) for text in line.spellings):
             return rule
@@ -106,7 +106,7 @@ def command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:
 
 
 def may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
-    """Whether a command that a rule about commands speaks of may run where it cannot be seen.
+    """True if a command that a rule names may run in a part of the line that cannot be analysed.
 
     Something of the line is unknown, or a program that is not known by trade gets the command's name among its arguments:
     in the text of a script, behind an option, as the value of a variable.
@@ -137,7 +137,7 @@ def allowing_rule(rules: Sequence[Rule], line: CommandLine) -> Rule | None:
 
 
 def url_matches(pattern: str, url: str) -> bool:
-    """Whether a URL fits a `web_fetch` pattern. Host and path are compared apart, so that no host hides in a path."""
+    """True if a URL fits a `web_fetch` pattern. Host and path are compared apart, so that no host hides in a path."""
     try:
         there = urlsplit(url)
         host = there.hostname or ""

@@ -1,4 +1,4 @@
-"""The models we know: windows, output limits, prices and cache rules; and what a user may call them."""
+"""The catalogue of models: windows, output limits, prices, cache rules, and the names a user may give."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def spec(
     overrides: Mapping[str, Mapping[str, Any]] = _NOTHING,
     providers: Mapping[str, ProviderSettings] = _NO_PROVIDERS,
 ) -> ModelSpec:
-    """What is known about the model called `provider/model`, a bare id, an alias, or `script:<name-or-path>`.
+    """The spec of the model called `provider/model`, a bare id, an alias, or `script:<name-or-path>`.
 
     `overrides` maps an id or `provider/id` to fields of ModelSpec (`prices` is a table of its own); `providers` holds
     the configured providers by name. A model that is in no table gets the stated defaults with `known` false. Raises
@@ -84,7 +84,7 @@ def _of_provider(settings: ProviderSettings, model: str) -> ModelSpec:
 
 
 def _renamed(candidate: ModelSpec, provider: str) -> ModelSpec:
-    """The same model behind another door, where the vendor's prices need not hold."""
+    """The same model from another provider, whose prices may differ."""
     if provider == candidate.provider:
         return candidate
     return replace(candidate, provider=provider, prices=None, summary_model="")

@@ -1,4 +1,4 @@
-"""From what is known about a model to a Model: its provider's adapter is imported when it is needed."""
+"""Creation of a Model from its spec; the provider's adapter is imported on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What providers' refusals have in common: wordings that no code tells apart, waits they ask for, and what a user can do."""
+"""Shared handling of providers' errors: causes by wording, retry waits, and advice for the user."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def refusal(
 
 
 def _should_retry(headers: Mapping[str, str]) -> bool | None:
-    """What `x-should-retry` says; None where it says nothing that can be read."""
+    """The value of `x-should-retry`; None where it is missing or unreadable."""
     return {"true": True, "false": False}.get(str(headers.get("x-should-retry") or "").strip().lower())
 
 
@@ -81,7 +81,7 @@ _WORDINGS: tuple[tuple[Cause, str], ...] = (
 
 
 def bad_request_cause(text: str) -> Cause:
-    """What a 400 is about. Vendors give these cases no code of their own, so the wording decides; unknown words are a plain 400."""
+    """The cause of a 400. Vendors give these cases no code of their own, so the wording decides; an unknown text is a plain 400."""
     lowered = text.lower()
     for cause, wording in _WORDINGS:
         if re.search(wording, lowered, re.DOTALL):

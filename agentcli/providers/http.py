@@ -1,4 +1,4 @@
-"""The HTTP client under both SDKs: patient with a slow reply, impatient with a silent one, and closed the moment nobody reads on."""
+"""The HTTP client under both SDKs: an idle timeout, none for the whole reply, and a connection closed once nobody reads on."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def uncommented(stream: Any) -> Any:
 
 
 def connection_error(error: Exception, settings: ProviderSettings, host: str) -> ModelError:
-    """What a failure of the transport means to the user. Names the host, never the request."""
+    """The error for a transport failure. Names the host, never the request."""
     import httpx2
 
     match error:
@@ -112,7 +112,7 @@ def _not_an_api(host: str, settings: ProviderSettings) -> ModelError:
 
 
 def _certificate(error: BaseException) -> str | None:
-    """Why a certificate was not trusted, where that is what the connection failed of."""
+    """The reason that a certificate was not trusted, if the connection failed for that."""
     import ssl
 
     inner: BaseException | None = error
@@ -134,7 +134,7 @@ def quiet_sdk(package: str, logger: str) -> None:
 
 
 def scrubbed(text: str, secret: str | None, longest: int = 300) -> str:
-    """What a server said, fit for an error message: one line, not too long, and without the key should it have been echoed."""
+    """A server's text, fit for an error message: one line, not too long, and without the key should it have been echoed."""
     if secret:
         text = text.replace(secret, "…")
     text = " ".join(text.split())

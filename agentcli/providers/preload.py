@@ -1,4 +1,4 @@
-"""SDKs take seconds to import: do it early, in a thread, and never make the event loop wait for it."""
+"""Early import of SDKs in a thread: it takes seconds, and must not block the event loop."""
 
 from __future__ import annotations
 

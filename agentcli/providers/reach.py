@@ -1,4 +1,4 @@
-"""Whether an endpoint can be reached: a connection, or one request without a key, which costs nothing."""
+"""Reachability of an endpoint: a connection, or one request without a key, which costs nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentcli import __version__
 
 
 def connects(url: str, seconds: float) -> str:
-    """Why no connection to the host and port of this address can be made; empty where it can. Sends nothing."""
+    """The reason that no connection to this address's host and port can be made; empty where it can. Sends nothing."""
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -25,7 +25,7 @@ def connects(url: str, seconds: float) -> str:
 
 
 def answers(url: str, path: str, seconds: float) -> tuple[bool, str]:
-    """Whether a server answers there when this path is asked for without a key, and in words what it said."""
+    """True if a server answers a request for this path without a key; and its answer as text."""
     asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
     try:
         request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}"})
@@ -45,7 +45,7 @@ def bare(url: str) -> str:
 
 
 def proxied(url: str) -> bool:
-    """Whether the environment sends this address through a proxy: then a connection of our own says nothing."""
+    """True if the environment sends this address through a proxy: then a connection of our own says nothing."""
     parts = urlsplit(url)
     return parts.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(parts.hostname or "")
 

@@ -1,4 +1,4 @@
-"""The table of providers: all that the program knows of one, in one entry. Its adapter is imported when it is needed."""
+"""The table of providers, one entry each. An adapter is imported on demand."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A wire format and the vendor whose it is."""
+    """A wire format and its vendor."""
 
     adapter: str
-    """`module:name` of what makes a Model of spec, settings, key and base URL."""
+    """`module:name` of the factory: spec, settings, key and base URL to a Model."""
     sdk: tuple[str, ...] = ()
-    """What to import early: the SDK, and what it would import at its first request."""
+    """Modules to import early: the SDK, and those it would import at its first request."""
     url: str = ""
-    """Where its API is, unless an address is set."""
+    """Default base URL."""
     models_path: str = ""
-    """What answers there without a key, if only to refuse."""
+    """Path that answers without a key, if only to refuse."""
     key_variables: tuple[str, ...] = ()
-    """Where the vendor's key is looked for; the first that is set wins, as in the SDK. Without any, it takes no key."""
+    """Environment variables of the key; the first that is set wins, as in the SDK. Without any, it takes no key."""
     key_advice: tuple[str, str] = ("", "")
-    """The variable that is told to whoever has no key, and what it gives."""
+    """The variable to name to a user without a key, and the benefit of setting it."""
     base_url_variable: str = ""
     base_url_advice: str = ""
-    """What setting that variable gives, where it needs no key."""
+    """The benefit of setting that variable, where no key is needed."""
     default_model: str = ""
-    """For whoever has a key and says nothing."""
+    """The model for a user who has a key and names none."""
     models: tuple[ModelSpec, ...] = ()
-    """Those that we have figures for, strongest first."""
+    """Models with known figures, strongest first."""
     aliases: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
     unknown: ModelSpec
-    """What is assumed of a model that is not among them."""
+    """Spec assumed for a model that is not among them."""
     prefix: str = ""
-    """How the vendor's own models begin, for names without a provider; empty where that tells nothing."""
+    """Prefix of the vendor's own model ids, for names without a provider; empty if there is none."""
     unknown_own: ModelSpec | None = None
     """The same of the vendor's own, where it differs."""
     summary_model: str = ""
@@ -48,15 +48,15 @@ class Provider:
 
     @property
     def takes_key(self) -> bool:
-        """Whether it is a server, which a `[providers.<name>]` table may describe, and not a script."""
+        """True for a server, which a `[providers.<name>]` table may describe; false for a script."""
         return bool(self.key_variables)
 
     def owns(self, model: str) -> bool:
-        """Whether an id is that of one of the vendor's own models."""
+        """True if an id is that of one of the vendor's own models."""
         return bool(self.prefix) and model.startswith(self.prefix)
 
     def assumed(self, model: str) -> ModelSpec:
-        """What is assumed of a model by its id."""
+        """The spec assumed for an id that is not in `models`."""
         return self.unknown_own if self.unknown_own and self.owns(model) else self.unknown
 
 

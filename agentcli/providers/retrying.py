@@ -1,4 +1,4 @@
-"""The one place where a failed request is made again."""
+"""Retries of failed requests; nothing else retries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentcli.core.ranges import Positive, Share
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how long: `attempts` requests in all; the wait doubles from `first` to `longest` seconds.
+    """Limits of retrying: `attempts` requests in all; the wait doubles from `first` to `longest` seconds.
 
     `jitter` is the share of a wait that chance may take away. A provider that asks for more than `patience` seconds is
     not waited for.
@@ -55,11 +55,11 @@ class RetryingModel:
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known about the model inside."""
+        """Spec of the wrapped model."""
         return self._model.spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Model.stream`. A wait is announced by `RetryingModel`; what has come of a reply that broke off is taken back first."""
+        """See `Model.stream`. A wait is announced by `Retrying`; a partial reply is discarded first."""
         attempt = 0
         while True:
             attempt += 1

@@ -1,4 +1,4 @@
-"""How to reach a provider: its wire format, address and key, and what its server can and cannot do."""
+"""Settings of a provider: wire format, base URL, key, and abilities of its server."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def base_url_variable(settings: ProviderSettings) -> str:
 
 
 def needs_key(settings: ProviderSettings, env: Mapping[str, str]) -> bool:
-    """Whether a request without a key is pointless: not for a server on this machine or the local network, nor for a script."""
+    """True if a request needs a key: not for a server on this machine or the local network, nor for a script."""
     if not PROVIDERS[settings.kind].takes_key:
         return False
     host = urlsplit(base_url(settings, env)).hostname or ""

@@ -1,4 +1,4 @@
-"""How many tokens a model of style "budget" may think, by how hard it is to try."""
+"""Thinking budgets in tokens for models of style "budget", by effort."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHARE = 0.75
 
 
 def wanted_budget(options: Mapping[str, Any]) -> int | None:
-    """The budget that a request asks for: `thinking_budget`, or what `effort` stands for; None where it says nothing."""
+    """The budget that a request asks for: `thinking_budget`, or what `effort` stands for; None where it asks for none."""
     return int(options.get("thinking_budget") or BUDGETS.get(options.get("effort") or "", 0)) or None
 
 

@@ -101,7 +101,7 @@ def sendable(text: str) -> str:
 
 
 def fit_to_send(body: Body) -> Body:
-    """A request's body, whatever its texts came from, without lone surrogates: the one place that all of it goes through."""
+    """A request's body, without lone surrogates; every request body passes through here."""
     try:
         return cast(Body, sendable_json(body))
     except RecursionError:

@@ -1,4 +1,4 @@
-"""A box around commands: what they may write, what they may see, and whether they reach the network."""
+"""Sandboxes for commands: limits on writing, reading and the network."""
 
 from agentcli.sandbox.box import Box, box_for, protected_since
 from agentcli.sandbox.choose import Sandbox, Setting, choose, detect

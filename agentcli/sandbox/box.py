@@ -1,4 +1,4 @@
-"""What a sandboxed command may touch, told without any mechanism."""
+"""Rights of a sandboxed command, independent of the mechanism."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Box:
 
 
 def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000) -> Box:
-    """The box for a workspace: the workspace is writable, what is protected in it is not, what is private is not there.
+    """The box for a workspace: it is writable, its protected files are read-only, private files are hidden.
 
     `limit` is how many entries of the workspace are looked through for protected files, and for sockets, behind which
     programs outside listen.
@@ -77,7 +77,7 @@ def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000) -> 
 
 
 def private(workspace: Workspace, roots: tuple[Path, ...] = ()) -> tuple[Path, ...]:
-    """What belongs to the person alone and is there; a folder that the workspace lies in is not among it."""
+    """Existing private files and folders of the user, except a folder that the workspace lies in."""
     named = [workspace.home / name for name in _HIDDEN_IN_HOME] + list(workspace.own)
     roots = (*workspace.resolved_roots, *roots)
     return tuple(path for path in dict.fromkeys(map(resolved, named)) if path.exists() and not _holds(path, roots))
@@ -100,7 +100,7 @@ def _holds(path: Path, roots: tuple[Path, ...]) -> bool:
 
 
 def _entries_below(root: Path, limit: int) -> Iterator[os.DirEntry[str]]:
-    """What lies below a root, breadth first; not what is inside of protected folders and `node_modules`."""
+    """Entries below a root, breadth first, not entering protected folders and `node_modules`."""
     waiting, seen = [root], 0
     while waiting and seen < limit:
         for entry in _entries(waiting.pop(0)):
@@ -111,7 +111,7 @@ def _entries_below(root: Path, limit: int) -> Iterator[os.DirEntry[str]]:
 
 
 def _is_protected(entry: os.DirEntry[str]) -> bool:
-    """Whether a file or folder is protected. A link is left out: it is bound where it leads, or it leads outside."""
+    """True if a file or folder is protected. A link is left out: it is bound where it leads, or it leads outside."""
     return not entry.is_symlink() and bool(names_protected(entry.name, write=True))
 
 

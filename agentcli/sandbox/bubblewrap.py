@@ -22,7 +22,7 @@ _CALLS = 9
 
 
 def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
-    """What runs `argv` in the box."""
+    """The command line that runs `argv` in the box."""
     calls = namespaced_program(sockets=box.readable is None)
     refusing = ("--seccomp", str(_CALLS)) if calls else ()
     seen = [*_system(), *_folders(box)] if box.readable is None else [*_only(box, box.readable)]
@@ -31,7 +31,7 @@ def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
 
 
 def works(program: str) -> str:
-    """Why bubblewrap cannot be used here, or the empty string after it kept a real command from writing outside."""
+    """The reason that bubblewrap cannot be used here, or the empty string after it kept a real command from writing outside."""
     try:
         with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
             inside = Path(folder).resolve()

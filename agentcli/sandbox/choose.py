@@ -1,4 +1,4 @@
-"""Which sandbox there is on this machine, and what to tell people about it."""
+"""Choice of the sandbox on this machine, and its description for people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Kind = Literal["bubblewrap", "landlock", "seatbelt", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """The mechanism in use; `why` says why it is not a better one. `program` is what is started, if anything."""
+    """The mechanism in use; `why` is the reason that it is not a better one. `program` is the executable, if any."""
 
     kind: Kind
     why: str = ""
@@ -30,7 +30,7 @@ class Sandbox:
 
     @property
     def working(self) -> bool:
-        """Whether commands are held by anything."""
+        """True if commands run in a sandbox."""
         return self.kind != "none"
 
     @property
@@ -40,13 +40,13 @@ class Sandbox:
 
     @property
     def report(self) -> str:
-        """A line for `doctor`: what holds commands, and why it is not more."""
+        """A line for `doctor`: the mechanism, and the reason that it is not a stronger one."""
         unasked = f"What runs without asking runs in a sandbox ({self.kind})."
         held = unasked if self.working else "Commands run without a sandbox."
         return f"{held} {self.why}.".replace("..", ".") if self.why else held
 
     def wrap(self, argv: Sequence[str], workspace: Workspace, network: bool = False) -> Boxed:
-        """What runs `argv` inside: no network unless asked for, writing in the workspace only.
+        """The command line that runs `argv` inside: no network unless asked for, writing in the workspace only.
 
         Without a working sandbox the argv comes back as it is; whoever calls must have shown `state` to the user.
         """

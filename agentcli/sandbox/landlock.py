@@ -22,7 +22,7 @@ _LAUNCHER = Path(__file__).with_name("launch.py")
 
 
 def boxed(box: Box, argv: Sequence[str]) -> Boxed:
-    """What runs `argv` in the box: a small Python program gives up its rights and becomes `argv`."""
+    """The command line that runs `argv` in the box: a small Python program gives up its rights and becomes `argv`."""
     rights = {
         "cwd": str(box.cwd),
         "writable": [str(path) for path in writable(box)],
@@ -35,7 +35,7 @@ def boxed(box: Box, argv: Sequence[str]) -> Boxed:
 
 
 def works() -> str:
-    """Why Landlock cannot be used here, or the empty string after it kept a real command from writing outside."""
+    """The reason that Landlock cannot be used here, or the empty string after it kept a real command from writing outside."""
     try:
         with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
             inside = Path(folder).resolve()
@@ -49,13 +49,13 @@ def works() -> str:
 
 
 def writable(box: Box) -> list[Path]:
-    """Where writing is granted. A grant covers all below it, so a folder that holds something protected is granted entry by entry."""
+    """Paths where writing is granted. A grant covers all below it, so a folder that holds something protected is granted entry by entry."""
     excluded = (*box.readonly, *(path for path in box.hidden if not path.is_socket()))
     return [path for root in box.writable for path in _without(root, excluded)]
 
 
 def readable(box: Box) -> list[Path]:
-    """Where reading is granted: everything, or what is readable, but for devices and what is hidden, entry by entry."""
+    """Paths where reading is granted: all, or those in `readable`, except devices and hidden paths, entry by entry."""
     hidden = (*box.hidden, Path("/dev"))
     if box.readable is None:
         return _without(Path("/"), hidden)

@@ -146,7 +146,7 @@ def _grant(ruleset: int, path: str, rights: int) -> None:
 
 
 def _device_free(path: str) -> bool:
-    """Whether ioctl on devices is withheld: everywhere but on the harmless ones."""
+    """True for a path outside /dev: ioctl on devices is withheld beneath it."""
     return not path.startswith("/dev/")
 
 

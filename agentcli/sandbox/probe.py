@@ -1,4 +1,4 @@
-"""Tries a box on a real command: what only claims to hold commands is no box."""
+"""Test of a box with a real command: a mechanism counts only once it was seen to hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 10.0
 
 
 def complaints(boxed: Boxed) -> list[str]:
-    """What is wrong, line by line, once a command has run that fails where it is not held; nothing where all is well.
+    """Failures of the box, one a line, found by a command that tries to break out; none where all is well.
 
     Raises OSError or TimeoutExpired where it cannot be run.
     """

@@ -1,4 +1,4 @@
-"""The box of a command that runs unasked because it only reads: it sees the system, the workspace and where programs lie."""
+"""The box of a command that runs unasked because it only reads: it sees the system, the workspace and installed programs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def box_for_reader(workspace: Workspace, path: str) -> Box:
 
 @lru_cache(maxsize=16)
 def _programs(path: str, home: Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Where the programs of a PATH lie outside the system, with what they were installed with.
+    """Folders outside the system with programs of a PATH, with their installations.
 
     What lies in the workspace is seen anyway, and is not believed about where else programs lie.
     """
@@ -86,7 +86,7 @@ def _link_targets(folder: Path) -> Iterator[Path]:
 
 @lru_cache(maxsize=1)
 def _unreadable_for_others() -> tuple[Path, ...]:
-    """What only root may read of the system's settings: password hashes, the machine's keys."""
+    """System settings that only root may read: password hashes, the machine's keys."""
     found: list[Path] = []
     for top, folders, files in os.walk("/etc"):
         for name in (*folders, *files):
@@ -103,7 +103,7 @@ def _unreadable_for_others() -> tuple[Path, ...]:
 
 
 def _around(folder: Path, home: Path, roots: tuple[Path, ...]) -> bool:
-    """Whether a folder is the home folder or one that home or workspace lie in: it holds more than programs."""
+    """True if a folder is, or contains, the home folder or the workspace: it holds more than programs."""
     return any(top == folder or folder in top.parents for top in (home, *roots))
 
 

@@ -18,13 +18,13 @@ _PERSONAL = (Path("/Users"), Path("/Volumes"), Path("/private/tmp"), Path("/priv
 
 
 def boxed(box: Box, argv: Sequence[str], program: str = PROGRAM) -> Boxed:
-    """What runs `argv` in the box."""
+    """The command line that runs `argv` in the box."""
     unset = [word for name in UNSET for word in ("-u", name)]
     return Boxed(["/usr/bin/env", *unset, program, "-p", profile(box), *argv])
 
 
 def works(program: str = PROGRAM) -> str:
-    """Why Seatbelt cannot be used here, or the empty string after it kept a real command from writing outside."""
+    """The reason that Seatbelt cannot be used here, or the empty string after it kept a real command from writing outside."""
     try:
         # Below the home folder: everything below the folders for temporary files is writable in the box.
         with tempfile.TemporaryDirectory(prefix=".agentcli-probe-", dir=Path.home()) as folder:

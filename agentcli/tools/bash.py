@@ -88,7 +88,7 @@ async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, 
 
 
 async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
-    """Wait until the command ends or is sent away; whether it was sent away. Cancelling this ends the command."""
+    """Wait until the command ends or is sent to the background; true for the latter. Cancelling this ends the command."""
     sent = asyncio.create_task(away.wait())
     try:
         await asyncio.wait((process, sent), return_when=asyncio.FIRST_COMPLETED)
@@ -128,20 +128,19 @@ def preview(_: ToolContext, given: Mapping[str, Any]) -> str:
 
 
 def environment(base: Mapping[str, str], allowed: Collection[str] = ()) -> dict[str, str]:
-    """What a command gets to know of the environment: no secrets but the `allowed` ones, and settings under which nothing asks
-    or pages."""
+    """The environment of a command: no secrets but the `allowed` ones, and settings that turn off prompts and pagers."""
     known = {name: value for name, value in base.items() if name in allowed or not holds_secret(name, value)}
     return known | QUIET | git_settings(GIT_CONFIG)
 
 
 def _environment(ctx: ToolContext) -> dict[str, str]:
-    """Harder for a command that runs unasked: the policy lets it only because nothing of a repository chooses a program for it."""
+    """The environment, hardened for a command that runs unasked: no file of a repository may choose a program for it."""
     known = environment({**os.environ, "PATH": search_path()}, ctx.limits.bash_secrets)
     return hardened(known, ctx.roots) if ctx.sandbox.hardened else known
 
 
 def _with_protected_files(outcome: ToolOutput, created: Sequence[str]) -> ToolOutput:
-    """What a command made although nobody was asked about it: no sandbox can forbid a name that does not exist yet."""
+    """Add a note on protected files that a command created unasked: no sandbox can forbid a name that does not exist yet."""
     if not created:
         return outcome
     note = f"[it made protected files: {', '.join(created)}. They may start programs or hold secrets: tell the user]"
@@ -150,7 +149,7 @@ def _with_protected_files(outcome: ToolOutput, created: Sequence[str]) -> ToolOu
 
 
 def _blocked_by_sandbox(outcome: ToolOutput) -> str:
-    """What the sandbox seems to have kept a failed command from; nothing if it failed for a reason of its own."""
+    """The operation that the sandbox seems to have denied a failed command; empty if it failed for another reason."""
     if outcome.status != "error" or not outcome.metadata["exit_code"]:
         return ""
     line = _sandbox_complaint(outcome.output)
@@ -230,18 +229,18 @@ def _needs_terminal(command: str) -> str:
 
 
 def _wanted_terminal(output: str) -> bool:
-    """Whether a program complains that there is no terminal or no input."""
+    """True if a program complains about a missing terminal or input."""
     return re.search(_NO_TERMINAL, output[-_TAIL:]) is not None
 
 
 def _sandbox_complaint(output: str) -> str:
-    """The line that sounds as if a sandbox stood in the way, or nothing."""
+    """The output line that looks like a denial by the sandbox, or the empty string."""
     found = re.search(_BLOCKED, output[-_TAIL:])
     return found.group().strip() if found else ""
 
 
 class _ProgressSink:
-    """Captures an output and shows it: at most once a tick, and only the newest, so that no amount of it slows the command down."""
+    """Captures an output and reports progress: once a tick, only the newest bytes, so that no volume slows the command down."""
 
     def __init__(self, capture: OutputBuffer, show: Callable[[str], None]) -> None:
         self.capture = capture

@@ -27,7 +27,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class _Applied:
-    """A text after a change: how many places were changed, and by which allowance they were found."""
+    """A text after a change, with the number of replacements and the allowance that found them."""
 
     text: str
     places: int

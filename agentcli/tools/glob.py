@@ -32,7 +32,7 @@ def inside(given: Mapping[str, Any]) -> str:
 
 
 def prefix(target: ResolvedPath) -> str:
-    """What stands before a found path to make it one that the other tools take."""
+    """The prefix that makes a found path one that the other tools take."""
     return "" if target.display == "." else f"{target.display.rstrip('/')}/"
 
 

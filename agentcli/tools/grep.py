@@ -114,7 +114,7 @@ def _content(ctx: ToolContext, call_id: str, found: Iterable[tuple[bool, str]], 
 def _rows(
     found: Iterable[Line], before: str, numbers: bool, characters: int, grouped: bool
 ) -> Iterator[tuple[bool, str]]:
-    """Whether it matches, and the line as grep prints it; in groups, `--` stands before one that does not follow the last."""
+    """Lines as grep prints them, each with true for a match; in groups, `--` precedes a line that does not follow the last."""
     last: Line | None = None
     for line in found:
         apart = grouped and last is not None and (last.file != line.file or last.number + 1 != line.number)

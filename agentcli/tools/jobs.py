@@ -1,4 +1,4 @@
-"""Background jobs: commands that go on while the model does something else, and the tools that look after them."""
+"""Background jobs: commands that go on while the model does something else, and the tools that read and stop them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Jobs:
 
     @contextmanager
     def watched(self) -> Iterator[asyncio.Event]:
-        """While somebody waits for a command: the event is set when the person wants it to go on in the background."""
+        """An event for the time a command is waited for; set when the user sends it to the background."""
         away = asyncio.Event()
         self._watched.add(away)
         try:
@@ -68,13 +68,13 @@ class Jobs:
             self._watched.discard(away)
 
     def send_away(self) -> bool:
-        """Have the commands that somebody waits for go on in the background; false when there is none."""
+        """Send the commands that are waited for to the background; false if there is none."""
         for away in self._watched:
             away.set()
         return bool(self._watched)
 
     def adopt(self, command: str, capture: OutputBuffer, process: asyncio.Task[Ended]) -> Job:
-        """A command that runs already is a job from now on. What it prints must go to `Fresh` of the job."""
+        """Make a running command a job. Its output must go to `Fresh` of the job."""
         job = self._new(command, capture)
         job.task = asyncio.get_running_loop().create_task(_finish(job, process))
         return job
@@ -88,7 +88,7 @@ class Jobs:
         return [job for job in self._jobs.values() if job.ended is None]
 
     def get(self, id: str) -> Job:
-        """Raises ToolError for an id that does not exist."""
+        """The job of this id. Raises ToolError if there is none."""
         if id not in self._jobs:
             known = ", ".join(self._jobs) or "none"
             raise ToolError(f"There is no background job {id}. Jobs: {known}.")

@@ -1,4 +1,4 @@
-"""The list tool: what is in a folder, however much that is."""
+"""The list tool: the entries of a folder of any size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recall tool: what former calls of this session gave, also where it was cleared, summarised or cut."""
+"""The recall tool: results of former calls of this session, also cleared, summarised or cut ones."""
 
 from __future__ import annotations
 

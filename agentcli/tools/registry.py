@@ -1,4 +1,4 @@
-"""All tools, one line each; and how one of them is run."""
+"""The table of tools, one line each, and the execution of a call."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from agentcli.tools.lib.text import replace_surrogates
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """All that is said of one tool; description and schema follow from its name and its function."""
+    """The entry of one tool; description and schema follow from its name and its function."""
 
     name: str
     run: Run
@@ -80,7 +80,7 @@ def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
 
 
 async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
-    """Run a call: its input checked and mended, its failure told as an outcome, its title filled in."""
+    """Run a call: its input checked and mended, its failure returned as an output, its title filled in."""
     title = tool.name
     try:
         checked = check(tool.schema.parameters, given)

@@ -30,7 +30,7 @@ _HTML = r"(?i)text/html|application/xhtml"
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What a server sent, unpacked. `kind` is its content type."""
+    """A server's response, unpacked. `kind` is its content type."""
 
     url: str
     status: int

@@ -1,4 +1,4 @@
-"""Commands that are known to only read: which they are, what they read, and who chooses the program that runs."""
+"""Recognition of commands that only read, of the files they read, and of programs that the workspace supplies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Reading:
 
 
 def read_only(commands: Sequence[Command], workspace: Workspace) -> tuple[Reading, ...]:
-    """For each command of a plain line, whether it is known to only read what may be read; `cd` moves those after it."""
+    """The verdicts on the commands of a plain line, in order; `cd` moves those after it."""
     readings = []
     folders: tuple[Path, ...] = (workspace.cwd,)
     for number, command in enumerate(commands):
@@ -43,7 +43,7 @@ def read_only(commands: Sequence[Command], workspace: Workspace) -> tuple[Readin
 
 
 def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bool) -> tuple[Path, ...]:
-    """Where the next command may find itself: it need not have worked, nor have been in this shell."""
+    """The folders the next command may run in: a `cd` may have failed, or have run in another shell."""
     moved = tuple(folder / command.words[-1] for folder in folders)
     return moved if sure and not piped else tuple(dict.fromkeys((*folders, *moved)))
 
@@ -164,7 +164,7 @@ def _present(names: Sequence[str], folders: tuple[Path, ...]) -> str:
 def _recursion(
     name: str, arguments: list[str], found: Found, folders: tuple[Path, ...], workspace: Workspace
 ) -> Reading:
-    """Whether a search through a tree would come upon a file that must not be read unasked."""
+    """The verdict on a recursive search: it must ask where it would reach a file that must not be read unasked."""
     search = search_of(name, arguments, found)
     if search is None:
         return Reading()
@@ -194,7 +194,7 @@ _NODE = word_set("corepack node npm npx pnpm yarn")
 
 
 def chosen_by_workspace(name: str, arguments: Iterable[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Why the workspace may choose what a command starts, or the empty string."""
+    """The reason that the workspace may choose the program a command starts, or the empty string."""
     if name in _LOOKING_UP:
         # They would look where commands that run unasked find their programs, and so miss these.
         for word in arguments:
@@ -245,7 +245,7 @@ _FILES = frozenset({"path", "archive", "object"})
 
 
 def looks_at_machine(commands: Sequence[Command]) -> Looks:
-    """Tell whether a line of commands that only read looks at the machine, and whether at files too."""
+    """The part of the machine that a line of read-only commands looks at, if any."""
     if not any(command.words[0] in _ON_THE_MACHINE for command in commands):
         return ""
     return "also" if any(map(_names_files, commands)) else "only"

@@ -193,7 +193,7 @@ def _limits(subcommand: str, found: Found, here: str) -> list[str]:
 
 
 def _covers(spec: str, here: str, path: str) -> bool:
-    """Whether a pathspec may stand for a file, in doubt yes."""
+    """True if a pathspec may stand for a file; in doubt, true."""
     if spec.startswith(":") or any(sign in spec for sign in "[\\"):
         return True
     path, full = path.casefold(), os.path.normpath(os.path.join(here, spec)).casefold()

@@ -33,7 +33,7 @@ _SED_COMMAND = re.compile(
 
 
 def sed_only_prints(script: str) -> bool:
-    """Whether a sed script only prints, deletes, jumps, keeps lines in hand, and substitutes without flags that write or execute."""
+    """True if a sed script only prints, deletes, jumps, uses the hold space, and substitutes without flags that write or execute."""
     index = 0
     while index < len(script):
         command = _SED_COMMAND.match(script, index)
@@ -54,7 +54,7 @@ exp log sin cos atan2 rand srand strftime systime mktime strtonum asort asorti a
 
 
 def awk_only_prints(script: str) -> bool:
-    """Whether an awk program computes and prints, and no more. `>` may stand only where it compares."""
+    """True if an awk program computes and prints, and no more. `>` may stand only where it compares."""
     if not script.strip() or _AWK_EFFECTS.search(script):
         return False
     # What is printed to a pipe or a file is printed within braces.
@@ -69,7 +69,7 @@ def awk_only_prints(script: str) -> bool:
 
 
 def _compares(body: str) -> bool:
-    """Whether every `>` stands in parentheses, in a text where nothing quotes or hides a parenthesis."""
+    """True if every `>` stands in parentheses, in a text where nothing quotes or hides a parenthesis."""
     depth = 0
     for letter in body:
         depth += (letter == "(") - (letter == ")")
@@ -79,14 +79,14 @@ def _compares(body: str) -> bool:
 
 
 def jq_only_reads(program: str) -> bool:
-    """Whether a jq program reads neither the environment nor other files."""
+    """True if a jq program reads neither the environment nor other files."""
     # A blank or a comment may stand between `$` and the name.
     words = r"(?<![.\w])(?:env|ENV|import|include|modulemeta|get_search_list)\b|__prog"
     return not re.search(words, program)
 
 
 def yq_only_reads(program: str) -> bool:
-    """Whether a yq program reads neither the environment nor other files, and evaluates no text."""
+    """True if a yq program reads neither the environment nor other files, and evaluates no text."""
     return jq_only_reads(program) and not re.search(
         r"load|env\b|strenv|envsubst|eval|system|split_doc", program.replace(".env", "")
     )
@@ -216,7 +216,7 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
 
 
 def _unmannered(shape: Shape, table: _Options, word: str, operands: list[str]) -> str:
-    """Why the program would read this word otherwise than most programs do."""
+    """The reason that the program may parse this word differently from most programs, or the empty string."""
     if not shape.manner or not word.startswith("-") or word == "-":
         return ""
     if "first" in shape.manner and operands:

@@ -1,4 +1,4 @@
-"""Searches through folders: what they would open beside the files that they name, and what `find` looks at."""
+"""Recursive searches: the files they would open beside those they name, and the paths that `find` reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentcli.permissions.readonly.option_grammar import Found
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search that goes through folders: `opens` tells by a hidden file's path whether it may be read.
+    """A search that goes through folders: `opens` is true for the path of a hidden file that it may read.
 
     `hidden` is false where only an ignore file of the tree (`!.env`) can bring hidden files in; `follows` says that
     links are followed.
@@ -44,7 +44,7 @@ def search_of(name: str, arguments: Sequence[str], found: Found) -> Search | Non
 
 
 def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tuple[str, bool]:
-    """Why the search must ask, and whether because of a protected file; an empty reason when it may run."""
+    """The reason that the search must ask, and true if a protected file is it; an empty reason where it may run."""
     for top in tops:
         left = workspace.limits.walk
         for entry in _below(top):
@@ -93,12 +93,12 @@ _TYPED = word_set(
 
 
 def _of_a_type(path: str) -> bool:
-    """Whether a file type of ripgrep may cover a hidden file: types go before hiding."""
+    """True if a file type of ripgrep may cover a hidden file: types go before hiding."""
     return path.rpartition(".")[2].lower() in _TYPED
 
 
 def _may_match(glob: str, path: str) -> bool:
-    """Whether a glob may stand for the file at a path, in doubt yes: dialects differ in nesting, escapes and anchors."""
+    """True if a glob may stand for the file at a path, and in doubt: dialects differ in nesting, escapes and anchors."""
     plain = glob.replace("\\", "").replace("[^", "[!").lower().rstrip("/")
     if plain.count("{") > 1 or "{" in plain.rpartition("}")[2]:
         return True
@@ -129,7 +129,7 @@ _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 
 
 def _unhidden(entry: os.DirEntry[str], workspace: Workspace) -> bool:
-    """Whether an ignore file beside or above a hidden file brings it back in."""
+    """True if an ignore file beside or above a hidden file re-includes it."""
     folders = Path(entry.path).parents
     files = (folder / name for folder in folders for name in (*_IGNORE_FILES, ".git/info/exclude"))
     return any(_may_match(line[1:], entry.path) for file in files for line in _lines(file) if line.startswith("!"))

@@ -1,4 +1,4 @@
-"""The commands that only read: what is not here asks."""
+"""The table of commands that only read; any other asks."""
 
 from __future__ import annotations
 

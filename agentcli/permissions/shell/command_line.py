@@ -1,4 +1,4 @@
-"""Analysis of a shell command line: everything that rules and modes need to know of it, found out once."""
+"""Analysis of a shell command line: the facts that rules and modes need, gathered once."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from agentcli.permissions.shell.strict import NotPlain, read_plain
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A command line and what is known of it before any rule or mode is asked. The texts are reasons, empty where they do not apply."""
+    """A command line and the facts about it that depend on no rule or mode. The texts are reasons, empty where they do not apply."""
 
     text: str
     refused: str = ""
-    """Why it is denied without being read: it is too long."""
+    """The reason that it is denied unread: it is too long."""
     parts: tuple[Part, ...] = ()
     """Every command found anywhere in it, those that wrappers and nested shells would run too."""
     whole: bool = False
-    """Whether `parts` are all that it runs."""
+    """True if `parts` are all that it runs."""
     commands: tuple[Command, ...] = ()
     """Its commands in order, where it is fully understood; else none."""
     readings: tuple[Reading, ...] = ()
-    """For each of `commands`, whether it only reads what may be read."""
+    """The verdict on each of `commands`: it only reads what may be read, or not."""
     obstacle: str = ""
-    """Why it is not fully understood."""
+    """The reason that it is not fully understood."""
     protected: str = ""
-    """Why it must ask in every mode."""
+    """The reason that it must ask in every mode."""
 
     @property
     def harmless(self) -> bool:
-        """Whether every command is known to only read what may be read."""
+        """True if every command is known to only read what may be read."""
         return bool(self.commands) and not any(reading.why for reading in self.readings)
 
     @property
     def why(self) -> str:
-        """Why the line is not harmless."""
+        """The reason that the line is not harmless."""
         return self.obstacle or next((reading.why for reading in self.readings if reading.why), "")
 
     @property
     def ordinary(self) -> bool:
-        """Whether the line only reads, builds and tests: what a sandbox may run unasked."""
+        """True if the line only reads, builds and tests: a sandbox may run it unasked."""
         return bool(self.commands) and all(
             not reading.why or (command.bare and is_ordinary(command.words))
             for command, reading in zip(self.commands, self.readings, strict=True)
@@ -58,12 +58,12 @@ class CommandLine:
 
     @property
     def machine(self) -> Looks:
-        """Whether the line, harmless as it is, looks at the machine."""
+        """The part of the machine that a harmless line looks at, if any."""
         return looks_at_machine(self.commands) if self.harmless else ""
 
     @cached_property
     def unsaved(self) -> str:
-        """Why no rule is ever saved for the line; empty where one may be."""
+        """The reason that no rule is ever saved for the line; empty where one may be."""
         if self.protected:
             return self.protected
         if not self.commands:
@@ -81,7 +81,7 @@ class CommandLine:
 
     @cached_property
     def beginnings(self) -> tuple[str, ...]:
-        """What is known of the commands that the shell will complete: `git p` of `git p$(x)`."""
+        """The known beginnings of commands that the shell will complete: `git p` of `git p$(x)`."""
         texts = (" ".join(piece.text for piece in part.words) for part in self.parts)
         return tuple(text.partition(UNKNOWN)[0] for text in texts if UNKNOWN in text)
 
@@ -135,7 +135,7 @@ _PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|
 
 
 def _why_protected(readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace) -> str:
-    """Why the line must ask in every mode, or the empty string. `readings` are empty for a line that is not understood."""
+    """The reason that the line must ask in every mode, or the empty string. `readings` are empty for a line that is not understood."""
     if readings and not any(reading.why for reading in readings):
         return ""
     for reading in readings:
@@ -149,7 +149,7 @@ def _why_protected(readings: Sequence[Reading], parts: Sequence[Part], workspace
 
 
 def _folders(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
-    """Where the commands of a line may find themselves: each `cd` may have worked or not."""
+    """The folders that the commands of a line may run in: each `cd` may have failed."""
     folders = [workspace.cwd]
     for part in parts:
         values = [piece.text for piece in part.words if piece.known and not piece.text.startswith("-")]
@@ -181,7 +181,7 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace) -
 
 
 def _quoted_in(name: str, word: str) -> Iterator[str]:
-    """What a script for an interpreter may name: `python -c 'open(".env")'`."""
+    """The words that a script for an interpreter may name: `python -c 'open(".env")'`."""
     if name.rstrip("0123456789.") in INTERPRETERS:
         yield from (token for token in _IN_SCRIPTS.split(word) if token and token != word)
 

@@ -1,4 +1,4 @@
-"""Known programs: what runs other commands, what runs code, what uses the network, what builds and tests."""
+"""Tables of known programs: wrappers, interpreters, network clients, build and test tools."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ _NETWORKED_MODULES = word_set("pip pipx ensurepip http.server twine uv poetry")
 
 
 def is_ordinary(words: Sequence[str]) -> bool:
-    """Whether a command belongs to the daily round of building and testing: it may run unasked inside a sandbox.
+    """True if a command is an ordinary build or test command, which may run unasked inside a sandbox.
 
     A script of the workspace can do no more there than the build tools: `./gradlew test`, `sh scripts/test.sh`.
     """
@@ -150,12 +150,12 @@ def is_ordinary(words: Sequence[str]) -> bool:
 
 
 def _is_local(path: str) -> bool:
-    """Whether a path as it is written stays below the working folder."""
+    """True if a path as it is written stays below the working folder."""
     return not path.startswith(("/", "-", "~")) and ".." not in path.split("/")
 
 
 def _fetches(name: str, arguments: list[str]) -> bool:
-    """Whether a build tool is asked for what only the network holds."""
+    """True if a build tool is asked for something that only the network has."""
     if name == "go":
         return any("@" in word for word in arguments)
     modules = (word for option, word in pairwise(arguments) if option == "-m")
@@ -163,7 +163,7 @@ def _fetches(name: str, arguments: list[str]) -> bool:
 
 
 def never_saved(words: Sequence[str]) -> str:
-    """Why a command is asked about each time, in words that follow its name; empty where a rule may be saved for it."""
+    """The reason that a command is asked about each time, phrased to follow its name; empty where a rule may be saved for it."""
     name, *arguments = words
     base = os.path.basename(name)
     if base.rstrip("0123456789.") in INTERPRETERS or base in INTERPRETERS:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One simple command of a line that is fully understood. `joint` is what stands before it; `bare` says that the name is unquoted."""
+    """One simple command of a line that is fully understood. `joint` is what stands before it; `bare` is true where the name is unquoted."""
 
     words: tuple[str, ...]
     joint: str
@@ -54,7 +54,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
-    """Every command of a line, nested ones too, the texts fed to them, and whether the parser could read all of it."""
+    """Every command of a line, nested ones too, the texts fed to them, and a flag for a line that the parser could read whole."""
 
     parts: tuple[Part, ...]
     fed: tuple[str, ...]
@@ -103,7 +103,7 @@ def _commands(root: Node) -> Iterator[Node]:
 
 
 def _stands_alone(node: Node) -> bool:
-    """Whether a redirection belongs to no simple command: to a group, a pipeline, a `$(<file)`, or to nothing at all."""
+    """True if a redirection belongs to no simple command, but to a group, a pipeline, a `$(<file)`, or to nothing at all."""
     if node.type == "command_substitution":
         return node.child_by_field_name("redirect") is not None
     body = node.child_by_field_name("body")
@@ -272,7 +272,7 @@ def _look(text: str, parts: list[Part], depth: int) -> bool:
 
 
 def _reads_script(part: Part) -> bool:
-    """Whether a shell takes what it runs from its input."""
+    """True if a shell takes its commands from standard input."""
     if not part.words:
         return False
     operands = [word.text for word in part.words[1:] if not word.text.startswith("-") or word.text in ("-", "-s", "-c")]
@@ -280,7 +280,7 @@ def _reads_script(part: Part) -> bool:
 
 
 def _has_alias(part: Part) -> bool:
-    """Whether git is given a command of its own making: `git -c alias.x='!…' x`."""
+    """True if git is given an alias on the command line: `git -c alias.x='!…' x`."""
     return part.words[0].text == "git" and any(word.text.startswith(("-c", "alias.")) for word in part.words[1:3])
 
 

@@ -21,7 +21,7 @@ class NotPlain:
 
 
 def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
-    """The commands of a line that holds nothing but plain words, or why it holds more.
+    """The commands of a line of plain words only, or the reason that it is not one.
 
     Two readers must agree on every word's place, ours and tree-sitter's, so that no quirk of either decides alone.
     """
@@ -122,7 +122,7 @@ def _lex(text: str) -> tuple[tuple[Command, ...], list[tuple[int, int]]] | NotPl
 
 
 def _step(text: str, index: int, reader: _Reader) -> int | NotPlain:
-    """Read what stands at `index`, and say where to go on."""
+    """Read the token at `index`; the index after it."""
     if blank := (_BLANK.match(text, index) or _COMMENT.match(text, index)):
         return blank.end()
     if redirect := _REDIRECT.match(text, index):
@@ -206,7 +206,7 @@ _TEST_WORDS = _WORD_NODES | {"test_operator", "extglob_pattern", "[", "[[", "]",
 
 
 def _tree_spans(text: str) -> list[tuple[int, int]] | NotPlain:
-    """Where tree-sitter sees the words of simple commands, in order; NotPlain when it sees anything else."""
+    """The spans of the words of simple commands as tree-sitter sees them, in order; NotPlain where it sees anything else."""
     root = parser().parse(text.encode()).root_node
     if root.has_error:
         return NotPlain("the command cannot be parsed")

@@ -1,4 +1,4 @@
-"""What the Messages API's refusals mean, decided by status, type and code; by wording only where nothing else tells them apart."""
+"""Causes of the Messages API's errors, told apart by status, type and code; by wording only where nothing else tells them apart."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class AnthropicModel:
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known about it."""
+        """Id, limits and prices of the model."""
         return self._spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
@@ -71,7 +71,7 @@ class AnthropicModel:
             await self._client.close()
 
     async def _refuse_json(self, response: Any) -> None:
-        """Raise ModelError for an answer that says of itself that it is no stream: an error with a good status, say."""
+        """Raise ModelError for an answer whose content type is no event stream, such as an error with status 200."""
         if "json" in response.headers.get("content-type", "").lower():
             raise _in_json(await response.aread(), self._key)
 
@@ -150,7 +150,7 @@ def _cause(error: Exception) -> Exception:
 
 
 def _in_json(body: bytes, key: str | None) -> ModelError:
-    """What an answer in JSON means where a stream was asked for."""
+    """The error for an answer in JSON to a request for a stream."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):

@@ -68,7 +68,7 @@ class Reply:
         self._detail = ""
 
     def read(self, event: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """What an event brings. Raises KeyError, TypeError or ValueError where it is not of this wire format."""
+        """Steps of the reply that follow from an event. Raises KeyError, TypeError or ValueError where it is not of this wire format."""
         match event["type"]:
             case "message_start":
                 yield from self._count(event["message"].get("usage"))
@@ -90,11 +90,11 @@ class Reply:
 
     @property
     def stopped(self) -> bool:
-        """Whether the provider has said why the reply ended: what is missing after that is only the farewell."""
+        """True once the stop reason is known: only the end of the stream is missing then."""
         return bool(self._stop)
 
     def end(self) -> Iterator[StreamEvent]:
-        """What is left when the stream is over. Raises ModelError(cause="network") when it was cut."""
+        """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
         if not self._stop:
             raise ModelError("The reply broke off before its end.", "network")
         for block in self._open.values():

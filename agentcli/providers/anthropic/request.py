@@ -106,7 +106,7 @@ def _block(part: Part | ToolResult, turn: RequestMessage, model: ModelSpec) -> J
 
 
 def _own(meta: Mapping[str, Any] | None, turn: RequestMessage, model: ModelSpec) -> Mapping[str, Any] | None:
-    """What this very provider left with a part; what another one left is opaque and not for its eyes."""
+    """This provider's metadata of a part; another provider's is opaque and is not sent."""
     return meta.get(KIND) if meta and turn.provider == model.provider else None
 
 

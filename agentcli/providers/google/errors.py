@@ -1,4 +1,4 @@
-"""What Gemini's refusals mean, decided by code, status and details; by wording only where nothing else tells them apart."""
+"""Causes of Gemini's errors, told apart by code, status and details; by wording only where nothing else tells them apart."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _cause(code: int, status: str, text: str, details: list[Mapping[str, Any]]) 
 
 
 def _is_daily(detail: Mapping[str, Any]) -> bool:
-    """Whether a quota that is counted by the day is used up: waiting a minute does not help."""
+    """True if a daily quota is used up: waiting a minute does not help."""
     violations = detail.get("violations")
     return isinstance(violations, list) and any("perday" in str(violation).lower() for violation in violations)
 

@@ -32,7 +32,7 @@ class GoogleModel:
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known about it."""
+        """Id, limits and prices of the model."""
         return self._spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:

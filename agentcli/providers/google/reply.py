@@ -53,7 +53,7 @@ class Reply:
         self._usage: Usage | None = None
 
     def read(self, chunk: Any) -> Iterator[StreamEvent]:
-        """What a chunk (the SDK's GenerateContentResponse) brings."""
+        """Steps of the reply that follow from a chunk (the SDK's GenerateContentResponse)."""
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
             self._finish, self._detail = (
                 "SAFETY",
@@ -70,11 +70,11 @@ class Reply:
 
     @property
     def stopped(self) -> bool:
-        """Whether the provider has said why the reply ended."""
+        """True once the finish reason is known."""
         return bool(self._finish)
 
     def end(self) -> Iterator[StreamEvent]:
-        """What is left when the stream is over. Raises ModelError(cause="network") when it was cut."""
+        """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
         if not self._finish:
             raise ModelError("The reply broke off before its end.", "network")
         if self._finish == "MISSING_THOUGHT_SIGNATURE":

@@ -160,7 +160,7 @@ def _response(result: ToolResult, model: ModelSpec) -> Json:
 
 
 def _takes_media(model: ModelSpec) -> bool:
-    """Whether a function response may hold media, as from the third generation on."""
+    """True if a function response may hold media, as from the third generation on."""
     return model.thinking != "budget"
 
 

@@ -23,7 +23,7 @@ def scripted(spec: ModelSpec, *_settings: object) -> ScriptedModel:
 
 
 def echo(_: str = "") -> Callable[[Request], Reply]:
-    """Answers with the user's last words."""
+    """Answers with the user's last prompt."""
     return lambda request: say(last_prompt(request) or "(nothing)")
 
 
@@ -55,7 +55,7 @@ BUILT_IN: dict[str, Callable[[str], Callable[[Request], Reply]]] = {
 
 
 def last_prompt(request: Request) -> str:
-    """What the user typed last, without what was injected around it."""
+    """The user's last prompt, without injected text."""
     for turn in reversed(request.messages):
         own = [part.text for part in turn.parts if isinstance(part, Text) and not part.synthetic]
         if turn.role == "user" and own:

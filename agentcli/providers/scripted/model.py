@@ -55,7 +55,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model says once. `pieces` replaces the even cutting of texts; `rate` is in characters a second, 0 at once."""
+    """One reply of the model. `pieces` replaces the even cutting of texts; `rate` is in characters a second, 0 at once."""
 
     parts: tuple[Part, ...] = ()
     stop: Stop | None = None
@@ -109,7 +109,7 @@ class ScriptedModel:
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known about it."""
+        """Id, limits and prices of the model."""
         return self._spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
@@ -178,7 +178,7 @@ class ScriptedModel:
 
 
 def blocks(request: Request) -> list[tuple[bytes, int]]:
-    """What the model reads in the order in which a cache sees it, each block with its size in tokens."""
+    """The blocks of the prompt in the order of the cache, each with its size in tokens."""
     texts = [f"{tool.name} {tool.description} {json.dumps(dict(tool.parameters))}" for tool in request.tools]
     texts += request.system
     for turn in request.messages:

@@ -10,13 +10,13 @@ from agentcli.core.model import Request
 
 
 def wants_summary(request: Request) -> bool:
-    """Whether the last thing that the user's side says asks for a state snapshot."""
+    """True if the last user message asks for a state snapshot."""
     texts = [part.text for part in request.messages[-1].parts if isinstance(part, Text)] if request.messages else []
     return bool(texts) and "generate the <state_snapshot>" in texts[-1]
 
 
 def snapshot(request: Request) -> str:
-    """A well-formed state snapshot that says of a conversation what can be read off it without understanding."""
+    """A well-formed state snapshot of the facts that can be read off a conversation without understanding it."""
     wishes, files, commands = [], [], []
     for turn in request.messages[:-1]:
         for part in turn.parts:

@@ -1,4 +1,4 @@
-"""What a change to a file looks like: a unified diff and the number of lines added and taken away."""
+"""Unified diffs, with the numbers of lines added and deleted."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _with_end_marks(lines: list[str]) -> list[str]:
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines both begin with."""
+    """Length of the common prefix, in lines."""
     for n, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return n

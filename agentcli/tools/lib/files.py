@@ -1,4 +1,4 @@
-"""Whole files: reading their bytes, knowing what the model has seen of them, and replacing them in one step."""
+"""Whole files: reading, atomic replacement, and a record of the content that the model has seen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _guard = threading.Lock()
 
 @contextmanager
 def changing(ctx: ToolContext, path: str, make: bool = False) -> Iterator[FileHandle]:
-    """A place that nobody else in this program changes meanwhile: one lock a file, whatever name it is reached by."""
+    """A file handle under the file's lock: one lock a file, whatever name it is reached by."""
     with open_parent(ctx, path, make) as handle:
         with _guard:
             lock = _locks.setdefault(handle.path, _Lock())
@@ -60,7 +60,7 @@ def load_if_there(ctx: ToolContext, handle: FileHandle) -> bytes | None:
 
 
 def remember(ctx: ToolContext, path: Path, data: bytes) -> None:
-    """The model now knows this content."""
+    """Record that the model has seen this content."""
     ctx.seen[path] = fingerprint(data)
 
 
@@ -79,7 +79,7 @@ def fingerprint(data: bytes) -> str:
 
 
 def replace(handle: FileHandle, data: bytes) -> None:
-    """Put new content in place of a file, or make it, in one step: whoever reads sees all of the old or all of the new.
+    """Put new content in place of a file, or make it, atomically: a reader sees all of the old or all of the new.
 
     Mode bits and, where permitted, the owner survive. Raises ToolError; then nothing has changed.
     """
@@ -107,7 +107,7 @@ def replace(handle: FileHandle, data: bytes) -> None:
 
 
 def missing(handle: FileHandle) -> ToolError:
-    """What to say where a file should be."""
+    """The error for a file that does not exist."""
     return ToolError(f"{handle.display} does not exist.{nearby(handle)}")
 
 

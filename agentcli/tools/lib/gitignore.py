@@ -1,4 +1,4 @@
-"""What .gitignore files say about a folder, for the search that does without ripgrep."""
+"""Rules of .gitignore files, for searches without ripgrep."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _add_ignored(found: list[tuple[str, Kind]], root: str, inside: str, skip: fr
 
 
 def is_ignored(base: Path) -> bool:
-    """Whether the folder itself, or one that it lies in, is ignored. Then only what lies inside it has a say about its files."""
+    """True if the folder itself, or one that it lies in, is ignored. Then only rules inside it apply to its files."""
     inner = os.path.abspath(base)
     while inner != os.path.dirname(inner) and not os.path.lexists(os.path.join(inner, ".git")):
         outer = os.path.dirname(inner)
@@ -172,7 +172,7 @@ def _lines(file: str) -> list[str]:
 
 
 def _rule(line: str) -> _Rule | None:
-    """What a line means by the rules of gitignore(5); None for a comment, a blank line or a broken pattern."""
+    """The rule of a line by gitignore(5); None for a comment, a blank line or a broken pattern."""
     line = re.sub(r"(?<!\\)[ \t\r]+$", "", line)
     if line.startswith("#"):
         return None
@@ -209,7 +209,7 @@ def _translated(token: str) -> str:
 
 
 def _says_ignored(around: tuple[_Rules, ...], path: str) -> bool:
-    """What the innermost rule that fits says about a path; that of a folder ends with a slash."""
+    """The verdict of the innermost rule that fits a path; that of a folder ends with a slash."""
     name = path.rstrip("/")
     for rules in reversed(around):
         inner = name[len(rules.folder) :]

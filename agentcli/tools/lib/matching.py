@@ -34,7 +34,7 @@ _SHOWN, _CONTEXT, _WIDTH = 30, 3, 200
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Where an edit's old text stands. `indent` turns the old text's indentation into the file's: (taken away, put before)."""
+    """The span of an edit's old text. `indent` turns the old text's indentation into the file's: (taken away, put before)."""
 
     start: int
     end: int
@@ -52,12 +52,12 @@ def find(text: str, old: str) -> tuple[list[Match], str]:
 
 
 def overlaps_itself(text: str, match: Match, old: str) -> bool:
-    """Whether the old text begins again before an exact match of it ends, so that it is not told which one is meant."""
+    """True if exact matches of the old text overlap, so that it is ambiguous which one is meant."""
     return match.exact and text.find(old, match.start + 1, match.end + len(old) - 1) >= 0
 
 
 def replacement(text: str, match: Match, old: str, new: str) -> str:
-    """What to put in place of a match: the new text, its lines ended as the file's are.
+    """The replacement of a match: the new text with the file's line endings.
 
     Lines that old and new have in common keep the file's own bytes, whatever allowance found them.
     """
@@ -79,7 +79,7 @@ def replacement(text: str, match: Match, old: str, new: str) -> str:
 
 
 def nearest(text: str, old: str) -> str:
-    """The place most like the old text with a small diff against it, for a model that must try again; or nothing."""
+    """The most similar lines with a small diff against the old text, for a model that must try again; or the empty string."""
     lines = re.split(_NEWLINE, text)[:_SEARCHED]
     wanted = re.split(_NEWLINE, old.strip("\r\n"))
     start = _most_alike(lines, wanted)
@@ -121,7 +121,7 @@ def _other_trailing_blanks(text: str, old: str) -> Iterator[Match]:
 
 
 def _other_indentation(text: str, old: str) -> Iterator[Match]:
-    """Whole lines that are the old ones with the same blanks put before, or taken from, every one of them."""
+    """Matches of whole lines that differ by one common change of indentation."""
     wanted = [line.rstrip(" \t") for line in re.split(_NEWLINE, old)]
     ends_line = wanted[-1] == "" and len(wanted) > 1
     if ends_line:
@@ -142,7 +142,7 @@ def _other_indentation(text: str, old: str) -> Iterator[Match]:
 
 
 def _places(lines: list[str], wanted: list[str]) -> Iterator[int]:
-    """Where the wanted lines stand when indentation is left aside: one search in one text, however alike the lines are."""
+    """Indices of the wanted lines, indentation ignored: one search in one text, however alike the lines are."""
     bare = [line.strip(" \t") for line in lines]
     starts = list(accumulate((len(line) + 1 for line in bare), initial=0))
     joined, sought = "\n" + "\n".join(bare) + "\n", "\n" + "\n".join(line.strip(" \t") for line in wanted) + "\n"
@@ -230,7 +230,7 @@ def _same_lines(old: list[str], new: list[str]) -> dict[int, int]:
 
 
 def _most_alike(lines: list[str], wanted: list[str]) -> int | None:
-    """Where most of the wanted lines stand, blanks aside; else where the longest of them has a look-alike."""
+    """The index where most of the wanted lines match, blanks aside; else that of a line similar to the longest of them."""
     stripped = [line.strip() for line in lines]
     places: dict[str, list[int]] = {}
     for n, line in enumerate(stripped):

@@ -1,4 +1,4 @@
-"""Which network addresses may be talked to on a model's behalf: public ones, checked before the connection is made to them."""
+"""Check of network addresses that a model may have fetched: public ones only, checked before connecting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a URL leads: the address to connect to, checked, beside the name that the server is asked for."""
+    """A resolved URL: the checked address to connect to, and the host name to ask for."""
 
     url: str
     scheme: str
@@ -36,7 +36,7 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """What belongs into the Host header."""
+        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -59,7 +59,7 @@ async def target(url: str, allowed: Collection[str] = ()) -> Target:
 
 
 def permitted(address: str, allowed: Collection[str] = ()) -> bool:
-    """Whether an address is public, also the IPv4 one that an IPv6 address may wrap; or is allowed by name."""
+    """True if an address is public, also the IPv4 one that an IPv6 address may wrap; or is allowed by name."""
     try:
         outer = ipaddress.ip_address(address)
     except ValueError:

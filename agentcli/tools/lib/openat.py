@@ -1,4 +1,4 @@
-"""What is read beneath a folder that is held open, without following a link that somebody swaps in meanwhile."""
+"""Reading beneath an open folder by openat(2): a link that is swapped in meanwhile is not followed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DirHandle:
             return None
 
     def close(self) -> None:
-        """Let go of the folders."""
+        """Close the descriptors."""
         for fd in {self._inner_fd, self.folder} - {-1}:
             os.close(fd)
         self.folder = self._inner_fd = -1

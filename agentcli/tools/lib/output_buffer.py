@@ -1,4 +1,4 @@
-"""Keeps what a model should see of an output of any size, in little memory: its beginning and its end; the whole goes to a file."""
+"""Buffer for an output of any size in little memory: its beginning and end for the model, the whole in a file."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class OutputBuffer:
 
     @property
     def enough(self) -> int:
-        """How many of the last bytes are still wanted when there is no more room for the whole; 0 before that."""
+        """Number of the last bytes that are still wanted once there is no room for the whole; 0 before that."""
         return self._half if self.cut and self._room <= 0 else 0
 
     @property
     def cut(self) -> bool:
-        """Whether something in the middle is not shown."""
+        """True if the middle is left out."""
         return self.size > 2 * self._half
 
     def add(self, piece: bytes | memoryview, skipped: int = 0) -> None:
@@ -59,7 +59,7 @@ class OutputBuffer:
             self._tail = (self._tail + piece)[-self._half :]
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """End the output: close its file, or save what is in memory."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -68,13 +68,13 @@ class OutputBuffer:
             self._memory.clear()
 
     def text(self) -> str:
-        """What the model sees. Bytes that are no UTF-8 become U+FFFD."""
+        """The text for the model. Bytes that are no UTF-8 become U+FFFD."""
         if not self.cut:
             return (self._head + self._tail).decode("utf-8", "replace")
         return around(self._head, self._tail, self._notice(self.size - 2 * self._half))
 
     def where(self) -> str:
-        """Where the whole is kept, for a notice; empty if nowhere."""
+        """Location of the whole output, for a notice; empty if there is none."""
         what = "the whole output" if self.size <= self._saved else f"its first {self._saved:,} bytes"
         return whereabouts(self.file, self._call_id, what)
 

@@ -1,4 +1,4 @@
-"""Which paths a tool may touch, and how it gets there without following a link that somebody swaps in meanwhile."""
+"""Resolution of the paths that a tool may touch; a link that is swapped in meanwhile is not followed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ResolvedPath:
 
 @dataclass(frozen=True, slots=True)
 class FileHandle:
-    """A place whose folder is held open as `folder`, so that everything done to `name` happens in that very folder."""
+    """A path whose parent folder is open as `folder`, so that every operation on `name` happens in that very folder."""
 
     target: ResolvedPath
     folder: int
@@ -56,7 +56,7 @@ class FileHandle:
 
 
 def locate(ctx: ToolContext, path: str) -> ResolvedPath:
-    """Where a path given by the model leads once all links are followed. Raises ToolError outside what the call may touch.
+    """The resolved form of a path given by the model. Raises ToolError outside what the call may touch.
 
     With `ctx.allowed_path` it is this one or none. Without it a call may touch what lies beneath one of `ctx.roots`.
     """
@@ -87,7 +87,7 @@ def resolve(cwd: Path, path: str) -> Path:
 
 @contextmanager
 def open_parent(ctx: ToolContext, path: str, make: bool = False) -> Iterator[FileHandle]:
-    """The place with its folder held open, reached component by component from the root without following a link.
+    """A file handle with its parent folder open, reached component by component from the root without following a link.
 
     With `make`, missing folders are made. Raises ToolError if there is no such folder, or if the path keeps changing.
     """
@@ -169,7 +169,7 @@ def _enter(folder: int, part: str, make: bool) -> int:
 
 
 def _refuse_kernel_files(real: Path, root: Path, path: str) -> None:
-    """What looks like files there are doors into the kernel, and some never end; a workspace that lies there is another matter."""
+    """Refuse files of kernel file systems, some of which never end, unless the workspace itself lies there."""
     if any(real.is_relative_to(folder) and not root.is_relative_to(folder) for folder in _KERNEL):
         raise ToolError(f"{path} belongs to the kernel and is no regular file. Use bash if you really need it.")
 

@@ -1,4 +1,4 @@
-"""Runs a command until it ends, is too slow or is interrupted; then none of its processes is left."""
+"""Run of a command until it ends, times out or is interrupted; then none of its processes is left."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Sink(Protocol):
 
     @property
     def enough(self) -> int:
-        """How many of the last bytes are all that is still wanted; 0 while everything is."""
+        """Number of the last bytes that are still wanted; 0 while all are."""
         ...
 
     def add(self, piece: memoryview, skipped: int) -> None:
@@ -49,7 +49,7 @@ Why = Literal["exit", "timeout", "idle", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run, where, with which environment, and what it reads.
+    """A command to run: argv, folder, environment and standard input.
 
     With `leaves` the processes that it leaves behind when it ends by itself go on: a person may start a program so.
     """
@@ -60,12 +60,12 @@ class Command:
     input: str = ""
     leaves: bool = False
     files: Mapping[int, bytes] = field(default_factory=dict)
-    """What it reads from further descriptors, by their numbers."""
+    """Contents of further descriptors, by their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended. `exit_code` is None if nothing can be known; `left` counts the processes it left behind, which were ended."""
+    """The end of a command. `exit_code` is None if nothing can be known; `left` counts the processes it left behind, which were ended."""
 
     why: Why
     exit_code: int | None
@@ -107,7 +107,7 @@ async def run_until(interrupt: asyncio.Event, command: Command, sink: Sink, time
 
 
 class _Running:
-    """A command with the two ends of it that we hold: its output, and the socket that tells and takes news."""
+    """A running command: the pipe of its output, and its control socket."""
 
     def __init__(self, command: Command, sink: Sink) -> None:
         self.exit_code: int | None = None
@@ -139,7 +139,7 @@ class _Running:
         self._loop.add_reader(self._control, self._hear)
 
     async def wait(self, timeout: float | None, idle: float | None, free: asyncio.Event) -> Why:
-        """Until it ends, or takes too long, or is silent for too long."""
+        """Wait until it ends, takes too long, or is silent for too long; the reason."""
         while not self._ended.is_set():
             if free.is_set():
                 timeout = idle = None
@@ -191,7 +191,7 @@ class _Running:
         return True
 
     def _skip(self) -> int:
-        """Let go of what nobody wants without copying it here, where the system can do that; the number of bytes."""
+        """Discard bytes that are not wanted without copying them here, where the system can do that; the number of bytes."""
         if not self._sink.enough or not hasattr(os, "splice"):
             return 0
         waiting = int.from_bytes(fcntl.ioctl(self._output, termios.FIONREAD, bytes(4)), sys.byteorder)
@@ -224,7 +224,7 @@ class _Running:
 
 
 class _Supervisor:
-    """The process that forks the watchers; started with the first command, gone when we are."""
+    """The client of the supervisor process, which forks the watchers; started with the first command, ended with agentcli."""
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
@@ -241,7 +241,7 @@ class _Supervisor:
         atexit.register(self.close)
 
     def start(self, command: Command, output: int, control: int) -> None:
-        """Have a command started that writes to `output` and is governed through `control`."""
+        """Have a command started that writes to `output` and is controlled by `control`."""
         body = json.dumps(_request(command)).encode()
         with self._lock:
             socket.send_fds(self._socket, [len(body).to_bytes(4, "big")], [output, control])
@@ -249,7 +249,7 @@ class _Supervisor:
 
     @property
     def alive(self) -> bool:
-        """Whether it can still be asked."""
+        """True while the process runs."""
         return self._process.poll() is None
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Which files there are and which lines match: by ripgrep where it is installed, otherwise the same answers from Python."""
+"""Search for files and matching lines: by ripgrep where it is installed, otherwise the same answers from Python."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for: a regular expression, and how many lines around each match are shown."""
+    """A query: a regular expression, and the numbers of context lines."""
 
     pattern: str
     ignore_case: bool = False
@@ -99,7 +99,7 @@ def compiled(wanted: Wanted) -> re.Pattern[str] | None:
 
 
 def regex_is_plain(rg: str, wanted: Wanted) -> bool:
-    """Whether ripgrep understands the pattern; it knows no look-around and no bare braces. Raises ToolError if nobody does."""
+    """True if ripgrep understands the pattern; it knows no look-around and no bare braces. Raises ToolError if nobody does."""
     done = subprocess.run(
         [rg, "--no-config", "--quiet", "-e", wanted.pattern, "-"],
         stdin=subprocess.DEVNULL,
@@ -114,7 +114,7 @@ def regex_is_plain(rg: str, wanted: Wanted) -> bool:
 
 
 def _is_secret(path: str) -> bool:
-    """Whether a path names what is protected from reading, in any case: `.env` and all that begins like it."""
+    """True if a path names a file that is protected from reading, in any case: `.env` and all that begins like it."""
     folded = path.casefold()
     return ".env" in folded and any(part.startswith(".env") and part != ".env.example" for part in folded.split("/"))
 
@@ -206,7 +206,7 @@ def _opened(top: DirHandle, names: Sequence[str]) -> Iterator[dict[int, str]]:
 
 
 def _printed(command: list[str], held: dict[int, str]) -> Iterator[Line]:
-    """What ripgrep prints, read line by line so that no amount of it is held."""
+    """Lines that ripgrep prints, read one by one so that no volume fills the memory."""
     if not held:
         return
     doors = [f"/dev/fd/{fd}" for fd in held]

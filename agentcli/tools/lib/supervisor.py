@@ -1,4 +1,4 @@
-"""A small program of its own that starts commands and ends them with every process they have begotten.
+"""Process supervisor (Linux subreaper): starts commands, and ends them with all their descendants.
 
 It runs as `python -I -S supervisor.py`, with a socket as standard input, and imports the standard library only. For each
 request it forks a watcher, which makes itself the subreaper of what it starts: however a process detaches itself (setsid,
@@ -80,7 +80,7 @@ def _prepare() -> int:
 
 
 def _bury(watchers: set[int]) -> None:
-    """Take note of watchers that have ended; one that was killed leaves its processes to us, and they are ended here."""
+    """Reap watchers that have ended; one that was killed leaves its processes to us, and they are ended here."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -95,7 +95,7 @@ def _bury(watchers: set[int]) -> None:
 
 
 def _watch(request: dict[str, Any], out: int, control: int) -> None:
-    """Start one command, tell how it ends, and leave nothing of it behind, unless that is what it is for."""
+    """Start one command, report its end, and leave none of its processes behind, unless `leaves` is set."""
     os.setsid()
     wakeup = _prepare()
     channel = socket.socket(fileno=control)
@@ -199,7 +199,7 @@ def _end_all(grace: float, watched: int = 0, spared: frozenset[int] = frozenset(
 
 
 def _has_children() -> bool:
-    """Whether any child is left, living or dead; without one nothing can be beneath a subreaper."""
+    """True if any child is left, living or dead; without one nothing can be beneath a subreaper."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -229,7 +229,7 @@ def _send(number: int, pids: set[int]) -> None:
 
 
 def _reap(watched: int) -> int | None:
-    """Bury all dead children; the wait status of the watched one if it is among them."""
+    """Reap all dead children; the wait status of the watched one if it is among them."""
     status = None
     while True:
         try:
@@ -279,7 +279,7 @@ def _processes() -> list[tuple[int, int]]:
 
 
 def _code(status: int | None) -> int | None:
-    """The exit code as a shell says it: 128 and the signal for a process that was killed."""
+    """The exit code as a shell reports it: 128 and the signal for a process that was killed."""
     if status is None:
         return None
     code = os.waitstatus_to_exitcode(status)

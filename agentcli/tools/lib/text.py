@@ -1,4 +1,4 @@
-"""Bytes to text and back without losing a byte."""
+"""Text encodings: bytes to text and back without loss."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SNIFFED = 8_000
-"""How many bytes decide whether a file is binary; the number that git uses."""
+"""Number of bytes that decide if a file is binary; the one that git uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How a file spells its text: what must be put back when it is written again."""
+    """The encoding of a file, restored when it is written again."""
 
     name: str = "utf-8"
     bom: bytes = b""
@@ -58,7 +58,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether a file that begins like this is no text."""
+    """True if a file that begins like this is no text."""
     return _encoding(head) is None
 
 
@@ -74,7 +74,7 @@ def with_newlines(text: str, ending: str) -> str:
 
 
 def clip(line: str, characters: int) -> str:
-    """A line of at most `characters`, saying how much is missing."""
+    """A line of at most `characters`, with the number of those left out."""
     if len(line) <= characters:
         return line
     return f"{line[:characters]} [… {len(line) - characters} more characters]"
