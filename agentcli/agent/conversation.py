@@ -202,7 +202,7 @@ class Conversation:
             yield UsageReported(reply.usage, spec.cost(reply.usage), reply.usage.total)
             health = self.builder.cache.health
             if health.in_a_row == health.thrash:
-                yield Warned(health.words())
+                yield Warned(health.warning())
         yield from self.news()
 
     def failed(self, error: AgentError) -> Event:

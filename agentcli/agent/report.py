@@ -54,8 +54,8 @@ class SessionReport:
             "compacts at": compacts_from(window),
         }
         lines = show(window, planned, tools=tools, marks=marks).lines(width)
-        health = f"Cache: {cache.hit_rate:.1%} of all input read from it. {cache.words()}".rstrip()
-        return [*lines, "", window.counter.words(), health]
+        health = f"Cache: {cache.hit_rate:.1%} of all input read from it. {cache.warning()}".rstrip()
+        return [*lines, "", window.counter.description(), health]
 
     def costs(self) -> Sequence[str]:
         """Tokens and USD per model."""
@@ -161,7 +161,7 @@ def cache_lines(health: CacheHealth, prices: Prices | None) -> Sequence[str]:
         f"{health.hit_rate:.1%} of all input came from the cache, in {health.requests} requests; {health.misses} missed it.",
         *(f"  {kind:11} {count:>12,} tokens  {money(costs.get(kind))}" for kind, count in tokens.items()),
         f"{health.compactions} compactions, {health.prunes} prunes, {health.recalls} outputs recalled.",
-        health.words() or "Nothing is wrong with it.",
+        health.warning() or "Nothing is wrong with it.",
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agentcli.agent.ports import ApprovalRequest, Approve
-from agentcli.context.budget import Budget, Scope, Spent, Verdict, budgets_of, check_budgets, words_for_model
+from agentcli.context.budget import Budget, Scope, Spent, Verdict, budget_notice, budgets_of, check_budgets
 from agentcli.context.settings import BudgetSettings
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Event, Waiting, Warned
@@ -73,7 +73,7 @@ class BudgetGuard:
             if each[0].is_low(each[1]) and each[0].scope not in self._reminded
         ]
         self._reminded |= {budget.scope for budget, _ in low}
-        return words_for_model(low)
+        return budget_notice(low)
 
     async def _verdict(self, session: Spent, task: Spent, tokens: int, cost: float) -> tuple[Verdict, str]:
         """The verdict of the budgets, with the reason of a refusal; the person is asked about each budget that demands it."""

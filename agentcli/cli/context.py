@@ -60,8 +60,8 @@ def show(session: Session = "", json: Json = False, model: Model = "", settings:
         say_json({**report.to_json(), **more})
         return
     say("\n".join(report.lines(shutil.get_terminal_size((100, 24)).columns)))
-    say(f"\n{counts.words()}")
-    say(f"Cache: {health.hit_rate:.1%} of all input was read from it. {health.words()}".rstrip())
+    say(f"\n{counts.description()}")
+    say(f"Cache: {health.hit_rate:.1%} of all input was read from it. {health.warning()}".rstrip())
 
 
 @app.command()

@@ -118,26 +118,26 @@ def check_budgets(
     in_force = [(budget, spent) for budget, spent in budgets if budget.is_set]
     action: Literal["go", "ask", "refuse"] = "go"
     scope: Scope = "session"
-    reason, warnings, said = "", [], set(warned)
+    reason, warnings, reported = "", [], set(warned)
     for budget, spent in in_force:
         over = _would_exceed(budget, spent, next_tokens, next_cost)
         if over and budget.mode == "hard" and action != "refuse":
             action, reason, scope = "refuse", over, budget.scope
         elif over and budget.mode == "approval" and budget.scope not in approved and action == "go":
             action, reason, scope = "ask", over, budget.scope
-        elif over and budget.mode == "soft" and f"{budget.scope} over" not in said:
-            said.add(f"{budget.scope} over")
+        elif over and budget.mode == "soft" and f"{budget.scope} over" not in reported:
+            reported.add(f"{budget.scope} over")
             warnings.append(over)
-        if not over and budget.used(spent) >= budget.settings.warn_at and budget.scope not in said:
-            said.add(budget.scope)
+        if not over and budget.used(spent) >= budget.settings.warn_at and budget.scope not in reported:
+            reported.add(budget.scope)
             warnings.append(
                 f"{budget.used(spent):.0%} of the {budget.scope} budget is used: {budget.left(spent)} left."
             )
     delay = max((budget.delay(spent) for budget, spent in in_force), default=0.0)
-    return Verdict(action, reason, scope, " ".join(warnings), 0.0 if action == "refuse" else delay, frozenset(said))
+    return Verdict(action, reason, scope, " ".join(warnings), 0.0 if action == "refuse" else delay, frozenset(reported))
 
 
-def words_for_model(budgets: Sequence[tuple[Budget, Spent]]) -> str:
+def budget_notice(budgets: Sequence[tuple[Budget, Spent]]) -> str:
     """Notice for the model once less than `tell_below` of a budget is left; empty before that."""
     low = [f"{budget.left(spent)} of the {budget.scope} budget" for budget, spent in budgets if budget.is_low(spent)]
     return f"{'; '.join(low)} left. Finish the most important part first and spend little." if low else ""

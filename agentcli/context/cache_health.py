@@ -96,7 +96,7 @@ class CacheHealth:
         ordinary = replace(prices, over=0)
         return {kind: ordinary.cost(usage) for kind, usage in kinds.items()}
 
-    def words(self) -> str:
+    def warning(self) -> str:
         """A warning for people about the newest misses; empty if there is none."""
         if not self.in_a_row:
             return ""

@@ -31,13 +31,13 @@ def forecast(history: History, window: Window, now: datetime) -> Plan:
     prune, why = due_prune(window, now)
     if prune is None:
         return whole
-    made = plan(replace(window, view=after(history, prune)))
+    planned = plan(replace(window, view=after(history, prune)))
     return replace(
-        made,
-        trigger=made.trigger or (None if whole.optional else whole.trigger),
-        cleared=(*prune.call_ids, *made.cleared),
+        planned,
+        trigger=planned.trigger or (None if whole.optional else whole.trigger),
+        cleared=(*prune.call_ids, *planned.cleared),
         tokens_before=window.tokens,
-        reasons=(_told(prune.call_ids, prune.tokens, why), *made.reasons),
+        reasons=(_prune_reason(prune.call_ids, prune.tokens, why), *planned.reasons),
     )
 
 
@@ -47,34 +47,34 @@ def due_prune(window: Window, now: datetime) -> tuple[Prune | None, str]:
     return plan_prune(window, pressure)
 
 
-def _told(call_ids: Sequence[str], tokens: int, why: str) -> str:
+def _prune_reason(call_ids: Sequence[str], tokens: int, why: str) -> str:
     return f"Will clear {len(call_ids)} old outputs ({tokens:,} tokens): {why}."
 
 
 def preview(window: Window, summariser: ModelSpec) -> Sequence[str]:
     """Lines that describe what `/compress` would do; it plans from the same window by the same rules."""
-    made, view = plan(window, forced=True), window.view
-    lines = [f"Policy {made.policy}. {' '.join(made.reasons)}"]
-    if not made.does_something:
+    planned, view = plan(window, forced=True), window.view
+    lines = [f"Policy {planned.policy}. {' '.join(planned.reasons)}"]
+    if not planned.does_something:
         return lines
-    going = set(made.summarised)
+    going = set(planned.summarised)
     gone = [message for message in compactable(view) if any(block.seq in going for block in message.blocks)]
     tokens = sum(map(window.size, gone))
     if gone:
         lines.append(f"Goes: {len(gone)} messages (records {min(going)} to {max(going)}), {tokens:,} tokens.")
-    stays = f"Stays: {len(made.kept)} records word for word"
-    lines.append(f"{stays}, among them {len(made.pinned)} pinned." if made.pinned else f"{stays}.")
-    share = 1 - made.tokens_after_estimate / made.tokens_before if made.tokens_before else 0.0
+    stays = f"Stays: {len(planned.kept)} records word for word"
+    lines.append(f"{stays}, among them {len(planned.pinned)} pinned." if planned.pinned else f"{stays}.")
+    share = 1 - planned.tokens_after_estimate / planned.tokens_before if planned.tokens_before else 0.0
     lines.append(
-        f"Tokens: {made.tokens_before:,} now, about {made.tokens_after_estimate:,} afterwards ({share:.0%} less)."
+        f"Tokens: {planned.tokens_before:,} now, about {planned.tokens_after_estimate:,} afterwards ({share:.0%} less)."
     )
-    kept = set(made.kept)
+    kept = set(planned.kept)
     thoughts = sum(
         window.size(block) for block in view.blocks if block.seq in kept and isinstance(block.part, Thinking)
     )
     edit = EditCost(
-        removed=max(0, made.tokens_before - made.tokens_after_estimate),
-        behind=max(0, made.tokens_after_estimate - window.counter.head),
+        removed=max(0, planned.tokens_before - planned.tokens_after_estimate),
+        behind=max(0, planned.tokens_after_estimate - window.counter.head),
         thoughts=thoughts if window.limits.preserved_thinking else 0,
     )
     read = Usage(input=tokens, output=window.settings.snapshot.expected_tokens)

@@ -43,7 +43,7 @@ def check(
         *_pairing(request.messages),
         *_roles(request.messages),
         *_thinking(request, view),
-        *_kept(request, view),
+        *_verbatim(request, view),
         *_snapshot(view),
         *_breakpoints(request),
     ]
@@ -127,21 +127,21 @@ def _thinking(request: Request, view: View) -> Iterator[Violation]:
         yield Violation("thinking", f"{len(sent)} thoughts are sent where {len(due)} are due, or they were changed")
 
 
-def _kept(request: Request, view: View) -> Iterator[Violation]:
+def _verbatim(request: Request, view: View) -> Iterator[Violation]:
     """Pins and the user's verbatim prompts are in the request."""
     body = view.compaction.body if view.compaction else None
     carried: tuple[tuple[str, VerbatimText], ...] = ()
     if isinstance(body, Compaction):
-        carried = tuple(("pinned", words) for words in body.pins) + tuple(
-            ("user_message", said) for said in body.user_words
+        carried = tuple(("pinned", piece) for piece in body.pins) + tuple(
+            ("user_message", piece) for piece in body.user_words
         )
     if not carried:
         return
     there = {block.seq for block in view.blocks}
     texts = [part.text for message in request.messages for part in message.parts if isinstance(part, Text)]
-    for tag, words in carried:
-        if words.seq not in there and not any(escape(tag, words.text) in text for text in texts):
-            yield Violation("kept", f"the words of record {words.seq} are gone")
+    for tag, piece in carried:
+        if piece.seq not in there and not any(escape(tag, piece.text) in text for text in texts):
+            yield Violation("kept", f"the words of record {piece.seq} are gone")
 
 
 def _snapshot(view: View) -> Iterator[Violation]:

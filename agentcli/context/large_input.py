@@ -35,12 +35,12 @@ def size_of(text: str, counter: TokenCounter) -> Size:
 def reference(text: str, path: str, size: Size, settings: ContextSettings) -> str:
     """The reference that replaces the text in the message: its file, size, first and last lines."""
     head, tail, left_out = _ends(text, settings.large_input_lines, settings.large_input_line)
-    said = (
+    notice = (
         f"[Large input saved to {path}: {size.lines:,} lines, {size.bytes:,} bytes, about {size.tokens:,} tokens. "
         f'Read the parts you need with the read tool, or with recall(id="{PurePath(path).stem}").]'
     )
     between = f"[… {left_out:,} more lines in {path} …]"
-    return "\n".join([said, *head, *([between, *tail] if left_out else tail)])
+    return "\n".join([notice, *head, *([between, *tail] if left_out else tail)])
 
 
 def _ends(text: str, count: int, width: int) -> tuple[list[str], list[str], int]:

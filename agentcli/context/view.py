@@ -177,8 +177,8 @@ class _Lens:
             case ToolResult() as result:
                 return ViewMessage("user", (self.result(record, result),), record.seq, 0)
             case Message("user", parts, turn):
-                said = tuple(self.said(part, record) for part in injections_first(parts))
-                return ViewMessage("user", said, record.seq, turn)
+                blocks = tuple(self.part(part, record) for part in injections_first(parts))
+                return ViewMessage("user", blocks, record.seq, turn)
             case Message() as message:
                 return self.reply(record, message)
             case _:
@@ -193,7 +193,7 @@ class _Lens:
             "assistant", blocks, record.seq, message.turn, message.provider, message.model, message.usage, cut
         )
 
-    def said(self, part: Part, record: Record) -> Block:
+    def part(self, part: Part, record: Record) -> Block:
         tier, source = _origin(part)
         pinned = record.seq in self.history.pins
         return Block(part, record.seq, tier, source, record.time, pinned=pinned, compactable=source != "user")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentcli.context.budget import Budget, Spent, budgets_of, check_budgets, words_for_model
+from agentcli.context.budget import Budget, Spent, budget_notice, budgets_of, check_budgets
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.message import Usage
 
@@ -64,12 +64,12 @@ def test_requests_are_held_longer_the_less_is_left(used: int, delay: float) -> N
 def test_without_a_budget_nothing_is_held_or_said() -> None:
     verdict = check_budgets([(Budget("session"), Spent(10**9, 10**6))], next_tokens=10**9)
     assert (verdict.action, verdict.delay, verdict.warning) == ("go", 0.0, "")
-    assert words_for_model([(Budget("session"), Spent(10**9))]) == ""
+    assert budget_notice([(Budget("session"), Spent(10**9))]) == ""
 
 
 def test_the_model_is_told_what_is_left_under_a_fifth() -> None:
-    assert words_for_model([(SESSION, Spent(799))]) == ""
-    words = words_for_model([(SESSION, Spent(850)), (Budget("task", cost=1.0), Spent(0, 0.9))])
+    assert budget_notice([(SESSION, Spent(799))]) == ""
+    words = budget_notice([(SESSION, Spent(850)), (Budget("task", cost=1.0), Spent(0, 0.9))])
     assert words.startswith("150 of 1,000 tokens of the session budget; $0.10 of $1.00 of the task budget left.")
 
 

@@ -41,7 +41,7 @@ def test_the_hit_rate_is_the_share_of_input_that_was_read() -> None:
     health = health.after(request(*TALK[:3]), Usage(100, 5, 0, 10_000, 900))
     assert (health.fresh, health.written, health.read, health.output) == (100, 10_900, 10_000, 10)
     assert health.hit_rate == 10_000 / 21_000
-    assert (health.misses, health.words()) == (0, "")
+    assert (health.misses, health.warning()) == (0, "")
     assert CacheHealth().hit_rate == 0
 
 
@@ -52,12 +52,12 @@ def test_three_misses_in_a_row_are_thrashing_and_the_culprit_is_named() -> None:
         health = health.after(request(*TALK, system=f"12:0{minute}"), Usage(0, 1, 0, 0, 9_000))
     assert health.in_a_row == health.thrash
     assert health.misses == health.in_a_row == 3
-    assert health.words() == (
+    assert health.warning() == (
         "The provider's cache was missed 3 times in a row: the system prompt changed since the request before."
     )
     again = health.after(request(*TALK, system="12:03"), Usage(0, 1, 0, 9_000, 0))
     assert again.in_a_row == 0
-    assert again.words() == ""
+    assert again.warning() == ""
 
 
 def test_what_could_not_be_read_or_was_edited_by_us_is_no_miss() -> None:
@@ -87,7 +87,7 @@ def test_a_resumed_session_goes_on_counting_from_its_records() -> None:
     assert (health.requests, health.fresh, health.written, health.read, health.output) == (4, 9_230, 18_600, 9_000, 20)
     assert (health.prunes, health.recalls, health.compactions) == (1, 1, 0)
     assert (health.misses, health.in_a_row) == (1, 1)
-    assert health.words() == "The provider's cache was missed once."
+    assert health.warning() == "The provider's cache was missed once."
     assert health.after(request(*TALK), Usage(0, 1, 0, 0, 9_000)).requests == 5
 
 
@@ -110,7 +110,7 @@ def test_the_segment_that_changed_is_found_out_from_the_records() -> None:
             reply("ok", usage=Usage(9_100, 5)),
         )
         made = records(*bodies)
-        return explain_miss(health_of(made, MODEL, TRAITS), made, MODEL).words()
+        return explain_miss(health_of(made, MODEL, TRAITS), made, MODEL).warning()
 
     assert told().endswith("although nothing in the request had changed.")
     assert told(Title("new")).endswith("although nothing in the request had changed.")

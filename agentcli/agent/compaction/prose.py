@@ -7,7 +7,7 @@ from agentcli.agent.compaction.summariser import Summariser, Unusable
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.inject import wrap
 from agentcli.context.snapshot.form import rule_lines
-from agentcli.context.snapshot.transcript import TAG, spoken
+from agentcli.context.snapshot.transcript import TAG, dialogue
 from agentcli.context.snapshot.verify import Struck, speaks_another_language, verified_text
 from agentcli.core.secrets import redact
 from agentcli.resources import prompt
@@ -25,7 +25,7 @@ async def prose(task: SummaryTask, brief: Brief, summariser: Summariser) -> Summ
         reply = await summariser.ask(
             summariser.request((prompt(task.policy.prompt).replace("{target_tokens}", target),), text)
         )
-        if wrong := speaks_another_language(reply, spoken(task.gone)):
+        if wrong := speaks_another_language(reply, dialogue(task.gone)):
             raise Unusable(f"the summary was written in another language ({wrong}) than the conversation")
         former, gone = verified_text(reply, evidence)
         struck += gone

@@ -12,7 +12,7 @@ from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.inject import wrap
 from agentcli.context.policies.regions import heading
 from agentcli.context.snapshot.form import TRUNCATED
-from agentcli.context.snapshot.transcript import recite, spoken
+from agentcli.context.snapshot.transcript import dialogue, recite
 from agentcli.context.snapshot.verify import Evidence, Struck, speaks_another_language, verified_text
 from agentcli.context.view import ViewMessage
 from agentcli.core.secrets import redact
@@ -29,7 +29,7 @@ async def regions(task: SummaryTask, brief: Brief, summariser: Summariser) -> Su
     answers: dict[int, str] = {}
     for batch in _batches(wanted, brief, room)[: summariser.calls]:
         reply = await summariser.ask(summariser.request((prompt(task.policy.prompt),), "\n\n".join(batch)))
-        if not speaks_another_language(reply, spoken(task.view.messages)):
+        if not speaks_another_language(reply, dialogue(task.view.messages)):
             answers |= _answers(reply)
     return SummaryResult(Summary(replaced=replaced(task, answers, evidence, brief, struck)), tuple(struck))
 

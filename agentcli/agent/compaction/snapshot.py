@@ -12,7 +12,7 @@ from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.inject import wrap
 from agentcli.context.snapshot.form import Snapshot, flaws, parse, render, trimmed
 from agentcli.context.snapshot.reconcile import merged
-from agentcli.context.snapshot.transcript import TAG, spoken
+from agentcli.context.snapshot.transcript import TAG, dialogue
 from agentcli.context.snapshot.verify import Struck, speaks_another_language, verified
 from agentcli.core.errors import ModelError
 from agentcli.core.message import Text
@@ -97,7 +97,7 @@ async def _well_formed(summariser: Summariser, request: Request, task: SummaryTa
 def _foreign(reply: str, task: SummaryTask) -> str:
     found = parse(reply)
     text = "\n".join((found.goal, *found.knowledge, *found.actions, *found.plan))
-    return speaks_another_language(text, spoken(task.gone))
+    return speaks_another_language(text, dialogue(task.gone))
 
 
 def _request(

@@ -13,39 +13,39 @@ from agentcli.core.record import Compaction, VerbatimText
 from agentcli.core.truncate import truncate_middle
 
 
-def kept_words(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
+def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
     """The user's prompts in the summarised part and before it, verbatim and oldest first.
 
     The newest come first up to `keep_user_tokens`; the very first, and the newest of all, always.
     """
     view, counter, settings, usable = window.view, window.counter, window.settings, window.usable
     former = former_compaction(view)
-    said = {words.seq: words for words in (former.user_words if former else ())}
+    prompts = {piece.seq: piece for piece in (former.user_words if former else ())}
     for message in summarised:
-        said |= {words.seq: words for words in _typed(message) if words.seq not in view.pins}
-    every = [said[seq] for seq in sorted(said)]
+        prompts |= {piece.seq: piece for piece in _typed(message) if piece.seq not in view.pins}
+    every = [prompts[seq] for seq in sorted(prompts)]
     budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
-    chosen = {words.seq: words for words in (*every[:1], *every[-1:])}
-    budget -= sum(counter.text(words.text) for words in chosen.values())
-    for words in reversed(every):
-        if words.seq in chosen:
+    chosen = {piece.seq: piece for piece in (*every[:1], *every[-1:])}
+    budget -= sum(counter.text(piece.text) for piece in chosen.values())
+    for piece in reversed(every):
+        if piece.seq in chosen:
             continue
-        budget -= counter.text(words.text)
+        budget -= counter.text(piece.text)
         if budget < 0:
             break
-        chosen[words.seq] = words
+        chosen[piece.seq] = piece
     longest = int(usable * settings.keep_piece_share)
     return tuple(_both_ends(chosen[seq], counter, longest) for seq in sorted(chosen))
 
 
-def kept_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[VerbatimText, ...]:
+def verbatim_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[VerbatimText, ...]:
     """The pinned messages of the summarised part and of the parts before it, whole, oldest first; unpinned ones are dropped."""
     former = former_compaction(view)
-    pinned = {words.seq: words for words in (former.pins if former else ()) if words.seq in view.pins}
+    pinned = {piece.seq: piece for piece in (former.pins if former else ()) if piece.seq in view.pins}
     for message in summarised:
         for seq in dict.fromkeys(block.seq for block in message.blocks if block.seq in view.pins):
             blocks = [block for block in message.blocks if block.seq == seq]
-            pinned[seq] = VerbatimText(seq, message.turn, "\n".join(filter(None, map(_in_words, blocks))))
+            pinned[seq] = VerbatimText(seq, message.turn, "\n".join(filter(None, map(_text_of, blocks))))
     return tuple(pinned[seq] for seq in sorted(pinned) if pinned[seq].text)
 
 
@@ -57,12 +57,12 @@ def former_compaction(view: View) -> Compaction | None:
 
 def pins_report(pins: Iterable[VerbatimText], counter: TokenCounter, most: int) -> str:
     """A warning that names the largest pins where all together hold more than `most` tokens, else an empty text."""
-    sizes = {words: counter.text(words.text) for words in pins}
+    sizes = {piece: counter.text(piece.text) for piece in pins}
     total = sum(sizes.values())
     if total <= most:
         return ""
-    largest = sorted(sizes, key=lambda words: -sizes[words])[:3]
-    named = ", ".join(f"message {words.seq} ({sizes[words]:,} tokens)" for words in largest)
+    largest = sorted(sizes, key=lambda piece: -sizes[piece])[:3]
+    named = ", ".join(f"message {piece.seq} ({sizes[piece]:,} tokens)" for piece in largest)
     return f"Pinned messages hold {total:,} tokens, more than the {most:,} that leave room to work. Unpin {named} with /unpin."
 
 
@@ -71,11 +71,11 @@ def _typed(message: ViewMessage) -> Iterable[VerbatimText]:
     own: dict[int, list[str]] = {}
     for block in message.blocks:
         if block.source == "user":
-            own.setdefault(block.seq, []).append(_in_words(block))
+            own.setdefault(block.seq, []).append(_text_of(block))
     return (VerbatimText(seq, message.turn, "".join(pieces)) for seq, pieces in own.items() if any(pieces))
 
 
-def _in_words(block: Block) -> str:
+def _text_of(block: Block) -> str:
     match block.part:
         case Text(text):
             return text
@@ -91,9 +91,9 @@ def _in_words(block: Block) -> str:
             return f"[{mime} image {path}".rstrip() + "]"
 
 
-def _both_ends(words: VerbatimText, counter: TokenCounter, longest: int) -> VerbatimText:
-    tokens = counter.text(words.text)
+def _both_ends(piece: VerbatimText, counter: TokenCounter, longest: int) -> VerbatimText:
+    tokens = counter.text(piece.text)
     if tokens <= longest:
-        return words
-    characters = int(len(words.text) * longest / tokens)
-    return replace(words, text=truncate_middle(words.text, characters, "more than this model's window can hold"))
+        return piece
+    characters = int(len(piece.text) * longest / tokens)
+    return replace(piece, text=truncate_middle(piece.text, characters, "more than this model's window can hold"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agentcli.context.compaction.carryover import former_compaction, kept_pins, kept_words
+from agentcli.context.compaction.carryover import former_compaction, verbatim_pins, verbatim_prompts
 from agentcli.context.compaction.plan import Plan
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
 from agentcli.context.policies import Policy, policy_named
@@ -103,9 +103,9 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
         window.settings.ledger,
     )
     words = former.user_words if former else ()
-    if policy.keeps_words:
-        words = kept_words(gone, window)
-    return SummaryTask(plan, policy, history, window, gone, known, words, kept_pins(gone, shown))
+    if policy.keeps_prompts:
+        words = verbatim_prompts(gone, window)
+    return SummaryTask(plan, policy, history, window, gone, known, words, verbatim_pins(gone, shown))
 
 
 def clipped_outputs(prepare: SummaryTask) -> dict[str, str]:

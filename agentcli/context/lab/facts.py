@@ -32,7 +32,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Retention:
     """Number of `facts` in the view, and in the view or recallable."""
 
     facts: int = 0
@@ -49,8 +49,8 @@ class Kept:
         """The share that stands in the view or can be recalled."""
         return self.recoverable / self.facts if self.facts else 1.0
 
-    def __add__(self, other: Kept) -> Kept:
-        return Kept(self.facts + other.facts, self.retained + other.retained, self.recoverable + other.recoverable)
+    def __add__(self, other: Retention) -> Retention:
+        return Retention(self.facts + other.facts, self.retained + other.retained, self.recoverable + other.recoverable)
 
 
 def facts(records: Iterable[Record], tools: Mapping[str, Traits]) -> tuple[Fact, ...]:
@@ -62,15 +62,15 @@ def facts(records: Iterable[Record], tools: Mapping[str, Traits]) -> tuple[Fact,
     return tuple(dict.fromkeys(fact for record in records for fact in _facts(record.body, tools)))
 
 
-def kept(wanted: Iterable[Fact], view: View, records: Iterable[Record]) -> Kept:
+def count_retained(wanted: Iterable[Fact], view: View, records: Iterable[Record]) -> Retention:
     """Count the retained facts. `recall` reaches the outputs of all calls of the session."""
     wanted = tuple(wanted)
-    shown = _squeezed("\n".join(_shown(view)))
+    visible = _squeezed("\n".join(_texts(view)))
     outputs = _squeezed("\n".join(record.body.output for record in records if isinstance(record.body, ToolResult)))
     texts = [_squeezed(fact.text) for fact in wanted]
-    retained = [text in shown for text in texts]
+    retained = [text in visible for text in texts]
     reached = [there or text in outputs for there, text in zip(retained, texts, strict=True)]
-    return Kept(len(wanted), sum(retained), sum(reached))
+    return Retention(len(wanted), sum(retained), sum(reached))
 
 
 def gone_from(view: View, records: Iterable[Record]) -> list[Record]:
@@ -120,11 +120,11 @@ def _outcome(result: ToolResult, traits: Traits) -> Iterator[Fact]:
         yield from (Fact("number", text) for text in list(found)[:NUMBERS_EACH])
 
 
-def _shown(view: View) -> Iterator[str]:
-    return (_words(block.part) for block in view.blocks)
+def _texts(view: View) -> Iterator[str]:
+    return (_text(block.part) for block in view.blocks)
 
 
-def _words(part: Part | ToolResult) -> str:
+def _text(part: Part | ToolResult) -> str:
     match part:
         case Text(text) | Thinking(text):
             return text

@@ -12,7 +12,7 @@ from agentcli.context.compaction.record import Summary, SummaryTask, prepare, sh
 from agentcli.context.forecast import due_prune
 from agentcli.context.invariants import check
 from agentcli.context.lab.emulate import EmulatedCache
-from agentcli.context.lab.facts import Fact, Kept, facts, gone_from, kept
+from agentcli.context.lab.facts import Fact, Retention, count_retained, facts, gone_from
 from agentcli.context.lab.ledgered import summary_of
 from agentcli.context.limits import limits_of
 from agentcli.context.policies import plan, policy_named
@@ -73,8 +73,8 @@ class Played:
     overflows: int = 0
     refused: int = 0
     again: int = 0
-    kept: Kept = field(default_factory=Kept)
-    planted: Kept = field(default_factory=Kept)
+    kept: Retention = field(default_factory=Retention)
+    planted: Retention = field(default_factory=Retention)
     broken: tuple[str, ...] = ()
 
     @property
@@ -94,12 +94,12 @@ def replay(records: Sequence[Record], policy: str, setup: Setup, planted: Iterab
     Edits by its own policy are left out; everything else happens as recorded.
     """
     player = _Player(policy, setup)
-    for record in _spoken(records):
+    for record in _events(records):
         player.add(record)
     return player.result(planted)
 
 
-def _spoken(records: Iterable[Record]) -> list[Record]:
+def _events(records: Iterable[Record]) -> list[Record]:
     """The events: messages, results and todo lists, without those undone by the user."""
     bodies = (Message, ToolResult, Todo, Settings)
     return [record for record in in_force(list(records)) if isinstance(record.body, bodies)]
@@ -114,7 +114,7 @@ class _Player:
         self.counter = TokenCounter(Calibrated(rate=setup.rate), model=setup.model.id)
         self.cache = EmulatedCache(setup.model, self.counter)
         self.history, self.records = History(), list[Record]()
-        self.wears(("s" * round(setup.head / setup.rate),), ())
+        self.use_head(("s" * round(setup.head / setup.rate),), ())
         self.played = Played(policy)
         self.sizes: list[int] = []
         self.broken: set[str] = set()
@@ -150,11 +150,11 @@ class _Player:
                 self.keep(record.body, record.time)
             case Settings(system=system, tools=tools):
                 if system or tools:
-                    self.wears(system, tuple(_schema(raw) for raw in tools))
+                    self.use_head(system, tuple(_schema(raw) for raw in tools))
             case other:
                 self.keep(other, record.time)
 
-    def wears(self, system: tuple[str, ...], tools: tuple[ToolSchema, ...]) -> None:
+    def use_head(self, system: tuple[str, ...], tools: tuple[ToolSchema, ...]) -> None:
         """Set the system text and tools of the following requests."""
         self.system, self.tools = system, tools
         self.counter.head = self.counter.overhead(system, tools)
@@ -252,8 +252,8 @@ class _Player:
 
     def result(self, planted: Iterable[Fact]) -> Played:
         shown = self.window.view
-        fate = kept(facts(gone_from(shown, self.records), self.setup.traits), shown, self.records)
-        asked = kept(planted, shown, self.records)
+        fate = count_retained(facts(gone_from(shown, self.records), self.setup.traits), shown, self.records)
+        asked = count_retained(planted, shown, self.records)
         return replace(
             self.played, sizes=tuple(self.sizes), kept=fate, planted=asked, broken=tuple(sorted(self.broken))
         )

@@ -33,7 +33,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class WindowReport:
     """The window, divided. `cached` are the tokens at its beginning that the provider has in its cache, as last reported.
 
     `marks` are thresholds by name, in tokens; 0 for one that is never reached.
@@ -112,7 +112,7 @@ def show(
     tools: int = 0,
     cached: int | None = None,
     marks: Mapping[str, int] = MappingProxyType({}),
-) -> Shown:
+) -> WindowReport:
     """The window as the next request would fill it. `system` and `tools` are tokens; what else the head holds counts as system."""
     view, limits, system = window.view, window.limits, max(system, window.counter.head - tools)
     shares = dict.fromkeys(KINDS, 0) | {"system": system, "tools": tools}
@@ -123,7 +123,7 @@ def show(
     gone = frozenset(plan.summarised)
     rows = tuple(_row(message, window, plan, gone) for message in view.messages)
     known = _cached(view) if cached is None else cached
-    return Shown(shares, limits.usable, limits.window, min(known, used), rows, marks)
+    return WindowReport(shares, limits.usable, limits.window, min(known, used), rows, marks)
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
@@ -194,13 +194,13 @@ def _line(row: Row, room: int) -> str:
 
 def _summary(message: ViewMessage) -> str:
     """A message summed up in a line."""
-    told = " · ".join(filter(None, (_told(block) for block in message.blocks)))
-    line = " ".join(told.split())
+    text = " · ".join(filter(None, (_block_text(block) for block in message.blocks)))
+    line = " ".join(text.split())
     short = line[:500]
     return short if short.isprintable() else "".join(letter for letter in short if letter.isprintable())
 
 
-def _told(block: Block) -> str:
+def _block_text(block: Block) -> str:
     match block.part:
         case Text(text):
             return text[:300]

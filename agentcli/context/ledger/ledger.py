@@ -185,8 +185,8 @@ def _reports(records: Iterable[Record], longest: int) -> Iterator[VerbatimText]:
     for record in records:
         body = record.body
         if isinstance(body, Message) and body.role == "assistant" and not body.calls and body.text.strip():
-            said = " ".join(body.text.split())
-            yield VerbatimText(record.seq, body.turn, said if len(said) <= longest else said[: longest - 1] + "…")
+            text = " ".join(body.text.split())
+            yield VerbatimText(record.seq, body.turn, text if len(text) <= longest else text[: longest - 1] + "…")
 
 
 def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -310,8 +310,8 @@ def _note_command(
     failed = result.failed or bool(code)
     command = command[: keep.command_characters]
     former = commands.pop(command, CommandFact(command, runs=0))
-    said = outcome(result.output, failed)
-    commands[command] = CommandFact(command, result.status, code, former.runs + 1, said, seq)
+    text = outcome(result.output, failed)
+    commands[command] = CommandFact(command, result.status, code, former.runs + 1, text, seq)
     tests = read_tests(result.output) if is_test_run(command) else None
     if tests is None:
         return ledger

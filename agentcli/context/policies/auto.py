@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from agentcli.context.compaction.carryover import kept_pins, kept_words
+from agentcli.context.compaction.carryover import verbatim_pins, verbatim_prompts
 from agentcli.context.compaction.plan import Plan, PlanTrigger
 from agentcli.context.limits import output_ratio
 from agentcli.context.policies.split import compactable, keep_all, opens_step, opens_turn, split_plan
@@ -219,7 +219,7 @@ def _too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared:
 
 def _carried(window: Window, summarised: Sequence[ViewMessage]) -> int:
     """Tokens of the user's verbatim prompts and of the pins."""
-    carried = (*kept_words(summarised, window), *kept_pins(summarised, window.view))
+    carried = (*verbatim_prompts(summarised, window), *verbatim_pins(summarised, window.view))
     return sum(window.counter.text(each.text) for each in carried)
 
 

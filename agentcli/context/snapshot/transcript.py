@@ -35,21 +35,21 @@ def material(
     the very last the oldest is left out.
     """
     for clip in (_WHOLE, *form.clips):
-        told = [recite(message, clip, _WHOLE) for message in messages]
-        if sum(map(counter.text, told)) <= room:
-            return Material(("\n\n".join(told),), _clipped(messages, clip))
+        texts = [recite(message, clip, _WHOLE) for message in messages]
+        if sum(map(counter.text, texts)) <= room:
+            return Material(("\n\n".join(texts),), _clipped(messages, clip))
     for clip in (*form.clips[-1:], *form.hard_clips) or (_WHOLE,):
-        told = [recite(message, clip, 5 * clip if clip in form.hard_clips else _WHOLE) for message in messages]
-        chunks = _divided(told, counter, room)
+        texts = [recite(message, clip, 5 * clip if clip in form.hard_clips else _WHOLE) for message in messages]
+        chunks = _divided(texts, counter, room)
         if len(chunks) <= calls:
             return Material(tuple(chunks), _clipped(messages, clip))
     return Material(tuple(chunks[-calls:]), _clipped(messages, clip), len(chunks) - calls)
 
 
-def recite(message: ViewMessage, clip: int, words: int) -> str:
-    """One message with its speaker and content; outputs cut to `clip` characters, all else to `words`."""
+def recite(message: ViewMessage, clip: int, longest: int) -> str:
+    """One message with its speaker and content; outputs cut to `clip` characters, all else to `longest`."""
     speaker = "ASSISTANT" if message.role == "assistant" else "USER" if message.is_prompt else "TOOLS"
-    pieces = [piece for piece in (_told(block, clip, words) for block in message.blocks) if piece]
+    pieces = [piece for piece in (_block_text(block, clip, longest) for block in message.blocks) if piece]
     return escape(TAG, f"[turn {message.turn}] {speaker}:\n" + "\n".join(pieces))
 
 
@@ -60,21 +60,23 @@ def facts(messages: Iterable[ViewMessage]) -> Iterator[str]:
             yield from _every_word(block)
 
 
-def spoken(messages: Iterable[ViewMessage]) -> Iterator[str]:
+def dialogue(messages: Iterable[ViewMessage]) -> Iterator[str]:
     """The texts of the user and the assistant, which set the language of the conversation."""
     for message in messages:
-        words = [
+        texts = [
             block.part.text for block in message.blocks if isinstance(block.part, Text) and not block.part.synthetic
         ]
-        if words:
-            yield "\n".join(words)
+        if texts:
+            yield "\n".join(texts)
 
 
-def _told(block: Block, clip: int, words: int) -> str:
+def _block_text(block: Block, clip: int, longest: int) -> str:
     match block.part:
         case Text(text, synthetic, source):
             return (
-                f"[{source or 'reminder'}] {truncate_middle(text, clip)}" if synthetic else truncate_middle(text, words)
+                f"[{source or 'reminder'}] {truncate_middle(text, clip)}"
+                if synthetic
+                else truncate_middle(text, longest)
             )
         case Thinking():
             return ""
@@ -125,11 +127,11 @@ def _clipped(messages: Iterable[ViewMessage], clip: int) -> int:
     return sum(len(output) > clip for output in outputs)
 
 
-def _divided(told: Sequence[str], counter: TokenCounter, room: int) -> list[str]:
+def _divided(texts: Sequence[str], counter: TokenCounter, room: int) -> list[str]:
     """Neighbouring messages together as long as they fit; one too long for a call is cut to its two ends."""
     chunks: list[list[str]] = [[]]
     left = room
-    for text in told:
+    for text in texts:
         size = counter.text(text)
         if size > room:
             text = truncate_middle(text, max(200, int(len(text) * room / size * 0.9)))

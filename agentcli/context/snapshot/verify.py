@@ -89,11 +89,11 @@ def verified_text(summary: str, evidence: Evidence) -> tuple[str, tuple[Struck, 
     return "\n".join(lines).strip(), tuple(struck)
 
 
-def speaks_another_language(summary: str, spoken: Iterable[str]) -> str:
+def speaks_another_language(summary: str, dialogue: Iterable[str]) -> str:
     """The language of a summary if it is none of those that the conversation is held in, else an empty text."""
     found = language(summary)
     held_in: dict[str, list[str]] = {}
-    for text in spoken:
+    for text in dialogue:
         held_in.setdefault(language(text), []).append(text)
     unsure = "\n".join(held_in.pop("", []))
     if not found or not held_in or found in held_in or may_be(unsure, found):

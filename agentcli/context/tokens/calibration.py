@@ -145,8 +145,8 @@ class _Span:
         """As reported by the difference of two prompts, where that is believable, else the estimate."""
         if self.usage is None or following is None or self.edited:
             return self.guess
-        said = round((following.prompt - self.usage.prompt) * self.scale)
-        return said if LEAST * self.guess - SLACK <= said <= MOST * self.guess + SLACK else self.guess
+        reported = round((following.prompt - self.usage.prompt) * self.scale)
+        return reported if LEAST * self.guess - SLACK <= reported <= MOST * self.guess + SLACK else self.guess
 
 
 def measured(view: View, guess: Callable[[ViewMessage], int], scale: Callable[[str], float]) -> int:

@@ -38,7 +38,7 @@ class TokenCounter:
         self._sizes: dict[int, tuple[Part | ToolResult, float]] = {}
         self._compaction: Record | None = None
 
-    def words(self) -> str:
+    def description(self) -> str:
         """The estimator in use, as a line for people."""
         return f"Counted by {self.rule.name}. {self.rule.note}".rstrip()
 

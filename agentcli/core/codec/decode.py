@@ -175,8 +175,8 @@ def _compaction(raw: Mapping[str, Any]) -> Compaction:
         kept_from=whole(raw, "kept_from"),
         snapshot=text(raw, "snapshot"),
         ledger=table(raw, "ledger"),
-        pins=tuple(map(_words, items(raw, "pins", dict))),
-        user_words=tuple(map(_words, items(raw, "user_words", dict))),
+        pins=tuple(map(_verbatim_text, items(raw, "pins", dict))),
+        user_words=tuple(map(_verbatim_text, items(raw, "user_words", dict))),
         tokens_before=whole(raw, "tokens_before"),
         tokens_after=whole(raw, "tokens_after"),
         model=text(raw, "model"),
@@ -208,7 +208,7 @@ def _carry(raw: Mapping[str, Any]) -> Carry:
     )
 
 
-def _words(raw: Mapping[str, Any]) -> VerbatimText:
+def _verbatim_text(raw: Mapping[str, Any]) -> VerbatimText:
     return VerbatimText(whole(raw, "seq", None), whole(raw, "turn"), text(raw, "text", None))
 
 

@@ -195,8 +195,8 @@ def _compaction_to_json(body: Compaction) -> Json:
         "kept_from": body.kept_from,
         "snapshot": body.snapshot,
         "ledger": dict(body.ledger),
-        "pins": [_words_to_json(words) for words in body.pins],
-        "user_words": [_words_to_json(words) for words in body.user_words],
+        "pins": [_verbatim_to_json(piece) for piece in body.pins],
+        "user_words": [_verbatim_to_json(piece) for piece in body.user_words],
         "tokens_before": body.tokens_before,
         "tokens_after": body.tokens_after,
         "model": body.model,
@@ -231,8 +231,8 @@ def _carry_to_json(carry: Carry) -> Json:
     }
 
 
-def _words_to_json(words: VerbatimText) -> Json:
-    return {"seq": words.seq, "turn": words.turn, "text": words.text}
+def _verbatim_to_json(piece: VerbatimText) -> Json:
+    return {"seq": piece.seq, "turn": piece.turn, "text": piece.text}
 
 
 def _todo_to_json(item: TodoItem) -> Json:

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from agentcli.context.compaction.carryover import kept_pins, kept_words, pins_report
+from agentcli.context.compaction.carryover import pins_report, verbatim_pins, verbatim_prompts
 from agentcli.context.limits import limits_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
@@ -23,7 +23,7 @@ def seen(story: Story) -> View:
 def words_of(story: Story, budget: int = 20_000, usable: int = 160_000) -> tuple[VerbatimText, ...]:
     shown, settings = seen(story), ContextSettings(keep_user_tokens=budget)
     limits = replace(limits_of(ModelSpec("demo", "m"), settings), usable=usable)
-    return kept_words(shown.messages, Window(shown, limits, COUNTS, settings, TRAITS))
+    return verbatim_prompts(shown.messages, Window(shown, limits, COUNTS, settings, TRAITS))
 
 
 def test_everything_the_user_typed_is_kept_with_its_turn() -> None:
@@ -86,7 +86,7 @@ def test_a_pin_holds_all_that_its_message_says() -> None:
     for seq in (1, 2, 3):
         story.add(Pin(seq))
     shown = seen(story)
-    texts = [words.text for words in kept_pins(shown.messages, shown)]
+    texts = [words.text for words in verbatim_pins(shown.messages, shown)]
     assert texts == [
         "[image/png image a.png]\nlook",
         f"Let me look.\n[called {call.name}: file_path='a.py']",
@@ -101,9 +101,9 @@ def test_a_pin_that_was_lifted_is_let_go() -> None:
     story.add(Pin(1))
     pins = (VerbatimText(1, 1, "first"),)
     story.add(Compaction("manual", "compressed", "auto", (1, 2), 3, "<state_snapshot/>", pins=pins))
-    assert kept_pins((), seen(story)) == pins
+    assert verbatim_pins((), seen(story)) == pins
     story.add(Unpin(1))
-    assert kept_pins((), seen(story)) == ()
+    assert verbatim_pins((), seen(story)) == ()
 
 
 def test_too_many_pins_are_reported_with_the_largest_first() -> None:

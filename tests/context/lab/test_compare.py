@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from agentcli.context.lab.compare import Report, compare
-from agentcli.context.lab.facts import Kept
+from agentcli.context.lab.facts import Retention
 from agentcli.context.lab.plot import html, svg, text_plot
 from agentcli.context.lab.replay import Played, Setup
 from agentcli.core.message import Usage
@@ -18,7 +18,7 @@ from tests.context.lab.traces import Shape, trace
 
 
 def played(policy: str, cost: float, *sizes: int) -> Played:
-    return Played(policy, sizes, Usage(1, 2, 0, 3_000_000, 4), cost, 0.0, 5, 6, 0, 0, 7, Kept(10, 5, 9))
+    return Played(policy, sizes, Usage(1, 2, 0, 3_000_000, 4), cost, 0.0, 5, 6, 0, 0, 7, Retention(10, 5, 9))
 
 
 def report() -> Report:

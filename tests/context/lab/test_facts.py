@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.context.lab.facts import Fact, Kept, facts, gone_from, kept
+from agentcli.context.lab.facts import Fact, Retention, count_retained, facts, gone_from
 from agentcli.context.view import view
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
@@ -49,8 +49,10 @@ def test_a_fact_is_retained_where_the_view_says_it_and_recoverable_where_an_outp
         *SESSION, Compaction("auto", "compressed", "auto", (1, 6), 7, "knows src/new.py and   3\nfailed")
     )
     shown = view(fold(all_of_it))
-    assert kept(facts(all_of_it, TRAITS), shown, all_of_it) == Kept(6, 2, 5)  # the constraint stood in no output
-    assert kept((), shown, all_of_it).retention == 1.0
+    assert count_retained(facts(all_of_it, TRAITS), shown, all_of_it) == Retention(
+        6, 2, 5
+    )  # the constraint stood in no output
+    assert count_retained((), shown, all_of_it).retention == 1.0
 
 
 def test_what_was_summarised_or_cleared_is_gone_and_what_stands_is_not():

@@ -1,5 +1,5 @@
 from agentcli.context.settings import SnapshotSettings
-from agentcli.context.snapshot.transcript import facts, material, recite, spoken
+from agentcli.context.snapshot.transcript import dialogue, facts, material, recite
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import ViewMessage, view
 from agentcli.core.history import fold
@@ -67,7 +67,7 @@ def test_facts_hold_inputs_outputs_and_thoughts() -> None:
     text = "\n".join(facts(told(story)))
     for fact in ("hello", "note", "I will", "deep", "a.py", "old_string", "x1", "x2", "fine"):
         assert fact in text
-    assert list(spoken(told(story))) == ["hello", "I will"]
+    assert list(dialogue(told(story))) == ["hello", "I will"]
 
 
 def test_outputs_that_may_not_be_cut_are_divided_all_the_same() -> None:
