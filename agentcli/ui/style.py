@@ -20,7 +20,7 @@ Role = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Select Graphic Rendition parameters for each role and for Pygments' kinds of tokens. What is absent is plain."""
+    """Select Graphic Rendition parameters for each role and for Pygments' kinds of tokens. Absent ones are plain."""
 
     name: str
     roles: Mapping[Role, str]

@@ -27,18 +27,18 @@ class ScriptedContext:
         self.host: Any = ScriptedHost(nobody, nobody)
         self.session: Any = session or ScriptedSession("one", nobody, nobody)
         self.state, self.columns, self.look = State(), 80, Look(PLAIN)
-        self.said: list[str] = []
+        self.output: list[str] = []
         self.asked: list[str] = []
         self.drafted = self.copied = ""
         self.answers = list(answers)
 
     def say(self, *lines: str) -> None:
-        self.said += lines
+        self.output += lines
 
     show = say
 
     def warn(self, text: str) -> None:
-        self.said.append(text)
+        self.output.append(text)
 
     def show_events(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -61,13 +61,13 @@ class ScriptedContext:
 
     def move_to(self, session: Any) -> None:
         self.session = session
-        self.said.append(f"moved to {session.journal.id}")
+        self.output.append(f"moved to {session.journal.id}")
 
     def draft(self, text: str) -> None:
         self.drafted = text
 
     def send(self, text: str, *along: Any) -> None:
-        self.said.append(f"to the model: {text}")
+        self.output.append(f"to the model: {text}")
 
     def copy(self, text: str) -> None:
         self.copied = text
@@ -76,4 +76,4 @@ class ScriptedContext:
         return True
 
     def leave(self) -> None:
-        self.said.append("left")
+        self.output.append("left")

@@ -365,15 +365,15 @@ class ScriptedSession:
 
 
 class ScriptedHost:
-    """As many scripted desks as one likes."""
+    """Host of scripted sessions."""
 
     def __init__(self, approve: Approve, ask_user: AskUser) -> None:
         self._ports = (approve, ask_user)
-        self._made = 0
+        self._count = 0
 
     def new(self) -> ScriptedSession:
-        self._made += 1
-        return ScriptedSession(f"20260101-{self._made:04}", *self._ports)
+        self._count += 1
+        return ScriptedSession(f"20260101-{self._count:04}", *self._ports)
 
     def open(self, selector: str) -> ScriptedSession:
         return ScriptedSession(selector, *self._ports)
@@ -442,11 +442,11 @@ def main() -> int:
 
     began = early.start()
     try:
-        lobby = began.during(lambda: importlib.import_module("agentcli.ui.terminal.startup"))
+        startup = began.during(lambda: importlib.import_module("agentcli.ui.terminal.startup"))
     except KeyboardInterrupt:
         began.leave()
         return 130
-    return int(lobby.run(_open, load_terminal, early=began))
+    return int(startup.run(_open, load_terminal, early=began))
 
 
 def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedSession, UiSettings, Path | None]:

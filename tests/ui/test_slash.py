@@ -19,13 +19,13 @@ from tests.ui.contexts import ScriptedContext
 
 def type_(context: ScriptedContext, *lines: str) -> list[str]:
     """Run the lines; return their output, error messages included."""
-    context.said.clear()
+    context.output.clear()
     for line in lines:
         try:
             asyncio.run(commands.run(context, line))
         except AgentError as error:
-            context.said.append(str(error))
-    return context.said
+            context.output.append(str(error))
+    return context.output
 
 
 def completions(name: str, context: ScriptedContext) -> list[str]:
@@ -95,7 +95,7 @@ def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_pa
     context.answers.append(0)
     type_(context, f"/rewind {first}")
     assert context.drafted.startswith("the first")
-    assert f"before #{first}; /redo brings it back" in context.said[-1]
+    assert f"before #{first}; /redo brings it back" in context.output[-1]
     assert past_messages.prompts(session.journal) == []
     assert past_messages.newest_answer(session.journal) == ""
 
@@ -165,4 +165,4 @@ def test_whatever_is_typed_after_a_command_is_done_or_told(tmp_path: Path, name:
     for odd in ("²", "\0", "-1", "x" * 5_000, "~no-such-user", "--help", "日本", "[red]{0}%s"):
         context = talked(tmp_path, "hello")
         type_(context, f"/{name} {odd}")
-        assert context.said or context.asked or context.drafted or context.copied or context.state.finished
+        assert context.output or context.asked or context.drafted or context.copied or context.state.finished

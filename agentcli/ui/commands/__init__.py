@@ -80,7 +80,7 @@ _ALIASES = {alias: one.name for one in _IN_ORDER for alias in one.aliases}
 
 
 async def run(ctx: CommandContext, line: str) -> None:
-    """Run a line that begins with a slash. Raises UsageError where there is no such command, or where it takes no argument."""
+    """Run a command line `/name [argument]`. Raises UsageError for an unknown command or an unexpected argument."""
     name, rest = _parted(line)
     found = find(name)
     if rest and not found.takes_argument:

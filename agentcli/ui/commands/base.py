@@ -32,11 +32,11 @@ class CommandContext(Protocol):
     look: Look
 
     def say(self, *lines: str) -> None:
-        """Print lines of text; whatever they hold is made safe and wrapped."""
+        """Print lines of text, sanitised and wrapped."""
         ...
 
     def show(self, *lines: str) -> None:
-        """Print lines that are coloured already and hold nothing unsafe."""
+        """Print styled, safe lines as they are."""
         ...
 
     def warn(self, text: str) -> None:

@@ -16,7 +16,7 @@ from agentcli.ui.render import past_messages
 from agentcli.ui.render.frame import Item
 
 WIDEST = 120
-"""Characters of the window's drawing: a longer bar tells no more."""
+"""Maximal width of the window's bar, in characters."""
 LONGEST = 10
 """Characters of the number of a message."""
 

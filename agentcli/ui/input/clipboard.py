@@ -19,7 +19,7 @@ SECONDS = 3.0
 KEPT = 100
 """Pictures that stay in their folder; older ones are removed."""
 LARGEST = 50_000_000
-"""Bytes; what is larger is no picture for a model."""
+"""Size limit of a picture, in bytes."""
 
 _APPLE = "get the clipboard as «class PNGf»"
 _HEX = re.compile(rb"\xc2\xabdata PNGf([0-9A-F]+)\xc2\xbb")

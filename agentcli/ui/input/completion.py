@@ -22,7 +22,7 @@ from agentcli.ui.render.frame import Item
 FILES = 200_000
 SHOWN = 50
 STALE = 10.0
-"""Seconds after which the list of files is made anew when it is next wanted."""
+"""Seconds after which the list of files is stale and renewed at the next query."""
 SOON = 0.01
 """Seconds that a key waits for a background lookup."""
 ENTRIES = 5_000

@@ -25,7 +25,7 @@ Act = Literal[
     "background",
     "redraw",
 ]
-"""What a key can ask for besides editing and sending; `signal` is SIGINT from outside."""
+"""Actions of keys besides editing and submitting; `signal` is SIGINT from outside."""
 
 
 class InputHandler(Protocol):

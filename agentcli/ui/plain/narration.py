@@ -12,7 +12,7 @@ from agentcli.ui.style import Look, duration
 OUTPUT_LINES = 20
 """Lines printed of a command's output."""
 TITLE = 100
-"""Characters of a call's title that are read out; the whole was printed where it was asked about."""
+"""Maximal characters of a call's title; its approval printed the whole."""
 
 
 def narrate(piece: Piece, look: Look) -> list[str]:

@@ -41,7 +41,7 @@ TWICE = 1.5
 
 
 PATIENCE = 0.75
-"""Seconds that what goes on has to end when a signal ends the program, and once more when it is cancelled."""
+"""Seconds for interrupted work to end after a signal, and again after its cancellation."""
 
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)

@@ -35,7 +35,7 @@ def certain(line: str) -> bool:
 
 
 def expand(text: str) -> str:
-    """Tabs as spaces: a tab's width depends on where it stands, which the painter would have to follow."""
+    """Expand tabs to spaces: the width of a tab depends on its column."""
     return text.expandtabs(TAB) if "\t" in text else text
 
 
@@ -43,27 +43,27 @@ def clip(line: str, columns: int, mark: str = "…") -> str:
     """The line truncated to `columns` cells, ending in `mark` if so."""
     if width(line) <= columns:
         return line
-    kept, used = [], width(mark)
+    pieces, used = [], width(mark)
     for piece in _pieces(line):
         if piece.startswith("\x1b"):
-            kept.append(piece)
+            pieces.append(piece)
             continue
         used += _cell(piece)
         if used > columns:
             break
-        kept.append(piece)
+        pieces.append(piece)
     if "\x1b" not in line:
-        return "".join(kept) + mark
-    return "".join(kept) + (NO_LINK if "\x1b]8;" in line else "") + mark + RESET
+        return "".join(pieces) + mark
+    return "".join(pieces) + (NO_LINK if "\x1b]8;" in line else "") + mark + RESET
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """Plain text as rows of at most `columns` cells, broken where words end; every letter is kept."""
+    """Plain text as rows of at most `columns` cells, broken at word boundaries; no character is lost."""
     return [line[start:end] for line in text.split("\n") for start, end in breaks(line, columns)]
 
 
 def hanging(line: str, columns: int) -> list[str]:
-    """A line of a list wrapped under itself: what goes on stands below the first word after a gap, where that is not too far right."""
+    """Wrap a list's line with a hanging indent: below the first word after a gap, unless that is too far right."""
     rows = wrap(line, columns)
     column = _FIRST_COLUMN.match(line)
     if len(rows) < 2 or column is None or column.end() > columns // 3:

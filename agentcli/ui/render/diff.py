@@ -17,7 +17,7 @@ MARGIN = 7
 _Line = tuple[int, str]
 """A line and its number."""
 _Kind = Literal["-", "+", " ", "gap", "file", ""]
-"""What a line of a diff is: removed, added, neither, the begin of a further hunk, the name of a file, or nothing to be shown."""
+"""Kind of a diff's line: removed, added, context, start of a further hunk, file name, or hidden."""
 _HEADERS = ("diff --git", "--- a/", "+++ b/")
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
@@ -25,7 +25,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 def lines(diff: str, width: int, theme: Theme, named: str = "") -> list[str]:
     """Lines of the diff with their line numbers; removed lines carry their old number.
 
-    Nothing is cut off, for a person may be asked to approve it: what is too long goes on in the next row. A file that `named`
+    Long lines are wrapped, not truncated, for the diff may await approval. A file that `named`
     ends with is not named again.
     """
     return list(_numbered(safe(diff), max(width - MARGIN, 8), theme, named))
@@ -57,7 +57,7 @@ def _numbered(diff: str, columns: int, theme: Theme, named: str) -> Iterator[str
 
 
 def _parsed(diff: str) -> Iterator[tuple[_Kind, int, str]]:
-    """Each line with its number in the file: that of the old one where it was removed, else of the new one."""
+    """Each line with its line number: in the old file if removed, else in the new one."""
     old = new = old_left = new_left = 0
     inside = False
     for line in diff.split("\n"):

@@ -22,7 +22,7 @@ RUNNING_ROWS = 5
 THOUGHT, THOUGHT_ROWS = 2000, 3
 """Characters of a running thought that are laid out, and rows of them on the screen."""
 ROOMY = 20
-"""Rows from which on there is a blank one above the progress line, or above the status line while nothing goes on."""
+"""Minimal rows of the terminal for a blank row above the progress line, or, while idle, above the status line."""
 TODO_ROWS = 8
 ONE_LINE = 1_000
 """Characters of a queued message that are looked at."""

@@ -44,7 +44,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The lines that can still change, fewer than the terminal has rows, and where the cursor stands in them."""
+    """Live lines, fewer than the terminal's rows, and the cursor's position in them."""
 
     lines: tuple[str, ...]
     cursor: tuple[int, int]

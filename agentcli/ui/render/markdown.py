@@ -1,4 +1,4 @@
-"""Markdown as terminal lines. Nothing that a reply holds is left out: tags are shown, addresses are linked or written out."""
+"""Markdown as terminal lines. Nothing of a reply is dropped: tags are shown, addresses are linked or written out."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode as Node
 
 DEEPEST = 60
-"""Levels of the tree (a list has two) that are told apart; what goes deeper is shown as it is written."""
+"""Maximal depth of the tree (a list takes two levels); deeper blocks are shown as source."""
 LONGEST = 16_000
-"""Characters of a block that is still parsed: what is longer is shown as it is written, for the parser may need their square."""
+"""Maximal characters of a parsed block; longer ones are shown as source, for the parser may take quadratic time."""
 _NARROWEST = 12
-"""Cells of a line that are not given up for what it lies in."""
+"""Minimal cells of a line's content inside nested blocks."""
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\]\s")
 _BULLETS = "•◦▪"

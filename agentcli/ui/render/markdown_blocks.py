@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 FENCE_LINES = 16
-"""A longer code block is printed in pieces of so many lines: what is live stays small."""
+"""Lines per printed piece of a long code block: keeps the live part small."""
 TABLE_ROWS = 30
 """A longer table is printed in pieces of so many rows."""
 TEXT_LINES = 40
@@ -24,7 +24,7 @@ _ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Markdown that stands for itself. `gap`: preceded by a blank line.
+    """Self-contained piece of Markdown. `gap`: preceded by a blank line.
 
     A piece of something longer `repeats` its first lines (the opening of a fence, the head of a table), which stand
     above already, and is not `closed` where its last line was only added. `before` is a table with the longest cells so
@@ -59,7 +59,7 @@ class Blocks:
     before: str = ""
 
     def feed(self, text: str) -> tuple[Blocks, tuple[Block, ...]]:
-        """Take more text; returns what is open now and the blocks that it finished. Independent of the chunks' boundaries."""
+        """Add text; returns the new open part and the finished blocks. Independent of the chunks' boundaries."""
         *whole, rest = (self.rest + text).split("\n")
         state, done = self, []
         for line in whole:

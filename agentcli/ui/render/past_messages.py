@@ -11,7 +11,7 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Record
 
 LOOKED = 25
-"""Records that are looked through for each thing to be shown: most of a session's records are said things."""
+"""Records read per message to show: most of a session's records are messages."""
 
 
 def prompts(journal: Journal) -> list[tuple[int, str]]:

@@ -58,7 +58,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """Lines that a command prints; they are coloured already and hold no text from outside unescaped."""
+    """Styled lines of a command's output; text from outside is sanitised."""
 
     lines: tuple[str, ...]
 
@@ -103,7 +103,7 @@ def as_it_is(block: Block, width: int, look: Look) -> list[str]:
 
 
 def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[str]:
-    """A call's line, then its diff or the beginning of what it printed; all of it when `whole`."""
+    """Line of a call, then its diff or the start of its output; all of it if `whole`."""
     theme, result = look.theme, piece.result
     mark = theme.paint(
         "bad" if result.status == "error" else "warn" if result.failed else "good", _MARKS[result.status]

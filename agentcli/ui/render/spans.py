@@ -38,7 +38,7 @@ def size(row: Iterable[Run]) -> int:
 
 
 def wrap(runs: Sequence[Run], columns: int) -> list[Row]:
-    """Rows of at most `columns` cells, broken where words end and at every newline."""
+    """Rows of at most `columns` cells, broken at word boundaries and newlines."""
     rows: list[Row] = []
     for line in lines(runs):
         rows += [_slice(line, start, end) for start, end in breaks("".join(run.text for run in line), columns)]

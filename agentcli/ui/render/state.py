@@ -21,7 +21,7 @@ MAX_ACTS = 200
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A call that runs since `since` (monotonic seconds); `last` is the end of what it printed so far."""
+    """A call that runs since `since` (monotonic seconds); `last` is the end of its output so far."""
 
     call_id: str
     title: str

@@ -110,11 +110,11 @@ def branch(folder: Path) -> str:
 
 
 MARKS_FROM = 100
-"""Columns from which on the status line names the marks of the window in words, and not by a letter each."""
+"""Minimal columns for thresholds of the window in words instead of single letters."""
 
 
 PROVIDER_FROM = 60
-"""Columns from which on the status line names the model's provider."""
+"""Minimal columns for the model's provider."""
 
 
 def status_line(status: Status, columns: int, theme: Theme) -> str:

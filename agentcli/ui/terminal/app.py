@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agentcli.ui.host import Host
 
 WATCH_EVERY = 1.0
-"""Seconds between two looks at the background jobs, while there are any, and at what is being typed."""
+"""Seconds between two checks of background jobs and saves of the draft."""
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 

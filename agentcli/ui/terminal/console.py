@@ -79,11 +79,11 @@ class Console:
         return self.screen.size.columns
 
     def say(self, *lines: str) -> None:
-        """Print lines of text; whatever they hold is made safe and wrapped."""
+        """Print lines of text, sanitised and wrapped."""
         self.show(*(row for line in lines for row in hanging(safe(line).expandtabs(4), self.columns - 1)))
 
     def show(self, *lines: str) -> None:
-        """Print lines that are coloured already and hold nothing unsafe."""
+        """Print styled, safe lines as they are."""
         self.screen.print(Printed(lines))
 
     def warn(self, text: str) -> None:

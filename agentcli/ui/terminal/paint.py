@@ -69,14 +69,14 @@ class Painter:
         if not commit and new == old and cursor == self._cursor:
             return
         row, parts = self._cursor[0], []
-        kept, more = _stays(old, new), len(new) - len(old)
-        top = min(len(old), len(new)) - kept
+        same, more = _stays(old, new), len(new) - len(old)
+        top = min(len(old), len(new)) - same
         # What stands lowest is pushed down or pulled up rather than written again. The screen must hold all that is pushed.
-        shifts = bool(kept and more) and more + kept <= max(height - 1, len(old), len(live))
+        shifts = bool(same and more) and more + same <= max(height - 1, len(old), len(live))
         for n, line in enumerate(new):
             if shifts and n == top:
-                parts.append(_move(row, top, len(old)) + _shift(more, kept))
-                old = [*old[:top], *[""] * more, *old[len(old) - kept :]]
+                parts.append(_move(row, top, len(old)) + _shift(more, same))
+                old = [*old[:top], *[""] * more, *old[len(old) - same :]]
                 row = top
             before = old[n] if n < len(old) else None
             if before == line:
@@ -132,7 +132,7 @@ def rows(line: str, columns: int) -> int:
 
 
 def _move(row: int, to: int, height: int) -> str:
-    """From one row to another; rows from `height` on do not exist yet and are made."""
+    """Move from one row to another; rows from `height` on are created."""
     if to < row:
         return f"\x1b[{row - to}A"
     if to < max(height, 1):
@@ -146,39 +146,39 @@ def _stays(old: Sequence[str], new: Sequence[str]) -> int:
     return next((n for n, (a, b) in enumerate(pairs) if a != b and _same(a, b) < ALIKE), min(len(old), len(new)))
 
 
-def _shift(more: int, kept: int) -> str:
-    """From the first of the `kept` lowest lines: push them down by so many rows, or pull them up."""
+def _shift(more: int, count: int) -> str:
+    """Shift the `count` lowest lines down, or up, by `more` rows; the cursor is at the first of them."""
     if more < 0:
         return f"\x1b[{-more}M"
-    down = f"\x1b[{kept - 1}B" if kept > 1 else ""
-    return down + "\r\n" * more + f"\x1b[{more + kept - 1}A\x1b[{more}L"
+    down = f"\x1b[{count - 1}B" if count > 1 else ""
+    return down + "\r\n" * more + f"\x1b[{more + count - 1}A\x1b[{more}L"
 
 
 def _change(old: str | None, new: str) -> str:
-    """From one line to another, the cursor being somewhere in its row: what they begin with is left alone."""
+    """Rewrite a line, the cursor anywhere in its row; the common prefix is left alone."""
     if not old:
         return "\r" + new
-    kept = _same(old, new)
-    begun = new[:kept]
-    certainly = certain(new[kept:]) and certain(old[kept:])
+    common = _same(old, new)
+    begun = new[:common]
+    certainly = certain(new[common:]) and certain(old[common:])
     erase = "" if certainly and width(new) >= width(old) else "\x1b[K"
     # A carriage return first: where a full row left the cursor is not the same in all terminals. And erased first: after a line
     # that fills the row, an erase would take its last cell.
     column = width(begun)
-    return "\r" + (f"\x1b[{column}C" if column else "") + erase + _in_force(begun) + new[kept:]
+    return "\r" + (f"\x1b[{column}C" if column else "") + erase + _in_force(begun) + new[common:]
 
 
 def _same(old: str, new: str) -> int:
     """Length of the common prefix that need not be rewritten: whole clusters and sequences of certain width."""
-    kept = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    if not certain(new[:kept]):
+    common = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    if not certain(new[:common]):
         return 0
-    while kept and any(line[kept : kept + 1] and _joins(line[kept]) for line in (old, new)):
-        kept -= 1
-    last = new.rfind("\x1b", 0, kept)
-    if last >= 0 and not ((whole := ESCAPE.match(new, last)) and whole.end() <= kept):
-        kept = last
-    return 0 if "\x1b]" in _in_force(new[:kept]) else kept
+    while common and any(line[common : common + 1] and _joins(line[common]) for line in (old, new)):
+        common -= 1
+    last = new.rfind("\x1b", 0, common)
+    if last >= 0 and not ((whole := ESCAPE.match(new, last)) and whole.end() <= common):
+        common = last
+    return 0 if "\x1b]" in _in_force(new[:common]) else common
 
 
 def _in_force(begun: str) -> str:

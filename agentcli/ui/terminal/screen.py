@@ -27,7 +27,7 @@ BUDGET = 0.012
 
 
 STILL, STILL_IN_TMUX = 0.06, 0.3
-"""Seconds without another change after which a new size is painted for. tmux folds at once and tells of it up to 0.25 s later."""
+"""Seconds without a further change after which a new size is stable. tmux reflows at once and reports it up to 0.25 s later."""
 
 
 class Screen:
@@ -106,7 +106,7 @@ class Screen:
             await asyncio.sleep(max(FRAME, 5 * (time.perf_counter() - began)))
 
     def tick(self, at_once: bool = False) -> None:
-        """Print what is finished, renew the tail and the status line, paint; later while the terminal changes its size, unless `at_once`."""
+        """Print what is finished, renew the tail and the status line, paint; deferred while the terminal's size changes, unless `at_once`."""
         if not self.here.is_set() or self._unsettled(at_once):
             return
         self._settle()
