@@ -131,10 +131,10 @@ class Subagents:
         return ended
 
     def _approve(self, description: str, approve: Approve) -> Approve:
-        async def asked(ask: ApprovalRequest) -> ApprovalResponse | None:
-            why = f"A subagent asks ({description}). {ask.why}".rstrip()
+        async def asked(request: ApprovalRequest) -> ApprovalResponse | None:
+            why = f"A subagent asks ({description}). {request.why}".rstrip()
             async with self._asking:  # one question at a time
-                return await approve(replace(ask, why=why))
+                return await approve(replace(request, why=why))
 
         return asked
 

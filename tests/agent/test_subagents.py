@@ -1,4 +1,4 @@
-"""A subagent works in a session of its own, with the rights and the purse of the one that sent it."""
+"""A subagent works in a session of its own, with the permissions and the budgets of its parent."""
 
 from __future__ import annotations
 

@@ -55,15 +55,15 @@ class CompactionRun:
             return
         async for warning in self._hook_warnings(plan):
             yield warning
-        work = prepare(plan, self._journal.history, window, self._cwd, self._unledgered())
-        if heavy := pins_report(work.pins, window.counter, int(window.usable * window.settings.pins_share)):
+        task = prepare(plan, self._journal.history, window, self._cwd, self._unledgered())
+        if heavy := pins_report(task.pins, window.counter, int(window.usable * window.settings.pins_share)):
             yield Warned(heavy)
         self._summariser.forbidden = await self._may_call() if self._may_call and plan.summarised else ""
-        writing = asyncio.create_task(self._summary(work))
+        writing = asyncio.create_task(self._summary(task))
         async for event in self._summariser.during(writing):
             for recorded in self._recorded_first(event):
                 yield recorded
-        for event in self._outcome(work, writing):
+        for event in self._outcome(task, writing):
             yield event
 
     @property
@@ -86,19 +86,19 @@ class CompactionRun:
         for failed in await self._hooks.fire(event, self._summariser.interrupt):
             yield Warned(f"{failed.rstrip('.')}. The compaction goes on.")
 
-    async def _summary(self, work: SummaryTask) -> tuple[SummaryResult, str]:
+    async def _summary(self, task: SummaryTask) -> tuple[SummaryResult, str]:
         """The summary by the model, or by the ledger alone with the reason; outputs cut as the plan says. Raises Interrupted."""
         interrupt = self._summariser.interrupt
         if interrupt and interrupt.is_set():
             raise Interrupted
-        cut = clipped_outputs(work)
-        if not work.plan.summarised:
+        cut = clipped_outputs(task)
+        if not task.plan.summarised:
             return SummaryResult(Summary(replaced=cut)), ""
         try:
-            result, trouble = await summarise(work, self._brief, self._summariser), ""
+            result, trouble = await summarise(task, self._brief, self._summariser), ""
         except (ModelError, Unusable) as error:
             trouble = str(error)
-            result = SummaryResult(without_model(work, self._brief, f"the summariser failed: {trouble}"))
+            result = SummaryResult(without_model(task, self._brief, f"the summariser failed: {trouble}"))
         whole = replace(result.summary, replaced={**result.summary.replaced, **cut})
         return replace(result, summary=whole), trouble
 
@@ -113,18 +113,18 @@ class CompactionRun:
                 pass
         yield event
 
-    def _outcome(self, work: SummaryTask, written: asyncio.Task[tuple[SummaryResult, str]]) -> Iterator[Event]:
+    def _outcome(self, task: SummaryTask, written: asyncio.Task[tuple[SummaryResult, str]]) -> Iterator[Event]:
         """Apply the summary, or give up with the session as it was."""
         try:
             result, trouble = written.result()
         except Interrupted:
             yield from self._gave_up("Interrupted: the session goes on unchanged.")
             return
-        if work.plan.optional and (trouble := trouble or result.summary.note):
+        if task.plan.optional and (trouble := trouble or result.summary.note):
             why = f"The summariser failed ({trouble}). Nothing demands a compaction yet: the session goes on unchanged."
             yield from self._gave_up(why)
             return
-        yield from self._apply(work, result, trouble)
+        yield from self._apply(task, result, trouble)
 
     def _ended(self, status: CompactionStatus, before: int, why: str, later: int | None = None) -> CompactionEnded:
         """The attempt is over; `before` and `later` are the tokens of the view, the same where nothing was changed."""
@@ -138,22 +138,22 @@ class CompactionRun:
         first = min((entry.seq for entry in self._journal.history.entries), default=newest.seq)
         return [record for record in in_force(list(self._journal.records())) if record.seq < first]
 
-    def _apply(self, work: SummaryTask, result: SummaryResult, trouble: str) -> Iterator[Event]:
+    def _apply(self, task: SummaryTask, result: SummaryResult, trouble: str) -> Iterator[Event]:
         """Record the first form of the result that is small enough; if none is, the session stays as it is."""
-        record, shrunk = self._first_that_fits(work, result, bool(trouble))
+        record, shrunk = self._first_that_fits(task, result, bool(trouble))
         spent = self._charged(record, result)
         if shrunk is None:
             why = "The tokens could not be counted; the session goes on unchanged."
             yield from self._failed(spent, "failed_token_count", why)
             return
-        if not self._worth_it(work, shrunk):
+        if not self._worth_it(task, shrunk):
             why = f"The result would be {_share(shrunk)}; the session goes on unchanged."
             yield from self._failed(spent, "failed_inflated", why)
             return
-        before = work.plan.tokens_before
+        before = task.plan.tokens_before
         later = max(0, round(before * (1 - shrunk)))
         yield Recorded(self._journal.append(replace(spent, tokens_before=before, tokens_after=later)))
-        yield self._ended("compressed", before, _report(work, result, record, trouble), later)
+        yield self._ended("compressed", before, _report(task, result, record, trouble), later)
 
     def _charged(self, record: Compaction, result: SummaryResult) -> Compaction:
         """The record with what it cost, what was struck, and how tokens were counted."""
@@ -188,25 +188,25 @@ class CompactionRun:
         yield self._ended(status, before, why)
 
     def _first_that_fits(
-        self, work: SummaryTask, result: SummaryResult, fallen_back: bool
+        self, task: SummaryTask, result: SummaryResult, fallen_back: bool
     ) -> tuple[Compaction, float | None]:
         """The summary; where that does not fit the window or saves too little, the ledger's; where that does not, the least."""
-        record, shrunk = self._measured(work, result.summary)
-        if work.policy.form == "regions" or not work.plan.summarised or work.plan.optional:
+        record, shrunk = self._measured(task, result.summary)
+        if task.policy.form == "regions" or not task.plan.summarised or task.plan.optional:
             return record, shrunk
-        others = [] if fallen_back else [without_model(work, self._brief, "the summary was too long")]
-        for other in (*others, truncated(work, self._brief)):
-            if shrunk is None or (self._worth_it(work, shrunk) and self._fits(record)):
+        others = [] if fallen_back else [without_model(task, self._brief, "the summary was too long")]
+        for other in (*others, truncated(task, self._brief)):
+            if shrunk is None or (self._worth_it(task, shrunk) and self._fits(record)):
                 break
-            record, shrunk = self._measured(work, replace(other, replaced=result.summary.replaced))
+            record, shrunk = self._measured(task, replace(other, replaced=result.summary.replaced))
         return record, shrunk
 
-    def _measured(self, work: SummaryTask, summary: Summary) -> tuple[Compaction, float | None]:
-        record = to_record(work, summary, self._trigger)
-        return record, shrinkage(work.window, self._later(record))
+    def _measured(self, task: SummaryTask, summary: Summary) -> tuple[Compaction, float | None]:
+        record = to_record(task, summary, self._trigger)
+        return record, shrinkage(task.window, self._later(record))
 
-    def _worth_it(self, work: SummaryTask, shrunk: float) -> bool:
-        return shrunk >= (self._brief.window.settings.min_shrink if work.policy.stricter else 0.0)
+    def _worth_it(self, task: SummaryTask, shrunk: float) -> bool:
+        return shrunk >= (self._brief.window.settings.min_shrink if task.policy.stricter else 0.0)
 
     def _fits(self, record: Compaction) -> bool:
         window = self._brief.window
@@ -230,10 +230,10 @@ def _log(result: SummaryResult, form: SnapshotSettings) -> str:
     return "; ".join((*struck, f"struck {more} more") if more else struck)
 
 
-def _report(work: SummaryTask, result: SummaryResult, record: Compaction, trouble: str) -> str:
+def _report(task: SummaryTask, result: SummaryResult, record: Compaction, trouble: str) -> str:
     """The result of the compaction, in a line for people."""
-    count = len(work.gone)
-    lines = [f"Summarised {count} messages." if count else f"Cut {len(work.plan.clipped)} large outputs to their ends."]
+    count = len(task.gone)
+    lines = [f"Summarised {count} messages." if count else f"Cut {len(task.plan.clipped)} large outputs to their ends."]
     if trouble:
         lines.append(f"The summariser failed ({trouble}); the snapshot was made from the session's ledger.")
     elif record.note:
