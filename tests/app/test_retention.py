@@ -8,7 +8,7 @@ from pathlib import Path
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.app.retention import DAY, SWEPT, due, sweep_later, sweep_now
-from tests.sessions.said import user
+from tests.sessions.bodies import user
 
 
 def program(tmp_path: Path, *settings: str) -> Program:

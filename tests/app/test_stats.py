@@ -10,7 +10,7 @@ from agentcli.core.record import Undo
 from agentcli.core.subagent_result import spending
 from agentcli.sessions.info import Parent, SessionInfo
 from agentcli.sessions.store import Store
-from tests.sessions.said import reply, user
+from tests.sessions.bodies import reply, user
 
 EACH = Usage(input=10, output=5)
 """The usage of one reply."""

@@ -233,7 +233,7 @@ def found(program: Program, attack: Attack, run: Callable[..., Ran]) -> list[str
     file.write_bytes(attack.data.replace(b"BASE", str(program.base).encode()))
     before = _outside(program)
     ran = run(program, "sessions", "import", "session")
-    wrong = list(_told(ran))
+    wrong = list(_faults(ran))
     wrong += [f"{path} appeared or changed outside of the store" for path in sorted(_outside(program) ^ before)]
     sessions = list(program.sessions.glob("*/*")) if program.sessions.exists() else []
     if ran.code == 0:
@@ -245,7 +245,7 @@ def found(program: Program, attack: Attack, run: Callable[..., Ran]) -> list[str
     return wrong
 
 
-def _told(ran: Ran) -> Iterator[str]:
+def _faults(ran: Ran) -> Iterator[str]:
     lines = ran.err.splitlines()
     if ran.code not in (0, INPUT):
         yield f"ended with {ran.code}: {ran.err[-300:]}"
@@ -303,17 +303,17 @@ def _walk(top: Path, program: Program) -> Iterator[Path]:
 
 def main(count: int) -> int:
     """Run the attacks and say what was found; the number of those that did harm."""
-    harm, taken = 0, 0
+    harm, imported = 0, 0
     with Preloaded() as preloaded, tempfile.TemporaryDirectory() as folder:
         for number, attack in enumerate(attacks(count)):
             base = Path(folder) / str(number)
             base.mkdir()
             wrong = found(Program(base), attack, preloaded.run)
-            taken += any((base / "data").rglob("session.json"))
+            imported += any((base / "data").rglob("session.json"))
             harm += bool(wrong)
             for what in wrong:
                 print(f"{attack.way} {attack.sample}: {what}", flush=True)
-    print(f"{harm} of {count} files did harm; {taken} were imported")
+    print(f"{harm} of {count} files did harm; {imported} were imported")
     return harm
 
 

@@ -46,11 +46,13 @@ class Scene:
         """Run a script in the box, or in that of a command that only reads."""
         shell = ["bash", "--noprofile", "--norc", "-c", script]
         path = self.env["PATH"]
-        boxed = sandbox.wrap_reader(shell, self.place, path) if reader else sandbox.wrap(shell, self.place, network)
+        boxed = (
+            sandbox.wrap_reader(shell, self.workspace, path) if reader else sandbox.wrap(shell, self.workspace, network)
+        )
         with startable(boxed) as (argv, descriptors):
             return subprocess.run(
                 [*self.drop, *argv],
-                cwd=self.place.cwd,
+                cwd=self.workspace.cwd,
                 env=self.env,
                 stdin=subprocess.DEVNULL,
                 pass_fds=descriptors,
@@ -66,7 +68,7 @@ class Scene:
         outside = [
             self.top / "outside",
             self.top / "home",
-            *(self.place.cwd / name for name in (".git", ".vscode", "AGENTS.md", "sub/CLAUDE.md")),
+            *(self.workspace.cwd / name for name in (".git", ".vscode", "AGENTS.md", "sub/CLAUDE.md")),
         ]
         files = [file for folder in outside for file in (folder, *sorted(folder.rglob("*")))]
         facts: list[tuple[str, object]] = [(str(file), _facts(file)) for file in files]

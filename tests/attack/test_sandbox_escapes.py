@@ -82,7 +82,7 @@ def test_ordinary_work_goes_on_inside(scene: Scene, sandbox: Sandbox) -> None:
     done = scene.run(sandbox, work)
     assert done.returncode == 7, done.stderr
     assert done.stdout.split() == ["text", "python", "ref:", "refs/heads/main"]
-    assert (scene.place.cwd / "src/deep/er/new").read_text() == "text\n"
+    assert (scene.workspace.cwd / "src/deep/er/new").read_text() == "text\n"
 
 
 def test_the_network_is_there_only_when_asked_for(scene: Scene, sandbox: Sandbox) -> None:
@@ -93,9 +93,9 @@ def test_the_network_is_there_only_when_asked_for(scene: Scene, sandbox: Sandbox
 
 
 def test_what_a_command_made_of_protected_names_can_be_seen(scene: Scene, sandbox: Sandbox) -> None:
-    before = box_for(scene.place)
+    before = box_for(scene.workspace)
     scene.run(sandbox, "mkdir -p src/.vscode; echo x > src/.envrc")
-    assert sorted(protected_since(scene.place, before.readonly)) == ["src/.envrc", "src/.vscode"]
+    assert sorted(protected_since(scene.workspace, before.readonly)) == ["src/.envrc", "src/.vscode"]
 
 
 def test_local_sockets_stay_closed_even_with_the_network(scene: Scene, sandbox: Sandbox) -> None:
@@ -112,10 +112,10 @@ def test_a_further_root_is_writable_and_its_repository_is_not(scene: Scene, sand
     other = scene.top / "other"
     (other / ".git").mkdir(parents=True)
     (other / "src").mkdir()
-    subprocess.run(["chown", "-R", f"--reference={scene.place.cwd}", str(other)], check=True)
+    subprocess.run(["chown", "-R", f"--reference={scene.workspace.cwd}", str(other)], check=True)
     wider = Scene(
         scene.top,
-        Workspace(scene.place.cwd, (scene.place.cwd, other), scene.place.home),
+        Workspace(scene.workspace.cwd, (scene.workspace.cwd, other), scene.workspace.home),
         scene.env,
         scene.drop,
         scene.sentinel,

@@ -21,7 +21,7 @@ from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import SessionInfo, Times, encode_info
 from agentcli.sessions.store import Store
-from tests.sessions.said import reply, result, user
+from tests.sessions.bodies import reply, result, user
 
 VIEW = 300
 """Records that stand after the newest compaction."""

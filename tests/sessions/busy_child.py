@@ -16,7 +16,7 @@ from agentcli.core.errors import SessionBusy
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.ui.input.history import HistoryEntry, append_history
-from tests.sessions.said import reply, user
+from tests.sessions.bodies import reply, user
 
 KEPT = 100_000
 """Prompts that the shared history keeps: all of them, so that none may be missing."""
@@ -49,8 +49,8 @@ def some_session(store: Store, folder: Path) -> Session:
     return store.create(folder)
 
 
-def tell(*words: str) -> None:
-    os.write(1, (" ".join(words) + "\n").encode())
+def tell(*fields: str) -> None:
+    os.write(1, (" ".join(fields) + "\n").encode())
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ class Failing(Hasty):
 
     def __init__(self, call: str, code: int, nth: int, forever: bool = False) -> None:
         self.call, self.code, self.nth, self.forever = call, code, nth, forever
-        self.seen = self.failed = 0
+        self.calls = self.failed = 0
 
     def heal(self) -> None:
         self.call = ""
@@ -34,8 +34,8 @@ class Failing(Hasty):
     def _pass(self, call: str) -> None:
         if call != self.call:
             return
-        self.seen += 1
-        if self.seen == self.nth or (self.forever and self.seen > self.nth):
+        self.calls += 1
+        if self.calls == self.nth or (self.forever and self.calls > self.nth):
             self.failed += 1
             raise OSError(self.code, os.strerror(self.code))
 
@@ -111,9 +111,9 @@ class Recording(Hasty):
         return number
 
     def write(self, file: int, data: memoryview) -> int:
-        taken = super().write(file, data)
-        self.acts.append((self._open[file], bytes(data[:taken])))
-        return taken
+        count = super().write(file, data)
+        self.acts.append((self._open[file], bytes(data[:count])))
+        return count
 
     def fsync(self, file: int) -> None:
         self.acts.append(self._open[file])

@@ -16,7 +16,7 @@ from agentcli.core.record import Body, Compaction, Prune, Record, Title
 from agentcli.sessions.ids import new_id
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
-from tests.sessions.said import reply, result, user
+from tests.sessions.bodies import reply, result, user
 
 
 def main(root: Path, seed: int, effects: Path) -> None:

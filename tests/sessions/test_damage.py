@@ -13,8 +13,8 @@ from agentcli.core.record import Title
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.integrity import check, repair
 from agentcli.sessions.store import Store
+from tests.sessions.bodies import compaction, files, reply, result, user
 from tests.sessions.disks import Hasty
-from tests.sessions.said import compaction, files, reply, result, user
 
 Harm = Callable[[bytes], bytes]
 

@@ -57,8 +57,8 @@ def user(*parts: Part | str) -> Message:
 
 
 def agent(*parts: Part | str) -> Message:
-    said = tuple(Text(part) if isinstance(part, str) else part for part in parts)
-    return Message("assistant", said, 1, "anthropic", "opus", Usage(10, 5, 0, 100, 7), 0.5, "end_turn")
+    content = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+    return Message("assistant", content, 1, "anthropic", "opus", Usage(10, 5, 0, 100, 7), 0.5, "end_turn")
 
 
 def journal(*bodies: Body) -> MemorySession:
@@ -68,7 +68,7 @@ def journal(*bodies: Body) -> MemorySession:
     return memory
 
 
-def told(form: ExportFormat, *bodies: Body, redacted: bool = True) -> str:
+def exported(form: ExportFormat, *bodies: Body, redacted: bool = True) -> str:
     return export(collect(journal(*bodies)), form, redacted=redacted)
 
 
@@ -131,7 +131,7 @@ def test_fields_and_kinds_that_are_not_known_survive_the_round_trip(store: Store
 
 def test_a_redacted_export_opens_too_and_says_what_it_is(store: Store, tmp_path: Path):
     file = tmp_path / "session.json"
-    file.write_text(told("json", user(f"my key is {SECRET}"), agent("Noted.")))
+    file.write_text(exported("json", user(f"my key is {SECRET}"), agent("Noted.")))
     assert SECRET not in file.read_text()
     assert json.loads(file.read_text())["redacted"] is True
     imported = read(file)
@@ -162,19 +162,19 @@ def worked_on(store: Store, code: Path) -> Session:
 
 def moved(store: Store, tmp_path: Path, session: Session, contents: int, **how: Any) -> tuple[SessionInfo, list[str]]:
     """A session exported and imported again, and what the export lacks."""
-    said: list[str] = []
+    notes: list[str] = []
     file = tmp_path / "export.json"
-    file.write_text(export(collect(session, contents), "json", say=said.append, **how))
+    file.write_text(export(collect(session, contents), "json", say=notes.append, **how))
     imported = read(file)
-    return plant(store.root, imported, tmp_path), [*said, *imported.notes]
+    return plant(store.root, imported, tmp_path), [*notes, *imported.notes]
 
 
 def test_json_brings_back_all_that_undo_and_rewind_need(store: Store, tmp_path: Path) -> None:
     code = tmp_path / "code"
     code.mkdir()
     session = worked_on(store, code)
-    info, said = moved(store, tmp_path, session, 1_000_000, redacted=False)
-    assert said == []
+    info, notes = moved(store, tmp_path, session, 1_000_000, redacted=False)
+    assert notes == []
     shutil.rmtree(store.folder(session.info))
     again = store.open(info.project_id, info.id)
     assert again.output("input-2.txt") == "all that was pasted\n"
@@ -193,12 +193,12 @@ def test_an_export_says_which_states_of_files_it_lacks(store: Store, tmp_path: P
     code = tmp_path / "code"
     code.mkdir()
     session = worked_on(store, code)
-    _, said = moved(store, tmp_path, session, 20, redacted=False)
-    assert len(said) == 1
-    assert "over 20 bytes (checkpoints.export_bytes)" in said[0]
+    _, notes = moved(store, tmp_path, session, 20, redacted=False)
+    assert len(notes) == 1
+    assert "over 20 bytes (checkpoints.export_bytes)" in notes[0]
     assert len(json.loads((tmp_path / "export.json").read_text())["left_out"]) > 0
-    _, said = moved(store, tmp_path, session, 1_000_000)
-    assert "states of files, which /undo and /rewind need, are left out" in said[0]
+    _, notes = moved(store, tmp_path, session, 1_000_000)
+    assert "states of files, which /undo and /rewind need, are left out" in notes[0]
     assert SECRET not in (tmp_path / "export.json").read_text()
 
 
@@ -225,8 +225,8 @@ def test_a_session_that_lost_a_record_is_moved_with_its_gap_and_its_bytes(store:
     newest = next(records.glob("000003-*"))
     newest.write_text(json.dumps(json.loads(newest.read_text()), indent=2))  # as another program may write it
     damaged = store.open(session.info.project_id, session.id, read_only=True)
-    info, said = moved(store, tmp_path, damaged, 0, redacted=False)
-    assert said == []
+    info, notes = moved(store, tmp_path, damaged, 0, redacted=False)
+    assert notes == []
     copy = store.folder(info) / "records"
     assert {path.name: path.read_bytes() for path in copy.iterdir()} == {
         path.name: path.read_bytes() for path in records.iterdir()
@@ -246,7 +246,7 @@ def test_a_session_that_lost_a_record_is_moved_with_its_gap_and_its_bytes(store:
     ],
 )
 def test_a_damaged_export_is_refused_with_the_reason(tmp_path: Path, change, says: str):
-    raw = json.loads(told("json", user("one"), agent("two")))
+    raw = json.loads(exported("json", user("one"), agent("two")))
     change(raw)
     file = tmp_path / "session.json"
     file.write_text(json.dumps(raw))
@@ -269,12 +269,12 @@ def test_an_export_that_names_a_record_far_away_as_missing_is_refused_at_once(st
 def test_secrets_stay_home_unless_asked_for(form: ExportFormat):
     call = ToolCall("c", "bash", {"command": f"curl -H 'x-api-key: {SECRET}'"})
     bodies = (user(f"key {SECRET}"), agent(call), ToolResult("c", "bash", "success", f"ok {SECRET}"))
-    assert SECRET not in told(form, *bodies)
-    assert told(form, *bodies, redacted=False).count(SECRET) >= 3
+    assert SECRET not in exported(form, *bodies)
+    assert exported(form, *bodies, redacted=False).count(SECRET) >= 3
 
 
 def test_markdown_tells_who_said_what_and_what_was_done():
-    page = told("md", *whole_session())
+    page = exported("md", *whole_session())
     for expected in (
         "# Fix 'total'",
         "## You",
@@ -289,7 +289,7 @@ def test_markdown_tells_who_said_what_and_what_was_done():
 
 
 def test_a_code_block_in_markdown_holds_whatever_it_holds():
-    page = told(
+    page = exported(
         "md",
         user("go"),
         agent(ToolCall("c", "bash", {"command": "ls"})),
@@ -299,7 +299,7 @@ def test_a_code_block_in_markdown_holds_whatever_it_holds():
 
 
 def test_what_was_rewound_is_not_told():
-    assert "forget me" not in told("md", user("stay"), user("forget me"), Undo(1, "rewind"), agent("ok"))
+    assert "forget me" not in exported("md", user("stay"), user("forget me"), Undo(1, "rewind"), agent("ok"))
 
 
 class Page(HTMLParser):
@@ -308,18 +308,18 @@ class Page(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
+        self.texts: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
 
     def handle_data(self, data: str) -> None:
-        self.words.append(data)
+        self.texts.append(data)
 
 
 def test_a_page_folds_calls_shows_pictures_and_colours_code():
-    page = told("html", *whole_session())
+    page = exported("html", *whole_session())
     tags = Page(page).tags
     assert [tag for tag, _ in tags].count("details") >= 4
     assert ("img", {"alt": "picture", "src": f"data:image/png;base64,{PNG}"}) in tags
@@ -328,7 +328,7 @@ def test_a_page_folds_calls_shows_pictures_and_colours_code():
 
 
 def test_a_page_needs_nothing_from_elsewhere():
-    page = told("html", *whole_session(), agent("![pixel](https://spy.example/p.png) [site](https://example.com)"))
+    page = exported("html", *whole_session(), agent("![pixel](https://spy.example/p.png) [site](https://example.com)"))
     for tag, attributes in Page(page).tags:
         assert tag not in ("script", "link", "iframe", "object", "embed", "base", "form")
         assert (attributes.get("src") or "data:").startswith("data:")
@@ -369,15 +369,15 @@ def assert_harmless(page: str) -> None:
 
 
 def test_nothing_from_outside_becomes_part_of_the_page():
-    page = told("html", *everywhere(EVIL), redacted=False)
+    page = exported("html", *everywhere(EVIL), redacted=False)
     assert_harmless(page)
-    assert "owned" in "".join(Page(page).words)
+    assert "owned" in "".join(Page(page).texts)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet=st.sampled_from("<>&\"'`/=! \n\x1b[31m]()*_~:;scriptonerr-\u202e\ud800é漢"), max_size=40))
 def test_no_text_at_all_breaks_out(text: str):
-    page = told("html", *everywhere(text), redacted=False)
+    page = exported("html", *everywhere(text), redacted=False)
     assert_harmless(page)
     page.encode("utf-8")
 
@@ -396,8 +396,8 @@ def hostile_copies(value: Any) -> Iterator[Any]:
                 yield {**{key: each for key, each in value.items() if key != name}, HOSTILE: inner}
                 yield from ({**value, name: copy} for copy in hostile_copies(inner))
         case tuple() | list():
-            for place, inner in enumerate(value):
-                yield from ((*value[:place], copy, *value[place + 1 :]) for copy in hostile_copies(inner))
+            for index, inner in enumerate(value):
+                yield from ((*value[:index], copy, *value[index + 1 :]) for copy in hostile_copies(inner))
         case _ if is_dataclass(value) and not isinstance(value, type):
             for each in fields(value):
                 yield from (replace(value, **{each.name: copy}) for copy in hostile_copies(getattr(value, each.name)))
@@ -437,9 +437,9 @@ def test_no_string_of_any_kind_of_record_reaches_a_page_unescaped() -> None:
     plain = collect(journal(*bodies))
     tags = {tag for tag, _ in Page(export(plain, "html")).tags} | {"a", "strong", "em", "p", "code", "span"}
     hostile = [replace(plain, info=info) for info in hostile_copies(replace(plain.info, title="t", directory="d"))]
-    for place, (record, data) in enumerate(plain.records):
+    for index, (record, data) in enumerate(plain.records):
         for copy in hostile_copies(record):
-            hostile.append(replace(plain, records=(*plain.records[:place], (copy, data), *plain.records[place + 1 :])))
+            hostile.append(replace(plain, records=(*plain.records[:index], (copy, data), *plain.records[index + 1 :])))
     for source in hostile:
         page = export(source, "html", redacted=False)
         parsed = Page(page)
@@ -519,7 +519,7 @@ def browse(page: Path, tmp_path: Path) -> str:
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
 def test_chromium_runs_nothing_of_it_and_a_phone_needs_no_sideways_scrolling(tmp_path: Path):
     wide = "x" * 400 + "\n" + "\t".join(["column"] * 60)
-    page = told(
+    page = exported(
         "html",
         *everywhere(EVIL),
         agent(f"| a | b |\n|---|---|\n| {'w' * 300} | {wide[:300]} |", wide),
@@ -534,8 +534,8 @@ def test_chromium_runs_nothing_of_it_and_a_phone_needs_no_sideways_scrolling(tmp
         document.title = [d.title, d.documentElement.scrollWidth, d.querySelectorAll('details').length].join('|') }};
         f.srcdoc = {frame};</script>"""
     )
-    seen = browse(outer, tmp_path)
-    title = seen.split("<title>")[1].split("</title>")[0]
+    rendered = browse(outer, tmp_path)
+    title = rendered.split("<title>")[1].split("</title>")[0]
     name, width, folds = title.rsplit("|", 2)
     assert "document.title" in name  # the title that the session has, still a text
     assert int(width) <= 390

@@ -19,8 +19,8 @@ from agentcli.sessions.integrity import check
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.store import Store
+from tests.sessions.bodies import files, reply, result, user
 from tests.sessions.disks import CALLS, FAULTS, Failing, Hasty, Stingy
-from tests.sessions.said import files, reply, result, user
 
 TEXTS = ["one", "looking", "done", "two"]
 
@@ -89,7 +89,7 @@ def test_a_disk_that_keeps_failing_is_told_and_harms_nothing_that_was_saved(
         session = Store(home, disk=disk, interval=0.0).create(tmp_path)
         session.append(user("zero", 0))
         saved = {path: path.read_bytes() for path in (session.folder / "records").iterdir()}
-        disk.seen, disk.nth, disk.forever = 0, nth, True
+        disk.calls, disk.nth, disk.forever = 0, nth, True
         warnings = scripted(session)
         assert texts(session) == ["zero", *TEXTS]
         if disk.failed:
@@ -121,12 +121,12 @@ def test_trouble_lasts_until_everything_is_saved(tmp_path: Path) -> None:
 
 def test_a_write_that_had_to_be_made_again_is_told_once(tmp_path: Path) -> None:
     session = Store(tmp_path / "s", disk=Failing("fsync", FAULTS["EIO"], 7)).create(tmp_path)
-    told = []
+    troubles = []
     for n in range(3):
         session.append(user(f"{n}"))
-        told.append(session.trouble())
-    assert sorted(told)[:2] == ["", ""]
-    assert "made again: everything is saved" in max(told)
+        troubles.append(session.trouble())
+    assert sorted(troubles)[:2] == ["", ""]
+    assert "made again: everything is saved" in max(troubles)
     session.close()
 
 
@@ -167,16 +167,16 @@ def test_out_of_files_a_session_is_not_opened_with_holes(tmp_path: Path) -> None
     scripted(session)
     session.close()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    taken = []
+    files = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     try:
         with contextlib.suppress(OSError):
             while True:
-                taken.append(os.open("/dev/null", os.O_RDONLY))
+                files.append(os.open("/dev/null", os.O_RDONLY))
         with pytest.raises(StoreError, match="Too many open files"):
             store.open(session.info.project_id, session.id, read_only=True)
     finally:
-        for file in taken:
+        for file in files:
             os.close(file)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     again = store.open(session.info.project_id, session.id)
@@ -261,8 +261,8 @@ def survives_a_real_fault(tmp_path: Path, call: str, code: str, nth: int) -> Non
     root = tmp_path / "s"
     done = traced(root, "-o", "/dev/null", "-e", f"inject={call}:error={code}:when={nth}")
     assert done.returncode == 0, done.stderr
-    project, session, _, said = done.stdout.strip().split(" ", 3)
-    assert said == "|".join(TEXTS)
+    project, session, _, texts = done.stdout.strip().split(" ", 3)
+    assert texts == "|".join(TEXTS)
     again = Store(root).open(project, session)
     assert texts(again) == TEXTS
     again.close()

@@ -19,7 +19,7 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import DISK
 from agentcli.sessions.store import Store
 from agentcli.sessions.tree import branches
-from tests.sessions.said import compaction, files, read, reply, result, user
+from tests.sessions.bodies import compaction, files, read, reply, result, user
 
 
 @pytest.fixture
@@ -129,14 +129,14 @@ def test_branches_are_a_tree(store: Store) -> None:
     assert drawn == [(0, "lost"), (0, "a"), (1, "c"), (2, "d"), (1, "b"), (0, "me")]
 
 
-def from_outside(tmp_path: Path, *said: tuple[str, Body], **more: Any) -> Imported:
-    return Imported("agentcli", "", str(tmp_path), "", said[0][0] if said else "", said, **more)
+def from_outside(tmp_path: Path, *bodies: tuple[str, Body], **more: Any) -> Imported:
+    return Imported("agentcli", "", str(tmp_path), "", bodies[0][0] if bodies else "", bodies, **more)
 
 
 def test_a_session_from_outside_is_stored_with_its_own_times(store: Store, tmp_path: Path) -> None:
-    said = [("2020-01-01T00:00:00.000Z", user("old")), ("2020-01-01T00:00:01.000Z", reply("older", "a"))]
+    bodies = [("2020-01-01T00:00:00.000Z", user("old")), ("2020-01-01T00:00:01.000Z", reply("older", "a"))]
     answer = ("2020-01-01T00:00:02.000Z", result("a"))
-    info = plant(store.root, from_outside(tmp_path, *said, answer, outputs={"a.txt": "whole"}), tmp_path)
+    info = plant(store.root, from_outside(tmp_path, *bodies, answer, outputs={"a.txt": "whole"}), tmp_path)
     assert (info.time.created, info.title, info.records) == ("2020-01-01T00:00:00.000Z", "old", 3)
     session = store.open(info.project_id, info.id)
     assert [record.time[:4] for record in session.records()] == ["2020"] * 3

@@ -73,10 +73,10 @@ def written(path: Path) -> dict[str, set[Any]]:
         key: set() for key in ("prompts", "replies", "calls", "results", "pictures", "usages")
     }
     for message in own:
-        said = parts(message)
-        if message["type"] == "user" and not any("functionResponse" in part for part in said):
-            found["prompts"].add(said[0]["text"])
-            found["pictures"] |= {(message["id"], n) for n, part in enumerate(said) if "inlineData" in part}
+        content = parts(message)
+        if message["type"] == "user" and not any("functionResponse" in part for part in content):
+            found["prompts"].add(content[0]["text"])
+            found["pictures"] |= {(message["id"], n) for n, part in enumerate(content) if "inlineData" in part}
         if message["type"] == "gemini":
             found["replies"].add(message["id"])
         if message.get("tokens"):
@@ -110,8 +110,8 @@ def test_everything_in_a_file_of_the_real_program_is_taken_over_once(name: str):
     assert sorted(result.call_id for result in results if result.output != UNANSWERED) == sorted(expected["results"])
     assert len(pictures) + sum(len(result.images) for result in results) == len(expected["pictures"])
     usages = [body.usage for body in (*replies, *useless) if body.usage]
-    told = sorted((usage.prompt, usage.output, usage.cache_read) for usage in usages)
-    assert told == sorted(usage[1:] for usage in expected["usages"])
+    counted = sorted((usage.prompt, usage.output, usage.cache_read) for usage in usages)
+    assert counted == sorted(usage[1:] for usage in expected["usages"])
     assert all(body.model for body in replies)
 
 
@@ -159,7 +159,7 @@ def test_the_exit_code_of_a_command_is_read_and_a_failed_one_counts_as_failed():
 
 
 @pytest.mark.parametrize(
-    ("output", "shown", "status", "metadata"),
+    ("output", "display", "status", "metadata"),
     [
         ("Output: fine\nProcess Group PGID: 7", "fine", "success", {"exit_code": 0}),
         ("Output: Exit Code: 5\nProcess Group PGID: 7", "Exit Code: 5", "success", {"exit_code": 0}),
@@ -176,11 +176,11 @@ def test_the_exit_code_of_a_command_is_read_and_a_failed_one_counts_as_failed():
     ],
 )
 def test_how_a_command_ended_is_read_behind_its_output_only(
-    output: str, shown: str, status: str, metadata: dict[str, Any], tmp_path: Path
+    output: str, display: str, status: str, metadata: dict[str, Any], tmp_path: Path
 ):
     response = {"functionResponse": {"id": "c", "name": "run_shell_command", "response": {"output": output}}}
     call = {"id": "c", "name": "run_shell_command", "args": {"command": "x"}, "status": "success", "result": [response]}
-    reply = {"id": "g", "type": "gemini", "content": "", "toolCalls": [call | {"resultDisplay": shown}]}
+    reply = {"id": "g", "type": "gemini", "content": "", "toolCalls": [call | {"resultDisplay": display}]}
     (result,) = of(session_of(tmp_path, reply), ToolResult)
     assert (result.status, result.metadata) == (status, metadata)
 
@@ -194,8 +194,8 @@ def test_a_picture_that_a_tool_read_stands_in_its_result_only():
 def test_the_contents_of_files_that_a_prompt_names_are_not_the_users_words():
     session = read(sample("pictures"))
     assert prompts(session) == ["Look at the pictures and @a.txt please"]
-    told = [part.text for part in of(session, Message)[0].parts if isinstance(part, Text) and part.source == "file"]
-    assert "alpha" in told
+    texts = [part.text for part in of(session, Message)[0].parts if isinstance(part, Text) and part.source == "file"]
+    assert "alpha" in texts
 
 
 def test_a_compression_is_a_compaction_and_all_before_it_is_kept():

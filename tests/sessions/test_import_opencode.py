@@ -89,9 +89,9 @@ def test_tools_get_our_names_parameters_and_outcomes():
         "edit",
         {"file_path": "/home/dev/shop/cart.py", "old_string": "sum(items)", "new_string": "round(sum(items), 2)"},
     )
-    told = results["toolu_0002_01"].metadata
-    assert (told["path"], told["additions"], told["deletions"]) == ("/home/dev/shop/cart.py", 1, 1)
-    assert "+    return round(sum(items), 2)" in told["diff"]
+    metadata = results["toolu_0002_01"].metadata
+    assert (metadata["path"], metadata["additions"], metadata["deletions"]) == ("/home/dev/shop/cart.py", 1, 1)
+    assert "+    return round(sum(items), 2)" in metadata["diff"]
     assert results["toolu_0003_00"].metadata == {"path": "/home/dev/shop/new.txt", "created": True}
     assert (results["toolu_0003_01"].status, results["toolu_0003_01"].output[:25]) == (
         "error",
@@ -126,7 +126,7 @@ def session_of(*messages: tuple[dict[str, Any], list[dict[str, Any]]], **info: A
     rows = [
         {
             "info": {"id": f"m{number}", "time": {"created": 1_795_330_690_000 + number}, **message},
-            "parts": [{"id": f"p{number}{place}", **part} for place, part in enumerate(parts)],
+            "parts": [{"id": f"p{number}{index}", **part} for index, part in enumerate(parts)],
         }
         for number, (message, parts) in enumerate(messages)
     ]
@@ -137,8 +137,8 @@ USER = {"role": "user"}
 REPLY = {"role": "assistant", "providerID": "openai", "modelID": "gpt-5.5", "finish": "stop"}
 
 
-def text(said: str, **more: Any) -> dict[str, Any]:
-    return {"type": "text", "text": said, **more}
+def text(content: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": content, **more}
 
 
 def tool(name: str, state: dict[str, Any], key: str = "c1") -> dict[str, Any]:
@@ -152,8 +152,8 @@ def test_what_the_user_attached_comes_along():
         {"type": "file", "mime": "text/plain", "filename": "b.txt", "url": "file:///home/dev/b.txt"},
     ]
     put = text("Called the Read tool", synthetic=True)
-    (said,) = of(session_of((USER, [text("look"), *attached, put, text("x", ignored=True)])), Message)
-    assert said.parts == (
+    (message,) = of(session_of((USER, [text("look"), *attached, put, text("x", ignored=True)])), Message)
+    assert message.parts == (
         Text("look"),
         Image("image/png", "iVBORw0KGgo=", "a.png"),
         File("text/plain", "a.txt", "hi"),

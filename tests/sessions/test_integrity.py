@@ -10,8 +10,8 @@ from agentcli.core.message import Text
 from agentcli.sessions.integrity import check, repair, report_to_json
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
+from tests.sessions.bodies import reply, result, user
 from tests.sessions.disks import Hasty
-from tests.sessions.said import reply, result, user
 
 
 @pytest.fixture
@@ -67,11 +67,11 @@ def test_calls_and_results_that_do_not_match_are_told(session: Session) -> None:
     session.append(result("c"))
     session.append(reply("goes on"))
     session.close()
-    told = [problem.message for problem in check(session.folder).problems]
-    assert sum("call b" in message and "no result" in message for message in told) == 1
-    assert sum("nobody asked" in message for message in told) == 1
-    assert sum("second result" in message for message in told) == 1
-    assert len(told) == 3
+    messages = [problem.message for problem in check(session.folder).problems]
+    assert sum("call b" in message and "no result" in message for message in messages) == 1
+    assert sum("nobody asked" in message for message in messages) == 1
+    assert sum("second result" in message for message in messages) == 1
+    assert len(messages) == 3
 
 
 def test_outputs_that_belong_to_nothing_or_are_gone_are_told(session: Session) -> None:

@@ -9,16 +9,16 @@ import pytest
 
 from agentcli.sessions.store import Store
 from tests.bench.bench_store import VIEW, seconds, session_of
-from tests.sessions.said import user
+from tests.sessions.bodies import user
 
 
 def ratio(store: Store, short, long, action) -> float:
     """The ratio of the action's time on the long session to that on the short one, by the medians of alternating runs."""
-    taken = {info.id: [] for info in (short, long)}
+    times = {info.id: [] for info in (short, long)}
     for _ in range(15):
         for info in (short, long):
-            taken[info.id].append(seconds(lambda info=info: action(store, info)))
-    return statistics.median(taken[long.id]) / statistics.median(taken[short.id])
+            times[info.id].append(seconds(lambda info=info: action(store, info)))
+    return statistics.median(times[long.id]) / statistics.median(times[short.id])
 
 
 def resume(store: Store, info) -> None:

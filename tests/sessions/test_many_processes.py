@@ -44,23 +44,23 @@ def at_work(folder: Path, seconds: float) -> list[list[str]]:
         running.append(start(folder, next(names)))
     for child, _ in running:
         child.kill()
-    told = []
+    reported = []
     for child, heard in [*ended, *running]:
         assert child.wait() == -9, "an agent failed by itself"
         heard.seek(0)
-        told += [line.decode().split() for line in heard if line.endswith(b"\n")]
+        reported += [line.decode().split() for line in heard if line.endswith(b"\n")]
         heard.close()
-    return told
+    return reported
 
 
 def nothing_is_lost(folder: Path, seconds: float) -> int:
-    told = at_work(folder, seconds)
+    reported = at_work(folder, seconds)
     store = Store(folder / "sessions")
     infos = {info.id: info for info in store.list()}
     config = tomllib.loads((folder / "config.toml").read_text())["agents"]
     trusted = {Path(name).name for name in json.loads((folder / "trusted.json").read_text())["folders"]}
     history = {typed.text for typed in load_history(folder / "history.jsonl", limit=KEPT)}
-    for kind, *words in told:
+    for kind, *words in reported:
         match kind, words:
             case "record", [session, name, digest]:
                 path = store.folder(infos[session]) / "records" / name
@@ -73,7 +73,7 @@ def nothing_is_lost(folder: Path, seconds: float) -> int:
                 assert " ".join(words) in history
     for info in infos.values():
         assert check(store.folder(info)).ok
-    return len(told)
+    return len(reported)
 
 
 def test_eight_agents_at_work_lose_nothing(tmp_path: Path) -> None:

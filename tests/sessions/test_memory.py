@@ -7,7 +7,7 @@ from agentcli.core.record import Undo
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
-from tests.sessions.said import compaction, reply, user
+from tests.sessions.bodies import compaction, reply, user
 
 
 def scripted(journal: Journal) -> list[str]:

@@ -11,8 +11,8 @@ import pytest
 from agentcli.core.message import Text
 from agentcli.core.record import Title, Undo
 from agentcli.sessions.store import Store
+from tests.sessions.bodies import compaction, reply, result, user
 from tests.sessions.disks import Hasty, Recording, after_power_cut
-from tests.sessions.said import compaction, reply, result, user
 
 LUCK = (0.0, 0.5, 1.0)
 

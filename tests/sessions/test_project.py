@@ -14,7 +14,7 @@ from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.project import PROJECT, remember
 from agentcli.sessions.repository import normalised, read_repository, root_commit
 from agentcli.sessions.store import Store
-from tests.sessions.said import user
+from tests.sessions.bodies import user
 
 GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
 
@@ -30,10 +30,10 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def repository(folder: Path, remote: str = "", words: str = "") -> Path:
+def repository(folder: Path, remote: str = "", content: str = "") -> Path:
     folder.mkdir(parents=True)
     git(folder, "init", "-q")
-    (folder / "a.txt").write_text(words or str(folder))
+    (folder / "a.txt").write_text(content or str(folder))
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "first")
     if remote:
@@ -141,10 +141,10 @@ def test_repositories_that_share_nothing_stay_apart(store: Store, tmp_path: Path
 
 
 def test_another_repository_at_the_old_path_does_not_take_the_sessions_away(store: Store, tmp_path: Path) -> None:
-    old = repository(tmp_path / "code", words="first")
+    old = repository(tmp_path / "code", content="first")
     first = started(store, old)
     old.rename(tmp_path / "moved")
-    second = started(store, repository(tmp_path / "code", words="second"))
+    second = started(store, repository(tmp_path / "code", content="second"))
     assert first.id in listed(store, tmp_path / "moved")
     assert second.id in listed(store, tmp_path / "code")
 

@@ -11,7 +11,7 @@ from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.retention import Retention, size_on_disk, sweep
 from agentcli.sessions.storage.lock import Lock
 from agentcli.sessions.store import POOL, Store
-from tests.sessions.said import reply, user
+from tests.sessions.bodies import reply, user
 
 
 @pytest.fixture
@@ -22,10 +22,10 @@ def store(tmp_path: Path) -> Store:
 @pytest.fixture
 def infos(store: Store, tmp_path: Path) -> list[SessionInfo]:
     """Five sessions, the oldest first."""
-    return [made(store, tmp_path) for _ in range(5)]
+    return [created(store, tmp_path) for _ in range(5)]
 
 
-def made(store: Store, tmp_path: Path, size: int = 1) -> SessionInfo:
+def created(store: Store, tmp_path: Path, size: int = 1) -> SessionInfo:
     session = store.create(tmp_path)
     session.append(user("hello"))
     session.append(reply("x" * size))
@@ -56,7 +56,7 @@ def test_sessions_older_than_so_many_days_go(store: Store, infos: list[SessionIn
 
 
 def test_sessions_beyond_a_size_go(store: Store, infos: list[SessionInfo], tmp_path: Path) -> None:
-    large = made(store, tmp_path, 200_000)
+    large = created(store, tmp_path, 200_000)
     limit = size_on_disk(store.folder(large)) + size_on_disk(store.folder(infos[4]))
     swept = sweep(store, Retention(total_bytes=limit))
     assert [info.id for info in swept.trashed] == [info.id for info in infos[:4]]

@@ -14,7 +14,7 @@ from agentcli.core.record import KINDS, SCHEMA, Compaction, TodoItem
 from agentcli.sessions.integrity import check
 from agentcli.sessions.recovery import retrace
 from agentcli.sessions.store import Store
-from tests.sessions.said import user
+from tests.sessions.bodies import user
 
 SAMPLES = sorted((Path(__file__).parent / "samples").iterdir())
 ID, PROJECT = "20260102-030400-0000000", "project-0123456789"
@@ -65,8 +65,8 @@ def test_a_sample_says_what_it_said_when_it_was_written(store: Store) -> None:
 
 def test_every_part_of_a_sample_is_understood(store: Store) -> None:
     session = store.open(PROJECT, ID, read_only=True)
-    said = {record.seq: record.body for record in session.records()}
-    prompt, asked, failed, read = said[2], said[4], said[5], said[6]
+    bodies = {record.seq: record.body for record in session.records()}
+    prompt, asked, failed, read = bodies[2], bodies[4], bodies[5], bodies[6]
     assert isinstance(prompt, Message)
     assert prompt.parts[1:] == (
         File("text/plain", "src/a.py", "a = 1\n"),

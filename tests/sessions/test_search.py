@@ -15,7 +15,7 @@ from agentcli.sessions.importing import Imported, plant
 from agentcli.sessions.search import Hit, search
 
 
-def said(text: str) -> Message:
+def prompt(text: str) -> Message:
     return Message("user", (Text(text),), turn=1)
 
 
@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("body", "where"),
     [
-        (said("where is the needle?"), "user"),
+        (prompt("where is the needle?"), "user"),
         (Message("assistant", (Text("The Needle is here."),)), "assistant"),
         (Message("assistant", (ToolCall("c", "bash", {"command": "grep -r needle src"}),)), "tool"),
         (Message("assistant", (ToolCall("c", "edit", {"file_path": "src/needle.py", "edits": [1]}),)), "tool"),
@@ -45,8 +45,8 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_words_are_found_wherever_they_stand(root: Path, body: Body, where: str):
-    keep(root, said("hay"))
-    expected = keep(root, said("hay"), body)
+    keep(root, prompt("hay"))
+    expected = keep(root, prompt("hay"), body)
     (found,) = search(root, "needle")
     assert (found.info.id, found.total) == (expected, 1)
     (hit,) = found.hits
@@ -55,21 +55,21 @@ def test_words_are_found_wherever_they_stand(root: Path, body: Body, where: str)
 
 
 def test_all_words_must_be_in_the_session_though_not_in_one_place(root: Path):
-    both = keep(root, said("the red one"), said("the blue one"))
-    keep(root, said("only red"))
+    both = keep(root, prompt("the red one"), prompt("the blue one"))
+    keep(root, prompt("only red"))
     assert [found.info.id for found in search(root, "blue RED")] == [both]
     assert search(root, "blue green") == []
 
 
 def test_names_of_fields_are_no_words(root: Path):
-    keep(root, said("hello"))
+    keep(root, prompt("hello"))
     assert search(root, "synthetic") == []
     assert search(root, "role") == []
     assert search(root, "kind message") == []
 
 
 def test_the_session_written_last_comes_first_and_projects_can_be_chosen(root: Path):
-    old, new = keep(root, said("tree"), day=1), keep(root, said("tree"), day=2)
+    old, new = keep(root, prompt("tree"), day=1), keep(root, prompt("tree"), day=2)
     assert [found.info.id for found in search(root, "tree")] == [new, old]
     project = search(root, "tree")[0].info.project_id
     assert len(search(root, "tree", [project])) == 2
@@ -78,13 +78,13 @@ def test_the_session_written_last_comes_first_and_projects_can_be_chosen(root: P
 
 
 def test_places_with_more_of_the_words_are_shown_first(root: Path):
-    keep(root, *(said(f"apple number {n}") for n in range(9)), said("apple and pear together"))
+    keep(root, *(prompt(f"apple number {n}") for n in range(9)), prompt("apple and pear together"))
     (found,) = search(root, "apple pear", hits=1)
     assert (found.hits[0].seq, found.total) == (10, 10)
 
 
 def test_a_long_line_is_cut_around_the_word(root: Path):
-    keep(root, said("x" * 5000 + " needle " + "y" * 5000))
+    keep(root, prompt("x" * 5000 + " needle " + "y" * 5000))
     (hit,) = search(root, "needle")[0].hits
     assert len(hit.text) < 200
     assert hit.marked("[", "]").count("[needle]") == 1
@@ -92,13 +92,13 @@ def test_a_long_line_is_cut_around_the_word(root: Path):
 
 
 def test_what_is_printed_holds_no_control_characters(root: Path):
-    keep(root, said("a \x1b[31mneedle\x07 \u202e b"))
+    keep(root, prompt("a \x1b[31mneedle\x07 \u202e b"))
     (hit,) = search(root, "needle")[0].hits
     assert hit.text.isprintable()
 
 
 def test_a_damaged_record_hides_no_other(root: Path):
-    key = keep(root, said("needle one"), said("needle two"))
+    key = keep(root, prompt("needle one"), prompt("needle two"))
     folder = next(root.glob(f"*/{key}/records"))
     (folder / "000001-message.json").write_bytes(b"\0" * 50)
     assert [hit.seq for hit in search(root, "needle")[0].hits] == [2]
@@ -110,7 +110,7 @@ def test_no_words_is_an_error(root: Path):
 
 
 def test_the_json_says_where_the_words_stand(root: Path):
-    keep(root, said("a needle"))
+    keep(root, prompt("a needle"))
     raw = search(root, ["needle"])[0].to_json()
     assert raw["hits"] == [
         {"seq": 1, "time": "2026-01-01T00:00:00.000Z", "where": "user", "text": "a needle", "marks": ((2, 8),)}
@@ -125,7 +125,7 @@ def test_the_json_says_where_the_words_stand(root: Path):
 )
 def test_whatever_the_word_it_is_found(tmp_path_factory: pytest.TempPathFactory, before: str, after: str, word: str):
     root = tmp_path_factory.mktemp("s") / "sessions"
-    key = keep(root, said(f"{before} {word} {after}"))
+    key = keep(root, prompt(f"{before} {word} {after}"))
     assert [found.info.id for found in search(root, word)] == [key]
 
 
@@ -134,7 +134,7 @@ def test_marks_are_put_around_the_words():
 
 
 def test_a_found_session_is_told_with_its_words_marked(root: Path):
-    key = keep(root, Title("Hay"), *(said(f"needle {n}") for n in range(5)))
+    key = keep(root, Title("Hay"), *(prompt(f"needle {n}") for n in range(5)))
     (found,) = search(root, "needle")
     lines = found.report("[", "]").split("\n")
     assert lines[0].startswith(key)

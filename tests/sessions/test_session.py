@@ -13,7 +13,7 @@ from agentcli.core.record import Failure, Prune, Settings, Title, Undo
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
-from tests.sessions.said import compaction, files, read, reply, result, user
+from tests.sessions.bodies import compaction, files, read, reply, result, user
 
 
 @pytest.fixture

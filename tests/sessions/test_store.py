@@ -9,8 +9,8 @@ from agentcli.core.record import Title
 from agentcli.sessions.ids import new_id
 from agentcli.sessions.info import Parent
 from agentcli.sessions.store import Store
+from tests.sessions.bodies import read, user
 from tests.sessions.disks import FAULTS, Failing
-from tests.sessions.said import read, user
 
 
 @pytest.fixture

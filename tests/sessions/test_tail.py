@@ -26,7 +26,7 @@ from agentcli.core.record import (
     VerbatimText,
 )
 from agentcli.sessions.storage.records import Reader, RecordFolder, tail
-from tests.sessions.said import reply, result, user
+from tests.sessions.bodies import reply, result, user
 
 
 class Remembered(Reader):
@@ -60,10 +60,10 @@ class Life:
 
     def step(self) -> None:
         self.dice.choice(
-            [self.talk, self.talk, self.talk, self.prune, self.pin, self.rename, self.compact, self.undo]
+            [self.exchange, self.exchange, self.exchange, self.prune, self.pin, self.rename, self.compact, self.undo]
         )()
 
-    def talk(self) -> None:
+    def exchange(self) -> None:
         turn = self.history.turn + 1
         self.say(user(f"q{turn}", turn))
         calls = [f"call{len(self.records)}-{n}" for n in range(self.dice.randrange(3))]
@@ -143,9 +143,9 @@ def test_the_tail_folds_to_the_same_history_as_the_whole(seed: int, steps: int) 
 def test_the_tail_asks_for_nothing_before_what_was_kept() -> None:
     life = Life(random.Random(1))
     for _ in range(50):
-        life.talk()
+        life.exchange()
     life.say(Compaction("auto", "compressed", "auto", (1, 99), 100, "so far", kept=(2,), carry=life.history.carry))
-    life.talk()
+    life.exchange()
     reader = Remembered(life.records, RecordFolder.__new__(RecordFolder))
     tail(reader, len(life.records))
     assert min(seq for seq in reader.asked if seq != 2) == 100

@@ -10,8 +10,8 @@ from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
+from tests.sessions.bodies import reply, result, user
 from tests.sessions.disks import Hasty
-from tests.sessions.said import reply, result, user
 
 
 @pytest.fixture

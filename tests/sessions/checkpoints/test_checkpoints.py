@@ -203,8 +203,8 @@ def test_huge_files_and_a_full_store_are_told_only_when_they_changed(tmp_path: P
     for n in range(8):
         (root / f"{n}").write_bytes(os.urandom(900))
     work.run("for n in 0 1 2 3 4 5 6 7; do echo >> $n; done")
-    told = set(batches(work.records)[2].uncovered.values())
-    assert told == {"the checkpoints of this session hold 5,000 bytes already"}
+    reasons = set(batches(work.records)[2].uncovered.values())
+    assert reasons == {"the checkpoints of this session hold 5,000 bytes already"}
 
 
 def test_a_link_out_of_the_workspace_is_not_followed(work: Work, tmp_path: Path) -> None:
@@ -266,22 +266,22 @@ def test_a_change_cut_off_by_a_crash_can_still_be_undone(work: Work, tmp_path: P
 
 def test_sessions_of_a_project_share_what_is_equal(work: Work, tmp_path: Path) -> None:
     pool = tmp_path / "pool"
-    kept = []
+    files = []
     for name in ("one", "two"):
         checkpoints = Checkpoints(tmp_path / name, [work.root], pool=pool)
         checkpoints.before_command()
-        kept.append(sorted(path for path in (tmp_path / name / "objects").rglob("*") if path.is_file()))
-    assert len(kept[0]) == 2
-    assert all(one.samefile(two) for one, two in zip(*kept, strict=True))
+        files.append(sorted(path for path in (tmp_path / name / "objects").rglob("*") if path.is_file()))
+    assert len(files[0]) == 2
+    assert all(one.samefile(two) for one, two in zip(*files, strict=True))
 
 
 class Counting(Objects):
     """Counts how many contents it is given."""
 
-    kept = 0
+    count = 0
 
     def keep(self, data: bytes, durable: bool = False) -> str:
-        self.kept += 1
+        self.count += 1
         return super().keep(data, durable)
 
 
@@ -294,10 +294,10 @@ def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
     objects = Counting(tmp_path / "c", Hasty())
     surveyor = Surveyor(objects)
     surveyor.look_around([root], plain_listing)
-    assert objects.kept == 50
+    assert objects.count == 50
     (root / "7").write_text("changed")
     surveyor.look_around([root], plain_listing)
-    assert objects.kept == 51
+    assert objects.count == 51
 
 
 def shape(root: Path) -> dict[str, str]:

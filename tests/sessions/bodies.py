@@ -1,4 +1,4 @@
-"""Short ways to say things in test sessions."""
+"""Builders of messages, results and compactions for test sessions."""
 
 from __future__ import annotations
 
