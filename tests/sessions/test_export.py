@@ -338,7 +338,7 @@ def test_a_page_needs_nothing_from_elsewhere():
 
 def test_a_page_forbids_scripts_and_the_network_and_drops_pictures_that_may_hold_scripts():
     drawing = "PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+"
-    page = told(
+    page = exported(
         "html", user("look", Image("image/svg+xml", drawing)), agent(f"![x](data:image/svg+xml;base64,{drawing})")
     )
     [policy] = [
