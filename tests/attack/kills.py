@@ -28,7 +28,7 @@ from agentcli.sessions.integrity import check
 from agentcli.sessions.store import Store
 from tests.e2e.program import ROOT, Program
 
-CHANGES = {"turn": 30, "fork": 6, "export": 2, "import": 6, "compress": 8}
+CHANGES = {"turn": 30, "fork": 6, "export": 1, "import": 6, "compress": 2}
 """What is killed, each with the most changed files that are waited for."""
 STEPS = 4
 """Replies with a call that a turn has."""
