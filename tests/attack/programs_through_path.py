@@ -24,7 +24,7 @@ PLACES = (
     ("./node_modules/.bin", "node_modules/.bin"),
     ("WORK/node_modules/.bin", "node_modules/.bin"),
     ("WORK/.venv/bin", ".venv/bin"),
-    ("WORK/../work/bin", "bin"),
+    ("WORK/../" + "work/bin", "bin"),
     ("BASE/link", "bin"),
 )
 """Entries of PATH, each with the folder of the workspace that it leads to."""

@@ -14,8 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.providers.scripted.model import Reply, call, say
-from tests.e2e.program import Program
+from tests.e2e.program import Program as InWork
 from tests.loopback import Asked, Loopback
+
+
+class Program(InWork):
+    """The program in a folder named `repo`."""
+
+    @property
+    def work(self) -> Path:
+        """The folder it works in."""
+        folder = self.base / "repo"
+        folder.mkdir(exist_ok=True)
+        return folder
+
 
 MODELS = {"anthropic": "anthropic/claude-sonnet-5", "google": "google/gemini-3.8-flash"}
 PICTURE = bytes.fromhex(
@@ -265,7 +277,7 @@ CHANGING: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)"), "<time>"),
     (re.compile(r"\b20\d\d-\d\d-\d\d\b"), "<date>"),
     (re.compile(r'("(?:duration_ms|shelf|start|end|seconds)": )[\d.]+'), r"\g<1>0"),
-    (re.compile(r"\bwork-[0-9a-f]{10}\b"), "<project>"),
+    (re.compile(r"\brepo-[0-9a-f]{10}\b"), "<project>"),
 ]
 
 STORED = Path(__file__).parent / "stored"

@@ -130,7 +130,7 @@ def test_a_folder_on_path_does_not_open_what_lies_around_it(top: Path) -> None:
     (top / "lib").mkdir()
     (top / "work/bin").mkdir()
     (top / "work/bin/tool").symlink_to(top / "other/secret.txt")
-    box = box_for_reader(Workspace(top / "work", (top / "work",), top), f"{top}/bin:{top}/work/bin:.::bin")
+    box = box_for_reader(Workspace(top / "work", (top / "work",), top), f"{top}/bin:{top / 'work' / 'bin'}:.::bin")
     assert box.readable is not None
     assert [path for path in box.readable if path.is_relative_to(top)] == [top / "bin", top / "work"]
 
