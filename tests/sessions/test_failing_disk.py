@@ -261,8 +261,8 @@ def survives_a_real_fault(tmp_path: Path, call: str, code: str, nth: int) -> Non
     root = tmp_path / "s"
     done = traced(root, "-o", "/dev/null", "-e", f"inject={call}:error={code}:when={nth}")
     assert done.returncode == 0, done.stderr
-    project, session, _, texts = done.stdout.strip().split(" ", 3)
-    assert texts == "|".join(TEXTS)
+    project, session, _, said = done.stdout.strip().split(" ", 3)
+    assert said == "|".join(TEXTS)
     again = Store(root).open(project, session)
     assert texts(again) == TEXTS
     again.close()

@@ -22,6 +22,8 @@ _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _FDS = 2
 _SURE = 3
 """How often in a row nothing must be found where living children that are none of it stay."""
+_ENDING = 0.05
+"""Seconds that a descendant may take to end after its command before it counts as left running."""
 
 
 def main() -> None:
@@ -108,11 +110,21 @@ def _watch(request: dict[str, Any], out: int, control: int) -> None:
         status = _end_all(request["grace"], watched=command)
         _report(channel, {"exit": _code(status), "left": 0})
     else:
-        left = _descendants() if _has_children() else set()
+        left = _left_running()
         _report(channel, {"exit": _code(status), "left": len(left)})
         if _has_children() and not request["leaves"]:
             _end_all(request["grace"] / 2)
     _report(channel, {"done": True})
+
+
+def _left_running() -> set[int]:
+    """Descendants that outlive their command. One that is just ending, such as the first process of a sandbox, is not counted."""
+    deadline = time.monotonic() + _ENDING
+    left = _descendants() if _has_children() else set()
+    while left and time.monotonic() < deadline:
+        time.sleep(0.002)
+        left = _descendants()
+    return left
 
 
 def _become(request: dict[str, Any], out: int) -> None:
