@@ -1,5 +1,6 @@
 """Nothing gets out of the box, neither as root nor as an ordinary user."""
 
+import fcntl
 import shlex
 import subprocess
 import sys
@@ -14,6 +15,15 @@ from agentcli.sandbox import landlock as landlock_box
 from tests.attack import sandbox_escapes
 from tests.attack.sandbox_escapes import Scene, knocked, succeeded, users
 from tests.attack.ways_out import ATTEMPTS, SECRET
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Only one process of the test run at a time: what the attacks try to change is the machine's."""
+    shared = tmp_path_factory.getbasetemp().parent / "sandbox-escapes.lock"
+    with shared.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(params=["self", "nobody"])

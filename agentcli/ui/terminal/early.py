@@ -102,6 +102,7 @@ class EarlyTerminal:
         """Install signal handlers that restore the terminal and exit at once: for phases without work to stop first."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._end)
+        signal.set_wakeup_fd(-1)  # an event loop that is closing would be written to in vain, and Python complain of it
 
     def _end(self, number: int, _: object) -> None:
         with contextlib.suppress(OSError):
