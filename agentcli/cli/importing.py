@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
-from agentcli.cli.output import say, say_json, table
+from agentcli.cli.output import Progress, say, say_json, table
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.sessions.info import name_of
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
     from agentcli.sessions.importing.discover import Candidate
     from agentcli.sessions.importing.takeover import Outcome, Takeover
 
-T = TypeVar("T")
-PROGRESS_AFTER = 0.5
-"""Seconds after which a person at a terminal is told how far it is."""
-PROGRESS_EVERY = 0.1
 STDIN = "-"
 
 
@@ -63,17 +58,17 @@ def import_sessions(
     if name:
         _must_be_free(context, name)
     with contextlib.ExitStack() as until_done:
-        counting = until_done.enter_context(_progress())
-        found, unread = _sources(context, paths or (), program, session, until_done, counting)
+        progress = until_done.enter_context(Progress(sys.stderr))
+        found, unread = _sources(context, paths or (), program, session, until_done, progress)
         if here:
             found = [each for each in found if _is_here(context, each)]
         takeover = Takeover(context.store, context.cwd, gather=alone, again=again)
         if dry_run:
-            counting.end()
+            progress.end()
             _print_found(found, takeover, json)
         else:
-            outcomes = [*unread, *counting.through(takeover.run(found), len(found))]
-            counting.end()
+            outcomes = [*unread, *progress.through(takeover.run(found), len(found))]
+            progress.end()
             _print_outcomes(outcomes, alone, json)
             first = next((outcome.info for outcome in outcomes if outcome.info), None)
             if name and first:
@@ -89,7 +84,7 @@ def _sources(
     program: str,
     session: str,
     until_done: contextlib.ExitStack,
-    counting: _Progress,
+    progress: Progress,
 ) -> tuple[Sequence[Candidate], Sequence[Outcome]]:
     """The files to import, each once, and the named ones that cannot be read.
 
@@ -110,7 +105,7 @@ def _sources(
             if named == STDIN:
                 found += candidates(until_done.enter_context(_stdin()), name="stdin", named=True)
             elif path.is_dir():
-                found += counting.through(in_folder(path))
+                found += progress.through(in_folder(path))
             elif path.is_file():
                 found += candidates(path, chosen=session, named=True)
             else:
@@ -125,7 +120,7 @@ def _sources(
             str(context.cwd),
             *(place.directory for place in context.project.others),
         ]
-        found += counting.through(kept_by(program, context.env, places))
+        found += progress.through(kept_by(program, context.env, places))
     return list({(each.path, each.session): each for each in found}.values()), unread
 
 
@@ -199,37 +194,3 @@ def _sessions(count: int) -> str:
 
 def _aside(text: str, who: str = "note") -> None:
     print(f"{who}: {safe(text)}", file=sys.stderr)
-
-
-class _Progress:
-    """Progress of long work, in one line on a terminal's stderr that is removed at the end."""
-
-    def __init__(self) -> None:
-        self._on = sys.stderr.isatty()
-        self._next = time.monotonic() + PROGRESS_AFTER
-        self._visible = False
-
-    def through(self, things: Iterable[T], total: int = 0) -> Iterator[T]:
-        """The same things, counted as they pass."""
-        for number, thing in enumerate(things, 1):
-            if self._on and time.monotonic() >= self._next:
-                self._visible = True
-                self._next = time.monotonic() + PROGRESS_EVERY
-                text = f"{number:,} of {total:,} done" if total else f"{number:,} found"
-                print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-            yield thing
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self._visible:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-            self._visible = False
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[_Progress]:
-    progress = _Progress()
-    try:
-        yield progress
-    finally:
-        progress.end()

@@ -9,10 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO, TypeVar
 
 from agentcli.core.sanitise import safe, safe_line
+
+T = TypeVar("T")
 
 
 def say(text: str = "") -> None:
@@ -51,6 +54,47 @@ def _cell(value: Any) -> str:
             return f"{value:,}"
         case _:
             return safe_line(str(value))
+
+
+class Progress:
+    """Context manager that shows the progress of long work in one line of a terminal, removed at the end.
+
+    `clock` gives seconds. Nothing is written to a stream that is no terminal.
+    """
+
+    AFTER = 0.5
+    """Seconds without a line: short work shows none."""
+    EVERY = 0.1
+    """Seconds between two lines."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._next = clock() + self.AFTER
+        self._visible = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def through(self, things: Iterable[T], total: int = 0) -> Iterator[T]:
+        """Yield the same things, counted as they pass; `total`: their number where it is known."""
+        for number, thing in enumerate(things, 1):
+            if self._stream.isatty() and self._clock() >= self._next:
+                self._visible = True
+                self._next = self._clock() + self.EVERY
+                self._replace_line(f"{number:,} of {total:,} done" if total else f"{number:,} found")
+            yield thing
+
+    def end(self) -> None:
+        """Remove the line."""
+        if self._visible:
+            self._visible = False
+            self._replace_line("")
+
+    def _replace_line(self, text: str) -> None:
+        print(f"\r\x1b[K{text}", end="", file=self._stream, flush=True)
 
 
 DEFAULT = "less"
