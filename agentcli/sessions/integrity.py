@@ -13,6 +13,7 @@ from agentcli.core.errors import StoreError
 from agentcli.core.message import File, Message, Part, Text, ToolResult
 from agentcli.core.record import Failure, Record, Unknown
 from agentcli.sessions.copying import abandoned, remove_abandoned
+from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.recovery import (
     free_name,
     is_settled,
@@ -23,6 +24,7 @@ from agentcli.sessions.recovery import (
     retrace,
     save_info,
     set_aside,
+    vanished,
 )
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason
 from agentcli.sessions.storage.lock import Lock, is_locked
@@ -160,7 +162,9 @@ def _look(folder: Path) -> _Findings:
     for record in reader.down(newest):
         found.records += 1
         _look_at(record, found)
-    found.losses = [loss for loss in [*reader.losses, *_duplicates(shelf)] if not is_settled(folder, loss)]
+    gone = vanished(newest, info) if info else ()
+    losses = [*reader.losses, *_duplicates(shelf), *gone]
+    found.losses = [loss for loss in losses if not is_settled(folder, loss)]
     found.problems += _from_losses(folder, found.losses)
     doubts = [doubt for doubt in reader.doubts if not is_settled(folder, doubt)]
     found.losses += doubts
@@ -168,7 +172,7 @@ def _look(folder: Path) -> _Findings:
     found.problems += _unpaired(found, lost=bool(reader.losses))
     found.problems += _orphaned(folder, found)
     found.problems += _left_over(folder)
-    found.problems += _glance(info is None, info.records if info else 0, newest)
+    found.problems += _glance(info, newest)
     return found
 
 
@@ -247,16 +251,18 @@ def _left_over(folder: Path) -> Iterator[Problem]:
         yield Problem("leftover", why, file="partial.json", notice=True)
 
 
-def _glance(lost: bool, recorded: int, newest: int) -> Iterator[Problem]:
-    if lost:
+def _glance(info: SessionInfo | None, newest: int) -> Iterator[Problem]:
+    if info is None:
         yield Problem(
             "glance", "session.json is missing or damaged; it is rebuilt from the records", file="session.json"
         )
-    elif recorded > newest:
-        why = f"session.json knows of record {recorded}, but the newest is {newest}"
-        yield Problem("missing", why, recorded, file="session.json")
-    elif recorded < newest:
-        why = f"session.json stops at record {recorded} of {newest}; it is caught up with when the session is opened"
+    elif info.records > newest and not vanished(newest, info):
+        why = f"session.json knows of {info.records:,} records, and there are {newest:,}; it is rebuilt from them"
+        yield Problem("glance", why, file="session.json")
+    elif info.records < newest:
+        why = (
+            f"session.json stops at record {info.records} of {newest}; it is caught up with when the session is opened"
+        )
         yield Problem("glance", why, file="session.json", notice=True)
 
 

@@ -144,6 +144,12 @@ def encode_origin(info: SessionInfo) -> bytes:
     return (json.dumps(raw) + "\n").encode("ascii")
 
 
+def vanished(newest: int, info: SessionInfo) -> Sequence[Loss]:
+    """The records that `session.json` knows of and that are gone, `newest` being the last one there."""
+    gone = () if _is_implausible(info, newest) else range(newest + 1, info.records + 1)
+    return [Loss(seq, f"record {seq} is missing", None, "missing") for seq in gone]
+
+
 def is_settled(folder: Path, loss: Loss) -> bool:
     """True if a missing or doubtful record was reported before and marked in `damaged/`."""
     return loss.file is None and any((folder / "damaged").glob(f"{loss.seq:06d}-*"))
@@ -172,14 +178,18 @@ def _read(folder: Path) -> _Found:
     stale = info is None or mark != info.shelf
     newest = shelf.newest(info.records, info.shelf) if info else 0
     proof = info.head if info and info.records == newest else ""
-    if info is None or info.records > newest + _PLAUSIBLE:
+    if info is None or _is_implausible(info, newest):
         info, newest, proof = retrace(folder), max(shelf.numbers(), default=0), ""
     reader = Reader(shelf, proof)
     history = fold(tail(reader, newest))
-    losses = [*reader.losses, *reader.doubts, *_vanished(newest, info)]
+    losses = [*reader.losses, *reader.doubts, *vanished(newest, info)]
     # Where the folder lies counts, not what a file copied into it says.
     here = replace(_caught_up(info, shelf, newest), id=folder.name, project_id=folder.parent.name, shelf=mark)
     return _Found(here, history, losses, stale)
+
+
+def _is_implausible(info: SessionInfo, newest: int) -> bool:
+    return info.records > newest + _PLAUSIBLE
 
 
 def _mend(session: Session, folder: Path, found: _Found, disk: Disk) -> None:
@@ -242,11 +252,6 @@ def _numbers_aside(folder: Path) -> Sequence[int]:
     except OSError:
         return ()
     return [int(head) for name in names if (head := name.partition("-")[0]).isdecimal()]
-
-
-def _vanished(newest: int, info: SessionInfo) -> Sequence[Loss]:
-    gone = range(newest + 1, info.records + 1)
-    return [Loss(seq, f"record {seq} is missing", None, "missing") for seq in gone]
 
 
 def _superseded(history: History, after: int) -> bool:

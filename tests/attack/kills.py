@@ -2,8 +2,8 @@
 
     python -m tests.attack.kills [count]
 
-Each attack starts the program (a turn with tools, a fork, an export, an import, a compaction), waits until it has changed so
-many files, and kills it. A further row of the table is a scripted session without the program around it, killed as often.
+Each attack starts the program (a turn with tools, a fork, an export, an import, a compaction, the repair of a damaged session),
+waits until it has changed so many files, and kills it; a repair is then done again. A further row of the table is a scripted session without the program around it, killed as often.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from agentcli.sessions.integrity import check
 from agentcli.sessions.store import Store
 from tests.e2e.program import ROOT, Program
 
-CHANGES = {"turn": 30, "fork": 6, "export": 1, "import": 6, "compress": 2}
+CHANGES = {"turn": 30, "fork": 6, "export": 1, "import": 6, "compress": 2, "repair": 12}
 """What is killed, each with the most changed files that are waited for."""
 STEPS = 4
 """Replies with a call that a turn has."""
@@ -40,6 +40,8 @@ class Target:
 
     program: Program
     acknowledged: dict[Path, str] = field(default_factory=dict)
+    harmed: frozenset[str] = frozenset()
+    """Digests of the records that were damaged: a repair keeps their bytes."""
     runs: int = 0
 
     @classmethod
@@ -86,6 +88,8 @@ class Target:
                 return ["sessions", "import", "--again", str(self.program.base / "whole.json")]
             case "compress":
                 return ["resume", "--last", "-p", "/compress", "-m", self.script([{"text": "so far"}])]
+            case "repair":
+                return ["sessions", "check", "--repair"]
         self.runs += 1
         names = [f"effect-{self.runs}-{step}." for step in range(STEPS)]
         calls = [{"name": "bash", "input": {"command": f"echo {name} | tee -a effects"}} for name in names]
@@ -98,7 +102,23 @@ class Target:
         shutil.rmtree(self.program.sessions)
         shutil.copytree(self.program.base / "prepared", self.program.sessions, symlinks=True)
         self.acknowledged.clear()
+        self.harmed = frozenset()
         self.effects.write_text("")
+
+    def harm(self, chance: random.Random) -> None:
+        """Leave the session as a bad disk and a dead process would: everything that a repair mends is there."""
+        records = sorted(self.records())
+        folder = records[0].parents[1]
+        damaged, missing = chance.sample(records[1:], 2)
+        damaged.write_bytes(damaged.read_bytes()[:40])
+        missing.unlink()
+        (folder / "records" / "notes.txt").write_text("no record")
+        for name in ("session.json", "records/000002-message.json"):
+            shutil.copy(records[0], (folder / name).with_name(f".{Path(name).name}.1-1.tmp"))
+        (folder / "outputs").mkdir(exist_ok=True)
+        (folder / "outputs" / "nobody.txt").write_text("an output of no record")
+        chance.choice([(folder / "session.json").unlink, lambda: None])()
+        self.harmed = frozenset(map(_digest, (damaged, folder / "outputs" / "nobody.txt")))
 
     def files(self) -> frozenset[Path]:
         """What the program writes."""
@@ -108,7 +128,15 @@ class Target:
     def records(self) -> dict[Path, str]:
         """The records of all finished sessions, each with the digest of its bytes."""
         found = self.program.sessions.glob("*/[!.]*/records/*.json")
-        return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+        return {path: digest for path in found if (digest := _digest(path)) not in self.harmed}
+
+    def whole(self) -> frozenset[str]:
+        """Digests of all files of all sessions."""
+        return frozenset(map(_digest, filter(Path.is_file, self.program.sessions.rglob("*"))))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -122,6 +150,9 @@ class Outcome:
 
 def attack(target: Target, way: str, chance: random.Random) -> Outcome:
     """Start the program, kill it, and look at what it left."""
+    if way == "repair":
+        target.restore()
+        target.harm(chance)
     before = target.files()
     changes, pause = chance.randrange(CHANGES[way]), chance.random() * 0.02
     process = target.program.start(*target.arguments(way))
@@ -134,6 +165,8 @@ def attack(target: Target, way: str, chance: random.Random) -> Outcome:
         out, err = process.communicate()
     events = [json.loads(line) for line in out.split("\n")[:-1]] if way == "turn" else []
     texts = [event.get("text", event.get("output")) for event in events if _is_acknowledged(event)]
+    if way == "repair":
+        err += target.program.run(*target.arguments(way)).err
     wrong = "Traceback" if "Traceback" in err else _damage(target, texts)
     return Outcome(process.returncode == -9, len(target.acknowledged), wrong)
 
@@ -149,6 +182,8 @@ def _damage(target: Target, texts: Sequence[str]) -> str:
     for path, digest in target.acknowledged.items():
         if kept.get(path) != digest:
             return f"{path.name} is lost or has changed"
+    if target.harmed - target.whole():
+        return "a repair has lost the bytes of a damaged record"
     records = "".join(path.read_text() for path in kept)
     if lost := [text for text in texts if json.dumps(text.strip(), ensure_ascii=False)[1:-1] not in records]:
         return f"printed and not recorded: {lost}"

@@ -136,11 +136,34 @@ def test_a_missing_record_is_named_once_and_its_number_never_used_again(
     assert [problem.seq for problem in check(folder).problems if problem.kind == "missing"] == [seq]
     session = store.open(info.project_id, info.id)
     assert session.notes == (f"record {seq} is missing",)
+    assert check(folder).ok
     assert session.append(user("more", 3)).seq == 9
     session.close()
     session = store.open(info.project_id, info.id)
     assert session.notes == ()
     session.close()
+
+
+@pytest.mark.parametrize("seq", [1, 4, 8])
+def test_a_repair_names_a_missing_record_in_the_session_and_leaves_its_number_free(
+    store: Store, info: SessionInfo, seq: int
+) -> None:
+    folder = store.folder(info)
+    (folder / "records" / files(folder)[seq - 1]).unlink()
+    assert repair(folder).repaired == ("what was lost is said in record 9",)
+    assert check(folder).ok
+    assert repair(folder).repaired == ()
+
+
+def test_a_repair_that_was_killed_after_it_put_the_newest_record_aside_can_be_done_again(
+    store: Store, info: SessionInfo
+) -> None:
+    folder = store.folder(info)
+    newest = folder / "records" / files(folder)[-1]
+    (folder / "damaged").mkdir()
+    newest.rename(folder / "damaged" / newest.name)
+    repair(folder)
+    assert check(folder).problems == ()
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"null", b"\0" * 500, b'{"id": 3}', b"[" * 9999, b'{"records": 1e999}'])
