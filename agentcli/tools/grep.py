@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from agentcli.core.errors import ToolError
@@ -13,13 +16,26 @@ from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.glob import inside, prefix
 from agentcli.tools.lib.openat import DirHandle, beside, top
 from agentcli.tools.lib.paths import ResolvedPath, locate
-from agentcli.tools.lib.search import Line, Wanted, files, lines, ripgrep
+from agentcli.tools.lib.search import Line, Wanted, basic_readings, files, lines, ripgrep
 from agentcli.tools.lib.text import clip, plural
 from agentcli.tools.lib.truncate import truncated
 
-Mode = Literal["files_with_matches", "content", "count"]
+Mode = Literal["content", "files_with_matches", "count"]
 _ROWS = 20_000
 """Lines of a result that are kept in full; beyond, only counted."""
+
+Search = Callable[[Wanted], Iterator[Line]]
+"""Searches the files of a call for a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The form of a result: its mode, line numbers or none, the most matches, and the prefix of each path."""
+
+    mode: Mode
+    numbers: bool
+    limit: int
+    prefix: str
 
 
 async def grep(
@@ -28,7 +44,7 @@ async def grep(
     pattern: Annotated[str, "Regular expression"],
     path: Annotated[str, "File or folder"] = ".",
     glob: Annotated[str, "Only these files, e.g. *.{ts,tsx}"] = "",
-    output_mode: Mode = "files_with_matches",
+    output_mode: Mode = "content",
     ignore_case: Annotated[bool, "", "-i"] = False,
     numbers: Annotated[bool, "", "-n"] = True,
     after: Annotated[int, "", "-A"] = 0,
@@ -36,10 +52,11 @@ async def grep(
     around: Annotated[int, "", "-C"] = 0,
     head_limit: int = 0,
 ) -> ToolOutput:
-    showing = output_mode == "content"
-    wanted = Wanted(pattern, ignore_case, max(before, around, 0) * showing, max(after, around, 0) * showing)
-    limit = head_limit if head_limit > 0 else ctx.limits.matches
-    return await asyncio.to_thread(_grep, ctx, call_id, wanted, path, glob, output_mode, numbers, limit)
+    content = output_mode == "content"
+    wanted = Wanted(pattern, ignore_case, max(before, around, 0) * content, max(after, around, 0) * content)
+    limit = min(head_limit if head_limit > 0 else ctx.limits.matches, ctx.limits.matches)
+    shown = _Shown(output_mode, numbers, limit, "")
+    return await asyncio.to_thread(_grep, ctx, call_id, wanted, path, glob, shown)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -48,34 +65,65 @@ def title(given: Mapping[str, Any]) -> str:
     return f'Search "{given.get("pattern", "")}"{inside(given)}{glob}'
 
 
-def _grep(
-    ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, mode: Mode, numbers: bool, limit: int
-) -> ToolOutput:
+def _grep(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, shown: _Shown) -> ToolOutput:
     with _candidates(ctx, path, glob) as (target, folder, names):
-        found = lines(folder, names, wanted, ripgrep(ctx.roots))
-        return _output(ctx, call_id, found, prefix(target), mode, numbers, wanted, limit)
+        if not names:
+            return _nothing(
+                f"No file{f' matches {glob}' if glob else ''} in {path}; what .gitignore names is left out."
+            )
+        search = partial(lines, folder, names, rg=ripgrep(ctx.roots))
+        reading, found = _first_reading(search, wanted)
+        first = next(found, None)
+        if first is None:
+            return _nothing(_no_matches(search, wanted, len(names), glob))
+        shown = replace(shown, prefix=prefix(target))
+        outcome = _output(ctx, call_id, chain([first], found), shown, grouped=bool(wanted.before or wanted.after))
+    if reading.pattern == wanted.pattern:
+        return outcome
+    note = f"[nothing matches {wanted.pattern} as it is written; this matches {reading.pattern}: operators take no backslash here]"
+    return replace(outcome, output=f"{note}\n{outcome.output}")
 
 
-def _output(
-    ctx: ToolContext,
-    call_id: str,
-    found: Iterator[Line],
-    before: str,
-    mode: Mode,
-    numbers: bool,
-    wanted: Wanted,
-    limit: int,
-) -> ToolOutput:
-    limit = min(limit, ctx.limits.matches)
-    if mode == "content":
-        printed = _rows(found, before, numbers, ctx.limits.line_characters, bool(wanted.before or wanted.after))
-        return _content(ctx, call_id, printed, limit)
+def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Line]]:
+    """The query as it is written; where that matches nothing or is invalid, the first reading as a basic one that matches.
+
+    Raises ToolError for a pattern that is invalid in every reading.
+    """
+    invalid: ToolError | None = None
+    for pattern in (wanted.pattern, *basic_readings(wanted.pattern)):
+        reading = replace(wanted, pattern=pattern)
+        found = search(reading)
+        try:
+            first = next(found, None)
+        except ToolError as error:
+            invalid = invalid or error
+            continue
+        if first is not None:
+            return reading, chain([first], found)
+    if invalid is not None:
+        raise invalid
+    return wanted, iter(())
+
+
+def _no_matches(search: Search, wanted: Wanted, searched: int, glob: str) -> str:
+    """The answer to a query without matches, with what would have some."""
+    text = f"No matches in {plural(searched, 'file')}{f' ({glob})' if glob else ''}."
+    if r"\n" in wanted.pattern:
+        text += r" Each line is searched by itself, so \n never matches."
+    if wanted.ignore_case:
+        return text
+    found = [line for line in search(replace(wanted, ignore_case=True, before=0, after=0)) if line.matches]
+    return f"{text} {plural(len(found), 'line')} would match with -i (case ignored)." if found else text
+
+
+def _output(ctx: ToolContext, call_id: str, found: Iterator[Line], shown: _Shown, *, grouped: bool) -> ToolOutput:
+    if shown.mode == "content":
+        return _content(ctx, call_id, _rows(found, shown, ctx.limits.line_characters, grouped), shown.limit)
     counts = Counter(line.file for line in found if line.matches)
     total = sum(counts.values())
-    if not total:
-        return _nothing()
-    rows = [before + name if mode == "files_with_matches" else f"{before}{name}:{n}" for name, n in counts.items()]
-    part = rows[:limit]
+    only_names = shown.mode == "files_with_matches"
+    rows = [shown.prefix + (name if only_names else f"{name}:{n}") for name, n in counts.items()]
+    part = rows[: shown.limit]
     rest = len(rows) - len(part)
     notice = f"{rest:,} more of {plural(len(rows), 'file')}; {plural(total, 'matching line')} in all" if rest else ""
     return truncated(ctx, call_id, part, rows, notice, {"matches": total, "files": len(rows)})
@@ -104,26 +152,24 @@ def _content(ctx: ToolContext, call_id: str, found: Iterable[tuple[bool, str]], 
             rows.append(row)
         if total <= limit:
             fitting = len(rows)
-    if not total:
-        return _nothing()
     rest = max(0, total - limit)
     notice = f"{rest:,} more of {plural(total, 'matching line')}" if rest else ""
     return truncated(ctx, call_id, rows[:fitting], rows, notice, {"matches": total})
 
 
-def _rows(
-    found: Iterable[Line], before: str, numbers: bool, characters: int, grouped: bool
-) -> Iterator[tuple[bool, str]]:
-    """Lines as grep prints them, each with true for a match; in groups, `--` precedes a line that does not follow the last."""
+def _rows(found: Iterable[Line], shown: _Shown, characters: int, grouped: bool) -> Iterator[tuple[bool, str]]:
+    """Lines under the name of their file, each with true for a match; with context, `--` precedes one that does not follow the last."""
     last: Line | None = None
     for line in found:
-        apart = grouped and last is not None and (last.file != line.file or last.number + 1 != line.number)
-        sign = ":" if line.matches else "-"
-        number = f"{line.number}{sign}" if numbers else ""
-        gap = "--\n" if apart else ""
-        yield line.matches, f"{gap}{before}{line.file}{sign}{number}{clip(line.text, characters)}"
+        above = ""
+        if last is None or last.file != line.file:
+            above = f"{'' if last is None else chr(10)}{shown.prefix}{line.file}\n"
+        elif grouped and last.number + 1 != line.number:
+            above = "--\n"
+        number = f"{line.number}{':' if line.matches else '-'}" if shown.numbers else ""
+        yield line.matches, f"{above}{number}{clip(line.text, characters)}"
         last = line
 
 
-def _nothing() -> ToolOutput:
-    return ToolOutput("No matches.", metadata={"matches": 0})
+def _nothing(text: str) -> ToolOutput:
+    return ToolOutput(text, metadata={"matches": 0})

@@ -36,6 +36,8 @@ _SEARCHING = [
     "--crlf",
     "--color=never",
 ]
+_BASIC_OPERATOR = r"\\[|(){}]"
+"""An operator of basic regular expressions, which is text in all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,28 @@ def compiled(wanted: Wanted) -> re.Pattern[str] | None:
         return re.compile(wanted.pattern, re.IGNORECASE if wanted.ignore_case else 0)
     except re.error:
         return None
+
+
+def basic_readings(pattern: str) -> tuple[str, ...]:
+    """Readings of a pattern that may be a basic regular expression (POSIX), whose operators are written with a backslash.
+
+    First the operators alone are read so: models mix the dialects. Then the bare signs are text as well. Escaped brackets with
+    nothing between them stay text at first: an empty group means nothing.
+    """
+    operators = r"\\\|" if r"\(\)" in pattern else _BASIC_OPERATOR
+    if not re.search(operators, re.sub(r"\\\\", "", pattern)):
+        return ()
+    mixed = re.sub(rf"\\\\|{operators}", _swapped, pattern)
+    basic = re.sub(r"\\?[|(){}+?]|\\.", _swapped, pattern)
+    return mixed, basic
+
+
+def _swapped(found: re.Match[str]) -> str:
+    """A sign of an expression with its backslash taken away, or given one where it has none; any other escape as it is."""
+    sign = found.group()
+    if sign[-1] not in "|(){}+?":
+        return sign
+    return sign[1:] if sign.startswith("\\") else "\\" + sign
 
 
 def regex_is_plain(rg: str, wanted: Wanted) -> bool:

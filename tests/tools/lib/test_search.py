@@ -175,33 +175,88 @@ def test_both_searches_read_ignore_files_alike(
         assert files(base / folder, "", RG) == files(base / folder), (folder, rules, inner)
 
 
-def test_grep_shows_files_by_default(call: Call, planted: Bench) -> None:
-    outcome = call("grep", pattern="needle", path="src")
+def test_grep_shows_files_where_only_they_are_asked_for(call: Call, planted: Bench) -> None:
+    outcome = call("grep", pattern="needle", path="src", output_mode="files_with_matches")
     assert outcome.output.split("\n") == ["src/b.log", "src/deep/c.ts", "src/deep/d.tsx"]
     assert outcome.metadata["matches"] == 3
 
 
-def test_grep_shows_lines_with_those_around_them(call: Call, planted: Bench) -> None:
-    content = call("grep", pattern="needle", path="src", glob="*.{log,ts}", output_mode="content", **{"-C": 1})
+def test_grep_shows_lines_under_the_name_of_their_file_with_those_around_them(call: Call, planted: Bench) -> None:
+    content = call("grep", pattern="needle", path="src", glob="*.{log,ts}", **{"-C": 1})
     assert content.output.split("\n") == [
-        "src/b.log-1-one", "src/b.log:2:two needle", "src/b.log-3-three", "--",
-        "src/deep/c.ts-1-x", "src/deep/c.ts:2:needle", "src/deep/c.ts-3-y",
+        "src/b.log", "1-one", "2:two needle", "3-three", "", "src/deep/c.ts", "1-x", "2:needle", "3-y",
     ]  # fmt: skip
-    plain = call("grep", pattern="NEEDLE", path="src/build", output_mode="content", **{"-i": True, "-n": False})
-    assert plain.output == "src/build/in.py:a Needle here"
+    apart = call("grep", pattern="needle|pass", path="a.py", **{"-A": 0, "-B": 0})
+    assert apart.output == "a.py\n1:def needle():\n2:    pass\n4:needle()"
+    plain = call("grep", pattern="NEEDLE", path="src/build", **{"-i": True, "-n": False})
+    assert plain.output == "src/build/in.py\na Needle here"
     assert call("grep", pattern="needle", path="a.py", output_mode="count").output == "a.py:2"
-    assert call("grep", pattern="nowhere").output == "No matches."
+
+
+def test_context_that_does_not_follow_is_set_apart(call: Call, ctx: Bench) -> None:
+    plant(ctx.cwd, {"a": "x\n1\n2\n3\nx\n"})
+    assert call("grep", pattern="x", **{"-A": 1}).output == "a\n1:x\n2-1\n--\n5:x"
+
+
+PYTHON_FILE = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n\n\nlist = []\nfoo(1)\n"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reading", "lines"),
+    [
+        (r"add\|sub", "add|sub", ["1:def add(a, b):", "5:def sub(a, b):"]),
+        (r"def \(add\|sub\)", "def (add|sub)", ["1:def add(a, b):", "5:def sub(a, b):"]),
+        (r"def \w+(\|foo(", r"def \w\+\(|foo\(", ["10:foo(1)"]),
+        (r"\w+ (add\|sub)", r"\w+ (add|sub)", ["1:def add(a, b):", "5:def sub(a, b):"]),
+        (r"o\{2\}", "o{2}", ["10:foo(1)"]),
+    ],
+)
+@pytest.mark.parametrize("ripgrep", [True, False])
+def test_operators_with_a_backslash_are_understood_where_nothing_else_matches(
+    call: Call, ctx: Bench, monkeypatch: pytest.MonkeyPatch, ripgrep: bool, pattern: str, reading: str, lines: list[str]
+) -> None:
+    plant(ctx.cwd, {"a.py": PYTHON_FILE})
+    if not ripgrep:
+        monkeypatch.setenv("PATH", "")
+    note, *rest = call("grep", pattern=pattern).output.split("\n")
+    assert (
+        note
+        == f"[nothing matches {pattern} as it is written; this matches {reading}: operators take no backslash here]"
+    )
+    assert rest == ["a.py", *lines]
+
+
+def test_a_pattern_that_matches_as_it_is_written_is_not_read_otherwise(call: Call, ctx: Bench) -> None:
+    plant(ctx.cwd, {"a": "x | y\nx\n", "b.c": "c++\ncall()\n"})
+    assert call("grep", pattern=r"x \| y").output == "a\n1:x | y"
+    assert call("grep", pattern=r"call\(\)").output == "b.c\n2:call()"
+    assert call("grep", pattern=r"cell\(\)").output == "No matches in 2 files."
+    assert call("grep", pattern=r"d\+\+").output == "No matches in 2 files."
+
+
+def test_no_matches_says_where_it_looked_and_what_would_match(call: Call, ctx: Bench) -> None:
+    plant(ctx.cwd, {"src/a.py": "Needle\nNEEDLE\n", "src/b.py": "x\n"})
+    assert call("grep", pattern="nowhere").output == "No matches in 2 files."
+    assert call("grep", pattern="needle", glob="a.*").output == (
+        "No matches in 1 file (a.*). 2 lines would match with -i (case ignored)."
+    )
+    assert call("grep", pattern="x", path="src", glob="*.ts").output == (
+        "No file matches *.ts in src; what .gitignore names is left out."
+    )
+    assert "so \\n never matches" in call("grep", pattern=r"Needle\nNEEDLE").output
+    assert call("grep", pattern="nowhere").metadata == {"matches": 0}
 
 
 def test_more_matches_than_the_limit_are_counted_and_kept(call: Call, ctx: Bench) -> None:
     plant(ctx.cwd, {f"f{n:03}.txt": "x\nx\n" for n in range(150)})
-    content = call("grep", pattern="x", output_mode="content")
-    assert content.output.count("\n") == 100
+    content = call("grep", pattern="x")
+    assert sum(line[1:] == ":x" for line in content.output.split("\n")) == 100
     assert "[200 more of 300 matching lines; the whole output: " in content.output
-    assert Path(content.output_file).read_text().count("\n") == 299
-    names = call("grep", pattern="x")
+    assert Path(content.output_file).read_text().count(":x") == 300
+    names = call("grep", pattern="x", output_mode="files_with_matches")
     assert "[50 more of 150 files; 300 matching lines in all" in names.output
-    assert call("grep", pattern="x", head_limit=3).output.startswith("f000.txt\nf001.txt\nf002.txt\n[147 more")
+    few = call("grep", pattern="x", output_mode="files_with_matches", head_limit=3)
+    assert few.output.startswith("f000.txt\nf001.txt\nf002.txt\n[147 more")
     assert "[100 of 150 files, newest first; 50 more" in call("glob", pattern="*.txt").output
 
 
@@ -212,7 +267,7 @@ def test_the_tools_answer_alike_where_ripgrep_is_missing(
     def answers() -> list[str]:
         return [
             call("grep", pattern="needle").output,
-            call("grep", pattern="needle", output_mode="content", glob="*.{py,ts}", **{"-C": 2}).output,
+            call("grep", pattern="needle", glob="*.{py,ts}", **{"-C": 2}).output,
             call("grep", pattern="needle", path="src", output_mode="count").output,
             call("glob", pattern="**/*.py").output,
         ]
@@ -231,9 +286,10 @@ def test_a_bad_pattern_is_explained(call: Call, ctx: Bench) -> None:
 
 def test_very_long_lines_are_clipped(call: Call, ctx: Bench) -> None:
     plant(ctx.cwd, {"min.js": "x" * 5_000_000 + "needle\nneedle\n"})
-    outcome = call("grep", pattern="needle", output_mode="content")
+    outcome = call("grep", pattern="needle")
     assert len(outcome.output) < 5_000
-    assert outcome.output.endswith("min.js:2:needle")
+    assert outcome.output.startswith("min.js\n1:")
+    assert outcome.output.endswith("\n2:needle")
 
 
 def test_glob_gives_the_newest_first(call: Call, ctx: Bench) -> None:
