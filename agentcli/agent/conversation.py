@@ -120,7 +120,7 @@ class Conversation:
         """Count one more request of this turn. Raises LimitReached before a request that a limit forbids."""
         usage, cost = self.spent()
         self.run_limits.check(self.steps, usage, cost)
-        if self.steps >= self.settings.max_steps:
+        if 0 < self.settings.max_steps <= self.steps:
             raise LimitReached(
                 f"The turn has taken {self.steps} steps (agent.max_steps). Say “go on” to continue, or raise the limit."
             )

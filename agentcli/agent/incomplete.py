@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from agentcli.agent.reply import ReplyBuilder
@@ -13,48 +13,64 @@ EMPTY = "Your last reply was empty. Go on with the task, or say in a sentence wh
 CUT = (
     "Your reply reached the output limit: what was unfinished, a tool call included, is lost. Go on in smaller pieces."
 )
-MALFORMED = "Your last tool call was malformed and did not run. Send it again with valid arguments."
+MALFORMED = (
+    "Your last {call} was malformed and did not run. Send it again with valid arguments. "
+    "If they were large, write the file in parts: write the beginning, then add the rest with edit."
+)
+"""`call` names the tool where it is known."""
 UNKNOWN = "Your last reply ended for an unknown reason, so its tool calls did not run. Send them again if they are still wanted."
 BROKEN_OFF = "Your last reply ended for an unknown reason. Say again, whole, what you meant to say."
 RECITED = "Your last reply was stopped because it repeated a source word for word. Go on in words of your own."
 
 
+Kind = Literal["no answer", "cut", "full", "pause", "unknown", "recited", "refused"]
+
+
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """A way in which a reply falls short. `again` requests in a row may follow on it; the model is told `reminder` with each.
+    """A way in which a reply falls short. The model is asked again `again` times in a row, with `reminder`.
 
-    `happened` and `cure` are what the person is told when the turn ends on it, as `ending`.
+    Defects of one `kind` are counted together. `happened` and `cure` are what the person is told when the turn ends on it, as `ending`.
     """
 
+    kind: Kind
     reminder: str
     again: int
     happened: str
     cure: str
-    ending: Literal["incomplete", "refused"] = "incomplete"
+    ending: Literal["failed", "incomplete", "refused"] = "incomplete"
 
 
-_EMPTY = Defect(EMPTY, 1, "sent an empty reply", "Say what it should do next, or try another model.")
-_CUT = Defect(CUT, 3, "ran into its output limit", "Ask for less at a time, or raise agent.max_output.")
-_FULL = Defect(CUT, 3, "ran into the end of its context window", "Compact the conversation (/compress) or begin anew.")
-_MALFORMED = Defect(MALFORMED, 1, "sent a malformed tool call", "Say it in other words, or try another model.")
-_UNKNOWN = Defect(UNKNOWN, 1, "ended its reply for an unknown reason", "Try again, or try another model.")
-_BROKEN_OFF = Defect(BROKEN_OFF, 1, _UNKNOWN.happened, _UNKNOWN.cure)
-_RECITED = Defect(RECITED, 1, "repeated a source word for word", "Rephrase the request.", "refused")
-_REFUSED = Defect("", 0, "refused to go on", "Rephrase the request.", "refused")
+NO_ANSWERS = 3
+"""Empty or malformed replies in a row that are answered with a reminder; the next one ends the turn."""
+_EMPTY = Defect(
+    "no answer", EMPTY, NO_ANSWERS, "sent an empty reply", "Say what it should do next, or try another model.", "failed"
+)
+_CUT = Defect("cut", CUT, 3, "ran into its output limit", "Ask for less at a time, or raise agent.max_output.")
+_FULL = Defect(
+    "full", CUT, 3, "ran into the end of its context window", "Compact the conversation (/compress) or begin anew."
+)
+_BROKEN_OFF = Defect(
+    "unknown", BROKEN_OFF, 1, "ended its reply for an unknown reason", "Try again, or try another model."
+)
+_UNKNOWN = replace(_BROKEN_OFF, reminder=UNKNOWN)
+_RECITED = Defect("recited", RECITED, 1, "repeated a source word for word", "Rephrase the request.", "refused")
+_REFUSED = Defect("refused", "", 0, "refused to go on", "Rephrase the request.", "refused")
 
 
 def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
     """The defect of an incomplete reply; None for a complete one. `most_pauses` in a row end the turn."""
     match reply.stop:
         case "malformed_call":
-            return _MALFORMED
+            return _malformed(reply.malformed)
         case "max_tokens":
             return _CUT
         case "context_exceeded":
             return _FULL
         case "pause":
             again = max(0, most_pauses - 1)
-            return Defect("", again, "paused without coming to an end", "Say “go on”, or raise agent.max_pauses.")
+            cure = "Say “go on”, or raise agent.max_pauses."
+            return Defect("pause", "", again, "paused without coming to an end", cure)
         case "refusal":
             return _REFUSED
         case "recitation":
@@ -66,6 +82,13 @@ def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
             return _EMPTY if reply.empty else None
 
 
+def _malformed(tool: str) -> Defect:
+    call = f"call of {tool}" if tool else "tool call"
+    happened = f"sent a malformed {call}"
+    cure = "Say it in other words, or try another model."
+    return Defect("no answer", MALFORMED.format(call=call), NO_ANSWERS, happened, cure, "failed")
+
+
 def at_last(defect: Defect, reply: ReplyBuilder) -> AgentError:
     """The error that ends a turn whose last replies all had this defect."""
     times = defect.again + 1
@@ -73,6 +96,8 @@ def at_last(defect: Defect, reply: ReplyBuilder) -> AgentError:
     message = f"The model {defect.happened}{often}{_named(reply)}. {defect.cure}"
     if defect.ending == "refused":
         return ModelError(message, "refusal")
+    if defect.ending == "failed":
+        return AgentError(message)
     return IncompleteReply(message, transient=reply.stop == "other")
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.execute import NOT_RUN, execute
-from agentcli.agent.incomplete import Defect, at_last, defect, not_run
+from agentcli.agent.incomplete import Kind, at_last, defect, not_run
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.streams import merge
@@ -30,7 +30,7 @@ async def turn(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Ev
 async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     for event in conversation.begin(prompt):
         yield event
-    asked_again: Counter[Defect] = Counter()
+    asked_again: Counter[Kind] = Counter()
     while True:
         conversation.allow_step()
         for event in conversation.take_steering():
@@ -54,13 +54,13 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
         if flaw is None and not (reply.calls or conversation.steered):
             yield TurnEnded("done", text=reply.text, steps=conversation.steps)
             return
-        if flaw is not None and asked_again[flaw] == flaw.again:
+        if flaw is not None and asked_again[flaw.kind] == flaw.again:
             error = at_last(flaw, reply)
             yield conversation.failed(error)
             yield TurnEnded(flaw.ending, text=reply.text, error=error, steps=conversation.steps)
             return
         if flaw is not None:
-            asked_again[flaw] += 1
+            asked_again[flaw.kind] += 1
             if flaw.reminder:
                 yield conversation.remind(flaw.reminder)
 

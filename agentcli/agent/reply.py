@@ -21,6 +21,8 @@ class ReplyBuilder:
     usage: Usage | None = None
     stop: Stop | None = None
     detail: str = ""
+    malformed: str = ""
+    """The tool whose call is malformed, where it is known."""
 
     def add(self, step: StreamEvent) -> ReplyBuilder:
         """The reply after one more event of the stream."""
@@ -31,8 +33,8 @@ class ReplyBuilder:
                 return replace(self, parts=(*self.parts, part), tail=None if isinstance(part, Text) else self.tail)
             case UsageSeen(usage):
                 return replace(self, usage=usage)
-            case Stopped(stop, detail):
-                return replace(self, stop=stop, detail=detail)
+            case Stopped(stop, detail, tool):
+                return replace(self, stop=stop, detail=detail, malformed=tool)
             case ReplyRestarted():
                 return ReplyBuilder()
             case _:

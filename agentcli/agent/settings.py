@@ -12,9 +12,9 @@ from agentcli.core.ranges import Positive
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """`[agent]`: limits of one turn. Tokens, unless said otherwise; 0 in `repeat_limit` switches that check off."""
+    """`[agent]`: limits of one turn. Tokens, unless said otherwise; 0 in `max_steps` and `repeat_limit` is no limit."""
 
-    max_steps: Positive = 200
+    max_steps: int = 0
     max_output: Positive = REPLY_TOKENS
     max_pauses: int = 10
     """Replies in a row that may end with a pause, as with tools that the provider runs itself, before the turn ends."""

@@ -145,10 +145,14 @@ class UsageSeen:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The reply ended as the provider meant it to end. A stream without this was cut: none of its calls may run."""
+    """The reply ended as the provider meant it to end. A stream without this was cut: none of its calls may run.
+
+    `tool` is the name of the tool whose call is malformed, where the provider names it.
+    """
 
     stop: Stop
     detail: str = ""
+    tool: str = ""
 
 
 StreamEvent = TextDelta | ThinkingDelta | CallDelta | PartDone | UsageSeen | Stopped | Retrying | ReplyRestarted

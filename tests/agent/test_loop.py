@@ -9,8 +9,10 @@ import pytest
 
 from agentcli.agent.incomplete import CUT, EMPTY, MALFORMED, UNKNOWN
 from agentcli.agent.ports import ApprovalResponse, Prompt
+from agentcli.agent.session import AgentSession
+from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits
-from agentcli.core.errors import IncompleteReply, LimitReached
+from agentcli.core.errors import AgentError, LimitReached
 from agentcli.core.event import Recorded, TextDelta, TurnEnded
 from agentcli.core.message import Text, ToolCall
 from agentcli.core.record import Failure
@@ -35,14 +37,43 @@ def test_what_the_user_said_is_recorded_before_anything_is_sent(tmp_path: Path) 
     assert messages(session)[0].text == "keep this"
 
 
-def test_an_empty_reply_is_asked_for_once_more_and_never_stored(tmp_path: Path) -> None:
+def reminders(session: AgentSession) -> list[str]:
+    return [part.text for m in messages(session) for part in m.parts if isinstance(part, Text) and part.synthetic]
+
+
+def test_an_empty_reply_is_asked_for_three_times_more_and_never_stored(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("", thinking="hm"), say("")])
-    events = say_to(session, "go")
-    assert ended(events).ending == "incomplete"
-    assert isinstance(ended(events).error, IncompleteReply)
+    last = ended(say_to(session, "go"))
+    assert (last.ending, last.steps) == ("failed", 4)
+    assert (type(last.error), str(last.error).count("4 times in a row")) == (AgentError, 1)
     assert all(message.role == "user" for message in messages(session))
-    reminders = [part.text for m in messages(session) for part in m.parts if isinstance(part, Text) and part.synthetic]
-    assert reminders.count(EMPTY) == 1
+    assert reminders(session).count(EMPTY) == 3
+
+
+def test_empty_and_malformed_replies_are_counted_together(tmp_path: Path) -> None:
+    broken = say("", call("write", file_path="a.txt", content="x"), stop="malformed_call")
+    session = open_session(tmp_path, [say(""), broken, say(""), broken, say("too late")], mode="yolo")
+    last = ended(say_to(session, "go"))
+    assert (last.ending, last.steps) == ("failed", 4)
+    assert "malformed call of write" in str(last.error)
+    assert not (tmp_path / "a.txt").exists()
+
+
+def test_a_malformed_call_is_told_by_its_tool_and_how_to_go_on(tmp_path: Path) -> None:
+    broken = say("", call("write", file_path="a.txt", content="x"), stop="malformed_call")
+    session = open_session(tmp_path, [broken, say("Then not.")])
+    assert ended(say_to(session, "go")).text == "Then not."
+    [told] = [text for text in reminders(session) if "malformed" in text]
+    assert "call of write" in told
+    assert "write the beginning, then add the rest with edit" in told
+
+
+def test_the_count_of_malformed_replies_starts_anew_after_a_call_that_ran(tmp_path: Path) -> None:
+    broken = say("", stop="malformed_call")
+    work = [[broken] * 3 + [say("", call("list", path=f"{n}"))] for n in range(3)]
+    session = open_session(tmp_path, [*(reply for step in work for reply in step), *[broken] * 3, say("Done.")])
+    last = ended(say_to(session, "go"))
+    assert (last.ending, last.text, last.steps) == ("done", "Done.", 16)
 
 
 def test_an_empty_reply_is_paid_for_in_the_books(tmp_path: Path) -> None:
@@ -53,7 +84,10 @@ def test_an_empty_reply_is_paid_for_in_the_books(tmp_path: Path) -> None:
     assert session.history.usage.prompt > failures[0].usage.prompt > 0
 
 
-@pytest.mark.parametrize(("stop", "told"), [("max_tokens", CUT), ("malformed_call", MALFORMED), ("error", UNKNOWN)])
+@pytest.mark.parametrize(
+    ("stop", "told"),
+    [("max_tokens", CUT), ("malformed_call", MALFORMED.format(call="call of write")), ("error", UNKNOWN)],
+)
 def test_a_reply_that_cannot_stand_is_explained_to_the_model(tmp_path: Path, stop: str, told: str) -> None:
     (tmp_path / "a.txt").write_text("kept\n")
     cut = Reply((Text("I write."), call("write", file_path="a.txt", content="half a fi")), stop=stop)  # type: ignore[arg-type]
@@ -62,7 +96,7 @@ def test_a_reply_that_cannot_stand_is_explained_to_the_model(tmp_path: Path, sto
     assert (tmp_path / "a.txt").read_text() == "kept\n", "a call that was cut off ran"
     assert [result.status for result in results(session)] == ["interrupted"]
     assert results(session)[0].output == f"Not run: the reply that asked for it did not end as it should have ({stop})."
-    assert any(part.text == told for m in messages(session) for part in m.parts if isinstance(part, Text))
+    assert told in reminders(session)
 
 
 def test_empty_replies_with_work_between_them_do_not_end_a_turn(tmp_path: Path) -> None:
@@ -171,6 +205,16 @@ def test_a_limit_ends_the_turn_before_the_request_that_would_break_it(tmp_path: 
     assert (last.ending, last.steps) == ("limit", 3)
     assert isinstance(last.error, LimitReached)
     assert len(results(session)) == 3
+
+
+def test_a_turn_may_take_as_many_steps_as_it_needs_unless_a_setting_limits_them(tmp_path: Path) -> None:
+    work = [say("", call("list", path=f"{n}")) for n in range(9)]
+    assert AgentSettings().max_steps == 0
+    last = ended(say_to(open_session(tmp_path, [*work, say("Done.")], max_steps=0), "go"))
+    assert (last.ending, last.steps) == ("done", 10)
+    last = ended(say_to(open_session(tmp_path, work, max_steps=5), "go"))
+    assert (last.ending, last.steps) == ("limit", 5)
+    assert "agent.max_steps" in str(last.error)
 
 
 def test_what_the_user_adds_meanwhile_is_heard_at_the_next_step(tmp_path: Path) -> None:

@@ -92,6 +92,9 @@ def _claude() -> Iterator[End]:
     def lost(name: str, events: Sequence[Any], requests: int, text: str = "") -> End:
         return end(name, events, 1, "incomplete", requests, text)
 
+    def no_answer(name: str, events: Sequence[Any], text: str = "") -> End:
+        return end(name, events, 1, "failed", 4, text)
+
     begun, said, cut = [head()], words("I write."), asks(HALF)
     thought = [
         {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
@@ -99,14 +102,14 @@ def _claude() -> Iterator[End]:
         {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "c2ln"}},
         {"type": "content_block_stop", "index": 0},
     ]
-    yield lost("end_turn without content", [*begun, *tail("end_turn")], 2)
-    yield lost("end_turn, white space only", [*begun, *words(" \n"), *tail("end_turn")], 2)
-    yield lost("end_turn, thinking only", [*begun, *thought, *tail("end_turn")], 2)
-    yield lost("stop_sequence without content", [*begun, *tail("stop_sequence")], 2)
-    yield lost("tool_use without content", [*begun, *tail()], 2)
-    yield lost("tool_use without a tool", [*begun, *said, *tail()], 2, "I write.")
-    yield lost("tool_use, an input that is no JSON", [*begun, *said, *cut, *tail()], 2, "I write.")
-    yield lost("tool_use, a call without its end", [*begun, *said, *asks(ended=False), *tail()], 2, "I write.")
+    yield no_answer("end_turn without content", [*begun, *tail("end_turn")])
+    yield no_answer("end_turn, white space only", [*begun, *words(" \n"), *tail("end_turn")])
+    yield no_answer("end_turn, thinking only", [*begun, *thought, *tail("end_turn")])
+    yield no_answer("stop_sequence without content", [*begun, *tail("stop_sequence")])
+    yield no_answer("tool_use without content", [*begun, *tail()])
+    yield no_answer("tool_use without a tool", [*begun, *said, *tail()], "I write.")
+    yield no_answer("tool_use, an input that is no JSON", [*begun, *said, *cut, *tail()], "I write.")
+    yield no_answer("tool_use, a call without its end", [*begun, *said, *asks(ended=False), *tail()], "I write.")
     for stop in ("max_tokens", "model_context_window_exceeded"):
         yield lost(f"{stop} behind words", [*begun, *said, *tail(stop)], 4, "I write.")
         yield lost(f"{stop} while thinking", [*begun, *thought, *tail(stop)], 4)
@@ -132,12 +135,15 @@ def _gemini() -> Iterator[End]:
     def lost(name: str, chunks: Sequence[Any], requests: int, text: str = "") -> End:
         return end(name, chunks, 1, "incomplete", requests, text)
 
+    def no_answer(name: str, chunks: Sequence[Any], text: str = "") -> End:
+        return end(name, chunks, 1, "failed", 4, text)
+
     said, thought, write = chunk({"text": "I write."}), chunk({"text": "Hm.", "thought": True}), chunk(wants())
     half = chunk(wants(willContinue=True))
-    yield lost("STOP without content", [chunk(finish="STOP")], 2)
-    yield lost("STOP, white space only", [chunk({"text": " \n"}, finish="STOP")], 2)
-    yield lost("STOP, thinking only", [thought, chunk(finish="STOP")], 2)
-    yield lost("STOP, a call that goes on", [said, half, chunk(finish="STOP")], 2, "I write.")
+    yield no_answer("STOP without content", [chunk(finish="STOP")])
+    yield no_answer("STOP, white space only", [chunk({"text": " \n"}, finish="STOP")])
+    yield no_answer("STOP, thinking only", [thought, chunk(finish="STOP")])
+    yield no_answer("STOP, a call that goes on", [said, half, chunk(finish="STOP")], "I write.")
     yield lost("MAX_TOKENS behind words", [said, chunk(finish="MAX_TOKENS")], 4, "I write.")
     yield lost("MAX_TOKENS while thinking", [thought, chunk(finish="MAX_TOKENS")], 4)
     yield lost("MAX_TOKENS inside a call", [said, half, chunk(finish="MAX_TOKENS")], 4, "I write.")
@@ -146,9 +152,9 @@ def _gemini() -> Iterator[End]:
     yield lost("CONTINUATION behind words", [said, chunk(finish="CONTINUATION")], 10, "I write.")
     yield lost("CONTINUATION without content", [chunk(finish="CONTINUATION")], 10)
     for reason in ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"):
-        yield lost(f"{reason} without content", [chunk(finish=reason)], 2)
-        yield lost(f"{reason} behind words", [said, chunk(finish=reason)], 2, "I write.")
-        yield lost(f"{reason} behind a call", [write, chunk(finish=reason)], 2)
+        yield no_answer(f"{reason} without content", [chunk(finish=reason)])
+        yield no_answer(f"{reason} behind words", [said, chunk(finish=reason)], "I write.")
+        yield no_answer(f"{reason} behind a call", [write, chunk(finish=reason)])
     for name, chunks in (("behind words", [said]), ("behind a call", [said, write]), ("without content", [])):
         kept = "I write." if chunks else ""
         yield end(f"OTHER {name}", [*chunks, chunk(finish="OTHER")], 75, "incomplete", 2, kept)

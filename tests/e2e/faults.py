@@ -134,7 +134,7 @@ def everywhere() -> Iterator[Fault]:
     yield from transient("a silence before the stream", Idle(say("word " * 60), 0, 30), settings={"idle": "0.3"})
     yield Fault("a refusal", [say("I will not.", stop="refusal")], 1, 1)
     yield Fault("an empty reply, once", [Reply()], 0, 2, text="fine")
-    yield Fault("empty replies", [Reply()], 1, 2, always=True)
+    yield Fault("empty replies", [Reply()], 1, 4, always=True)
     yield Fault("a thought and nothing else, once", [say("", thinking="Hm.")], 0, 2, text="fine")
     yield Fault("white space and nothing else", [say(" \n ")], 0, 2, text="fine")
     yield Fault("a call and no words", [say("", call("write", **WRITE))], 0, 2, runs=True)
@@ -528,7 +528,7 @@ def gemini() -> Iterator[Fault]:
     )
     yield stream("a call without a finish", [chunk(wants())], 75, 5, always=True)
     yield stream("MALFORMED_FUNCTION_CALL, once", [chunk(finish="MALFORMED_FUNCTION_CALL")], 0, 2, text="fine")
-    yield stream("MALFORMED_FUNCTION_CALL, for good", [chunk(finish="MALFORMED_FUNCTION_CALL")], 1, 2, always=True)
+    yield stream("MALFORMED_FUNCTION_CALL, for good", [chunk(finish="MALFORMED_FUNCTION_CALL")], 1, 4, always=True)
     yield stream(
         "a call, then MALFORMED_FUNCTION_CALL",
         [chunk(wants()), chunk(finish="MALFORMED_FUNCTION_CALL")],

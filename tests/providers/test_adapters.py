@@ -15,6 +15,7 @@ from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Image, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import Breakpoint, PartDone, RequestMessage, Stopped
 from agentcli.providers.catalog import spec
+from agentcli.providers.google.reply import Reply
 from agentcli.providers.scripted.model import call, say
 from tests.loopback import Asked, Dribble, Idle, Loopback, Raw
 from tests.loopback.plan import Answer
@@ -72,7 +73,26 @@ def test_a_malformed_call_of_gemini_is_named_so() -> None:
     heard, _ = ask("flash", [say("", stop="malformed_call")])
     assert heard.parts == ()
     assert heard.stop is not None
-    assert heard.stop.stop == "malformed_call"
+    assert (heard.stop.stop, heard.stop.tool) == ("malformed_call", "")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Malformed function call: print(default_api.write(file_path='a.py', content='",
+        "Malformed function call: call:write{file_path:<ctrl46>a.py",
+        "Malformed function call: call:default_api:write{",
+    ],
+)
+def test_the_tool_of_a_malformed_call_of_gemini_is_read_from_its_finish_message(message: str) -> None:
+    from google.genai.types import Candidate, FinishReason, GenerateContentResponse
+
+    ended = Candidate(finish_reason=FinishReason.MALFORMED_FUNCTION_CALL, finish_message=message)
+    reply = Reply()
+    assert [*reply.read(GenerateContentResponse(candidates=[ended]))] == []
+    [stopped] = reply.end()
+    assert isinstance(stopped, Stopped)
+    assert (stopped.stop, stopped.tool) == ("malformed_call", "write")
 
 
 @both

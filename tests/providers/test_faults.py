@@ -276,7 +276,7 @@ def test_input_that_is_no_json_object_never_becomes_a_call(text: str) -> None:
     heard, _ = ask("haiku", [Raw(events)])
     assert heard.calls == []
     assert heard.stop is not None
-    assert heard.stop.stop == "malformed_call"
+    assert (heard.stop.stop, heard.stop.tool) == ("malformed_call", "write")
 
 
 def test_blocks_that_come_at_a_time_are_kept_apart() -> None:

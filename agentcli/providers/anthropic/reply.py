@@ -66,6 +66,7 @@ class Reply:
         self._usage: Json = {}
         self._stop = ""
         self._detail = ""
+        self._malformed = ""
 
     def read(self, event: Mapping[str, Any]) -> Iterator[StreamEvent]:
         """Steps of the reply that follow from an event. Raises KeyError, TypeError or ValueError where it is not of this wire format."""
@@ -98,7 +99,9 @@ class Reply:
         if not self._stop:
             raise ModelError("The reply broke off before its end.", "network")
         for block in self._open.values():
-            if block.kind != "tool_use":
+            if block.kind == "tool_use":
+                self._malformed = sendable(str(block.begun["name"]))
+            else:
                 yield from self._finish(block)
         stop = STOPS.get(self._stop, "error")
         if (
@@ -109,7 +112,7 @@ class Reply:
             self._pending.pop()
         yield from (PartDone(part) for part in self._pending if part is not None and part is not _TWICE)
         if None in self._pending or (stop == "tool_use" and not self._calls):
-            yield Stopped("malformed_call", "the input of a tool call was not a JSON object")
+            yield Stopped("malformed_call", "the input of a tool call was not a JSON object", self._malformed)
         elif stop == "error":
             yield Stopped("error", self._stop[:40])
         else:
@@ -157,6 +160,8 @@ class Reply:
 
     def _finish(self, block: _Block) -> Iterator[StreamEvent]:
         part = _part(block)
+        if part is None:
+            self._malformed = sendable(str(block.begun["name"]))
         if isinstance(part, ToolCall) and self._ids.again(block.server_id, part.name, part.input):
             part = _TWICE
         if block.index is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,8 @@ STOPS: Mapping[str, Stop] = {
 }  # fmt: skip
 _LONGEST_REASON = 40
 """Characters shown of a finish reason."""
+_CALLED = re.compile(r"(?:\bdefault_api[.:]|\bcall:)(?:default_api[.:])?(\w+)")
+"""A tool's name in a finish message. The SDK passes that message on for some platforms only."""
 
 
 class Reply:
@@ -50,6 +53,7 @@ class Reply:
         self._calls = False
         self._finish = ""
         self._detail = ""
+        self._malformed = ""
         self._usage: Usage | None = None
 
     def read(self, chunk: Any) -> Iterator[StreamEvent]:
@@ -64,6 +68,7 @@ class Reply:
                 yield from self._add(part)
             if candidate.finish_reason is not None:
                 self._finish = _name(candidate.finish_reason)
+                self._malformed = self._malformed or _tool_named(candidate.finish_message)
         if chunk.usage_metadata is not None and (usage := to_usage(chunk.usage_metadata)) != self._usage:
             self._usage = usage
             yield UsageSeen(usage)
@@ -90,14 +95,13 @@ class Reply:
             self._pending.pop()
         yield from (PartDone(part) for part in self._pending if part is not None)
         if None in self._pending:
-            yield Stopped("malformed_call", "a tool call arrived in part only")
+            yield Stopped("malformed_call", "a tool call arrived in part only", self._malformed)
         elif stop == "end_turn" and self._calls:
             yield Stopped("tool_use")
         else:
-            yield Stopped(
-                stop,
-                self._detail or ("" if stop in ("end_turn", "max_tokens", "pause") else self._finish[:_LONGEST_REASON]),
-            )
+            said_enough = stop in ("end_turn", "max_tokens", "pause")
+            detail = self._detail or ("" if said_enough else self._finish[:_LONGEST_REASON])
+            yield Stopped(stop, detail, self._malformed if stop == "malformed_call" else "")
 
     def _add(self, part: Any) -> Iterator[StreamEvent]:
         meta = _meta(part)
@@ -122,6 +126,8 @@ class Reply:
         if self._ids.again(call.id, call.name, arguments):
             return
         call_id = self._ids.fresh(call.id)
+        if not whole and isinstance(call.name, str):
+            self._malformed = sendable(call.name)
         self._pending.append(ToolCall(call_id, sendable(call.name), sendable_json(arguments), meta) if whole else None)
         yield CallDelta(call_id, call.name or "", "")
 
@@ -149,6 +155,12 @@ def _meta(part: Any) -> Meta | None:
     if not part.thought_signature:
         return None
     return {KIND: {SIGNATURE: base64.b64encode(part.thought_signature).decode("ascii")}}
+
+
+def _tool_named(message: Any) -> str:
+    """The tool that a finish message about a malformed call names, as in `print(default_api.write(…` or `call:write{…`."""
+    found = _CALLED.search(message if isinstance(message, str) else "")
+    return found[1] if found else ""
 
 
 def _name(value: Any) -> str:

@@ -130,7 +130,8 @@ class ScriptedModel:
         if reply.fault:
             raise _failure(reply.fault)
         yield UsageSeen(usage)
-        yield Stopped(reply.ending)
+        calls = [part.name for part in reply.parts if isinstance(part, ToolCall)]
+        yield Stopped(reply.ending, tool=calls[-1] if calls and reply.ending == "malformed_call" else "")
 
     async def count(self, request: Request) -> int | None:
         """The size that `stream` would report."""
