@@ -109,7 +109,7 @@ async def _together(
 
 async def _run(call: ToolCall, tool: Tool, runner: ToolRunner) -> ToolResult:
     """One call, its failures turned into an answer. A cancelled tool may still hand back what it had."""
-    started = time.time()
+    started, began = time.time(), time.monotonic()
     try:
         outcome = await runner.run(tool, call.call_id, call.input)
     except asyncio.CancelledError:
@@ -128,7 +128,7 @@ async def _run(call: ToolCall, tool: Tool, runner: ToolRunner) -> ToolResult:
         output_file=outcome.output_file,
         title=outcome.title or _title(tool, call),
         started=started,
-        ended=time.time(),
+        ended=started + time.monotonic() - began,  # the wall clock may be set meanwhile
         metadata=outcome.metadata,
         images=outcome.images,
     )

@@ -80,7 +80,7 @@ class SessionReport:
 
     def tasks(self) -> Sequence[str]:
         """The background jobs."""
-        return job_lines(self._jobs.all(), time.time())
+        return job_lines(self._jobs.all(), time.monotonic())
 
     def automatic_actions(self) -> Sequence[str]:
         """Retries, compactions and the like of earlier processes, oldest first."""
@@ -166,7 +166,7 @@ def cache_lines(health: CacheHealth, prices: Prices | None) -> Sequence[str]:
 
 
 def job_lines(jobs: Sequence[Job], now: float) -> Sequence[str]:
-    """The background jobs of a session, oldest first; `now` is seconds since the epoch."""
+    """The background jobs of a session, oldest first; `now` is in monotonic seconds."""
     if not jobs:
         return ["There are no background jobs. Ctrl-B sends a running command to the background."]
     return [_job(job, now) for job in jobs]

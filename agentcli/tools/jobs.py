@@ -18,7 +18,7 @@ from agentcli.tools.lib.process import Command, Ended, run
 
 @dataclass(slots=True)
 class Job:
-    """A command in the background. `ended` is None while it runs."""
+    """A command in the background. `ended` is None while it runs; `started` is in monotonic seconds."""
 
     id: str
     command: str
@@ -27,7 +27,7 @@ class Job:
     missed: int = 0
     ended: Ended | None = None
     reported: bool = False
-    started: float = field(default_factory=time.time)
+    started: float = field(default_factory=time.monotonic)
     task: asyncio.Task[None] | None = None
 
     @property

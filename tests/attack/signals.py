@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.sessions.store import Store
@@ -35,6 +36,15 @@ LONGEST = 3.0
 Way = tuple[str, str, signal.Signals]
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one attack: exit code, seconds from the last signal to the end, and what went wrong or an empty text."""
+
+    code: int
+    seconds: float
+    wrong: str
+
+
 def ways() -> Iterator[Way]:
     """Every activity with every signal, the forms in turn."""
     longest = max(map(len, FRONTS.values()))
@@ -43,37 +53,41 @@ def ways() -> Iterator[Way]:
             yield from ((front, activities[n], number) for front, activities in FRONTS.items() if n < len(activities))
 
 
-def attack(base: Path, way: Way, chance: random.Random) -> tuple[int, str]:
-    """Send the signal; the exit code, and what went wrong or an empty text."""
+def attack(base: Path, way: Way, chance: random.Random) -> Outcome:
+    """Send the signal, and look at what it left."""
     front, activity, number = way
     program, mark = Program(base), fresh_mark()
     pause = chance.uniform(0, chance.choice([0.1, 0.7, LONGEST]))
     if front == "headless":
-        code, wrong = _headless(program, activity, number, mark, pause)
+        code, seconds, wrong = _headless(program, activity, number, mark, pause)
     else:
-        code, wrong = _in_terminal(program, way, mark, pause)
+        code, seconds, wrong = _in_terminal(program, way, mark, pause)
     if not wrong and code != CODES[number]:
         wrong = f"exit code {code}"
     if not gone(mark):
         wrong = f"left running: {living(mark)}"
-    return code, wrong or unusable(Store(program.sessions))
+    return Outcome(code, seconds, wrong or unusable(Store(program.sessions)))
 
 
-def _headless(program: Program, activity: str, number: signal.Signals, mark: str, pause: float) -> tuple[int, str]:
+def _headless(
+    program: Program, activity: str, number: signal.Signals, mark: str, pause: float
+) -> tuple[int, float, str]:
     arguments, prompt = doing(program, activity, mark)
     with program.start("-p", prompt, "-o", "stream-json", *arguments) as running:
         assert running.stdout
         first = running.stdout.readline()
         time.sleep(pause)
         running.send_signal(number)
+        sent = time.monotonic()
         out, err = running.communicate(timeout=PATIENCE + LONGEST)
+        seconds = time.monotonic() - sent
     last = json.loads((first + out).splitlines()[-1])
     if (last["type"], last.get("exit_code")) != ("result", CODES[number]):
-        return running.returncode, f"the last event is {last}"
-    return running.returncode, "a traceback" if "Traceback" in err else ""
+        return running.returncode, seconds, f"the last event is {last}"
+    return running.returncode, seconds, "a traceback" if "Traceback" in err else ""
 
 
-def _in_terminal(program: Program, way: Way, mark: str, pause: float) -> tuple[int, str]:
+def _in_terminal(program: Program, way: Way, mark: str, pause: float) -> tuple[int, float, str]:
     front, activity, number = way
     arguments, prompt = doing(program, activity, mark)
     program.more = {"TERM": "dumb" if front == "plain" else "xterm-256color", "SHELL": "/bin/bash"}
@@ -85,22 +99,28 @@ def _in_terminal(program: Program, way: Way, mark: str, pause: float) -> tuple[i
         while (left := until - time.monotonic()) > 0:
             t.settle(min(left, 0.05), left)
         interrupt(t, number)
+        sent = time.monotonic()
         code = t.wait(PATIENCE + LONGEST)
-        return code, "a traceback" if b"Traceback" in t.raw else ""
+        return code, time.monotonic() - sent, "a traceback" if b"Traceback" in t.raw else ""
 
 
 def main(count: int) -> int:
     """Send so many signals and print a table; the number of attacks after which something was wrong."""
-    failed = 0
     every = [*ways()]
-    print(f"{'front':9} {'activity':11} {'signal':8} {'exit':>4}  wrong")
+    outcomes: list[Outcome] = []
+    print(f"{'front':9} {'activity':11} {'signal':8} {'exit':>4} {'seconds':>7}  wrong")
     for seed in range(count):
         way = every[seed % len(every)]
         with tempfile.TemporaryDirectory() as base:
-            code, wrong = attack(Path(base), way, random.Random(seed))
-        failed += bool(wrong)
-        print(f"{way[0]:9} {way[1]:11} {way[2].name:8} {code:4}  {wrong or 'nothing'}", flush=True)
-    print(f"{count} signals, {failed} with something wrong")
+            outcome = attack(Path(base), way, random.Random(seed))
+        outcomes.append(outcome)
+        row = f"{way[0]:9} {way[1]:11} {way[2].name:8} {outcome.code:4} {outcome.seconds:7.3f}"
+        print(f"{row}  {outcome.wrong or 'nothing'}", flush=True)
+    failed = sum(bool(outcome.wrong) for outcome in outcomes)
+    took = sorted(outcome.seconds for outcome in outcomes)
+    print(
+        f"{count} signals, {failed} with something wrong; to the end {took[len(took) // 2]:.3f} s, at most {took[-1]:.3f}"
+    )
     return failed
 
 

@@ -21,7 +21,7 @@ SAMPLE: tuple[Way, ...] = (
 @pytest.mark.parametrize("way", SAMPLE, ids=lambda way: f"{way[0]}-{way[1]}-{way[2].name}")
 def test_a_signal_at_a_random_moment_ends_the_program_in_good_order(tmp_path: Path, way: Way) -> None:
     assert way in ways()
-    assert attack(tmp_path, way, random.Random(str(way)))[1] == ""
+    assert attack(tmp_path, way, random.Random(str(way))).wrong == ""
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,11 @@ class Ran:
 
 @dataclass
 class Program:
-    """The program with its own home under `base`, working in `base/work`."""
+    """The program with its own home under `base`, working in `base/work`; `command` starts it."""
 
     base: Path
     more: Mapping[str, str] = field(default_factory=dict)
+    command: Sequence[str] = ("-m", "agentcli")
 
     @property
     def work(self) -> Path:
@@ -75,12 +76,12 @@ class Program:
             "stderr": subprocess.PIPE,
             "text": True,
         }
-        command = [sys.executable, "-m", "agentcli", *arguments]
+        command = [sys.executable, *self.command, *arguments]
         return subprocess.Popen(command, cwd=self.work, env=self.env, **{**pipes, **more})
 
     def terminal(self, *arguments: str, **more: Any) -> Terminal:
         """The program in a terminal of its own; `more` is the terminal's, such as its size."""
-        command = [sys.executable, "-m", "agentcli", *arguments]
+        command = [sys.executable, *self.command, *arguments]
         return Terminal(command, **{"cwd": str(self.work), "env": self.env, **more})
 
     def run(self, *arguments: str, stdin: str | None = None, seconds: float = 60) -> Ran:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.faults import MODELS
 from tests.e2e.program import Program
-from tests.loopback.server import KEY
+from tests.loopback.server import KEY, black_hole
 
 QUICK = ("--set", "retry.first=0.001", "--set", "retry.longest=0.002")
 
@@ -22,19 +22,6 @@ def refused() -> Iterator[str]:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{held.getsockname()[1]}"
-
-
-@contextlib.contextmanager
-def black_hole() -> Iterator[str]:
-    """A port that never answers the first packet, since its queue is full."""
-    with socket.socket() as server, contextlib.ExitStack() as waiting:
-        server.bind(("127.0.0.1", 0))
-        server.listen(0)
-        for _ in range(3):
-            client = waiting.enter_context(socket.socket())
-            client.setblocking(False)
-            client.connect_ex(server.getsockname())
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
 @contextlib.contextmanager

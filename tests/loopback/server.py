@@ -10,7 +10,7 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Self
 
 from agentcli.context.cache_model import PrefixCache
@@ -54,7 +54,7 @@ class Loopback:
         self._summaries = summaries
         self._played = 0
         self._lock = threading.Lock()
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="loopback", daemon=True)
         self._ready = threading.Event()
         self._stop = asyncio.Event()
@@ -82,20 +82,35 @@ class Loopback:
         return [asked for asked in self.asked if not asked.counting]
 
     def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
         self._thread.start()
         self._ready.wait(10)
         return self
 
     def __exit__(self, *_: object) -> None:
+        assert self._loop
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(10)
 
+    @contextlib.asynccontextmanager
+    async def in_this_loop(self) -> AsyncIterator[Self]:
+        """The same without a thread of its own, for a loop with a clock of its own."""
+        async with self._listening():
+            yield self
+
     def _run(self) -> None:
+        assert self._loop
         asyncio.set_event_loop(self._loop)
         self._loop.run_until_complete(self._serve())
         self._loop.close()
 
     async def _serve(self) -> None:
+        async with self._listening():
+            self._ready.set()
+            await self._stop.wait()
+
+    @contextlib.asynccontextmanager
+    async def _listening(self) -> AsyncIterator[None]:
         tasks: set[asyncio.Task[None]] = set()
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -115,13 +130,14 @@ class Loopback:
 
         server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 26, ssl=self.tls)
         self.port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        await self._stop.wait()
-        server.close()
-        for task in list(tasks):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await server.wait_closed()
+        try:
+            yield
+        finally:
+            server.close()
+            for task in list(tasks):
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await server.wait_closed()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         ahead: bytes | None = b""
@@ -303,3 +319,16 @@ async def _send(
     lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
     writer.write("\r\n".join([*lines, "", ""]).encode() + body)
     await writer.drain()
+
+
+@contextlib.contextmanager
+def black_hole() -> Iterator[str]:
+    """A port that never answers the first packet, since its queue is full."""
+    with socket.socket() as server, contextlib.ExitStack() as waiting:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        for _ in range(3):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(server.getsockname())
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"

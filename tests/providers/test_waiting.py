@@ -1,0 +1,70 @@
+"""The limits of waiting that are in force unless somebody sets others, on a clock that jumps."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentcli.core.event import ReplyRestarted, Retrying
+from agentcli.providers.retrying import RetryPolicy
+from agentcli.providers.scripted.model import say
+from tests.clock import seconds_of
+from tests.loopback import Idle, Loopback
+from tests.loopback.server import black_hole
+from tests.providers.hearing import BOTH, Heard, connected, hear, request
+
+POLICY = RetryPolicy()
+LONG = say("one two three four five six seven " * 10)
+IDLE = 300.0
+
+both = pytest.mark.parametrize("name", BOTH)
+
+
+async def ask(server: Loopback, name: str) -> Heard:
+    model = connected(server, name, POLICY)
+    heard = await hear(model, request(model.spec, "hello"))
+    await model.close()  # type: ignore[attr-defined]
+    return heard
+
+
+@both
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_silent_reply_counts_as_dropped_after_five_minutes_and_the_next_one_is_the_answer(
+    name: str, after: int
+) -> None:
+    async def run() -> tuple[Heard, int]:
+        async with Loopback([Idle(LONG, after, 86_400), say("here again")]).in_this_loop() as server:
+            return await ask(server, name), len(server.asked)
+
+    took, (heard, requests) = seconds_of(run())
+    assert (heard.text[-10:], heard.error, requests) == ("here again", None, 2)
+    [retry] = [step for step in heard.steps if isinstance(step, Retrying)]
+    assert f"sent nothing for {IDLE:g} s" in retry.reason
+    assert sum(isinstance(step, ReplyRestarted) for step in heard.steps) == (1 if after else 0)
+    assert IDLE < took < IDLE + POLICY.first + 1
+
+
+@both
+def test_a_reply_may_take_hours_as_long_as_something_comes(name: str) -> None:
+    async def run() -> Heard:
+        slow = say("one two three four five six seven " * 60, delay=IDLE - 150, rate=1)
+        async with Loopback([slow]).in_this_loop() as server:
+            return await ask(server, name)
+
+    took, heard = seconds_of(run())
+    assert (heard.error, heard.text[:7]) == (None, "one two")
+    assert took > 2 * IDLE
+
+
+@both
+def test_a_server_that_never_answers_the_first_packet_is_given_up_within_a_minute(name: str) -> None:
+    async def run(url: str) -> Heard:
+        server = Loopback()
+        server.port = int(url.rpartition(":")[2])
+        return await ask(server, name)
+
+    with black_hole() as url:
+        took, heard = seconds_of(run(url))
+    assert heard.error is not None
+    assert (heard.error.cause, heard.error.exit_code) == ("network", 75)
+    assert [step.attempt for step in heard.steps if isinstance(step, Retrying)] == [1, 2, 3, 4]
+    assert 50 <= took <= 60
