@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ class Checkpointer:
 
     def redo(self) -> Sequence[Event]:
         """The newest undo or rewind taken back. Raises InputError when there is none."""
-        return self._tell(self._changes.redo(), "Changed again")
+        return self._tell(self._changes.redo(), "Changed again", "Deleted again")
 
     def rewind(self, seq: int) -> Sequence[Event]:
         """Files as they were at record `seq`. Raises InputError when nothing was changed since."""
@@ -85,7 +86,7 @@ class Checkpointer:
         match tool.traits.effect:
             case "write":
                 path = ctx.allowed_path or spelled(ctx.cwd, str(given.get(tool.traits.subject, "")))
-                return self._changes.edits([Path(path)], [call_id])
+                return self._changes.edits([Path(path), *_missing_folders(Path(path))], [call_id])
             case "run":
                 return self._changes.command([call_id])
             case _:
@@ -105,15 +106,24 @@ class Checkpointer:
             self._warned.add(_BACKGROUND)
             self._warn(Warned(_BACKGROUND))
 
-    def _tell(self, restored: Restored, done: str) -> Sequence[Event]:
+    def _tell(
+        self, restored: Restored, done: str, deleted: str = "Deleted, since this session created it"
+    ) -> Sequence[Event]:
         events: list[Event] = [*self._append()]
         changed = [path for path in restored.changed if not any(path in other.parents for other in restored.changed)]
-        names = ", ".join(self._near(str(path)) for path in changed) or "nothing"
-        events.append(Noticed(f"{done}: {names}."))
+        gone = [path for path in changed if not os.path.lexists(path)]
+        there = [path for path in changed if path not in gone]
+        if there or not gone:
+            events.append(Noticed(f"{done}: {self._listed(there) or 'nothing'}."))
+        if gone:
+            events.append(Noticed(f"{deleted}: {self._listed(gone)}."))
         events += [Noticed(f"Left alone: {self._near(str(path))}: {why}.") for path, why in restored.skipped.items()]
         if restored.uncovered:
             events.append(Noticed(f"Not put back: {listed(self._here(restored.uncovered))}."))
         return events
+
+    def _listed(self, paths: Sequence[Path]) -> str:
+        return ", ".join(self._near(str(path)) for path in paths)
 
     def _here(self, paths: Mapping[str, str]) -> Mapping[str, str]:
         return {self._near(path): why for path, why in paths.items()}
@@ -125,3 +135,8 @@ class Checkpointer:
     def _append(self) -> list[Recorded]:
         bodies, self._waiting[:] = list(self._waiting), []
         return [self._record(body) for body in bodies]
+
+
+def _missing_folders(file: Path) -> Sequence[Path]:
+    """The folders above a file that a tool would create with it."""
+    return list(takewhile(lambda folder: not os.path.lexists(folder), file.parents))

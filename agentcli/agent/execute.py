@@ -41,7 +41,7 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
             yield permit.event
         if permit.refused:
             answered.add(call.call_id)
-            yield runner.record(refusal(call, permit.refused, permit.status))
+            yield runner.record(refusal(call, permit.refused, permit.status, _title(tool, call)))
         else:
             allowed.append((permit.call, tool))
     for group in _groups(allowed):
@@ -53,13 +53,14 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
             yield event
     for call in calls:
         if call.call_id not in answered:
-            yield runner.record(refusal(call, NOT_RUN, "interrupted"))
+            title = _title(runner.tools[call.name], call) if call.name in runner.tools else ""
+            yield runner.record(refusal(call, NOT_RUN, "interrupted", title))
 
 
-def refusal(call: ToolCall, why: str, status: Status) -> ToolResult:
+def refusal(call: ToolCall, why: str, status: Status, title: str = "") -> ToolResult:
     """The answer to a call that did not run."""
     now = time.time()
-    return ToolResult(call.call_id, call.name, status, why, started=now, ended=now)
+    return ToolResult(call.call_id, call.name, status, why, title=title, started=now, ended=now)
 
 
 def _groups(calls: Sequence[tuple[ToolCall, Tool]]) -> list[list[tuple[ToolCall, Tool]]]:

@@ -45,7 +45,7 @@ Approve = Callable[[ApprovalRequest], Awaitable[ApprovalResponse | None]]
 """Ask a person about one call. None when nobody is there: the call is denied and listed."""
 
 AskUser = Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]
-"""Put the model's questions to the user; None when nobody is there."""
+"""Put the model's questions to the user: the answers in order, none of them if the user declines, None when nobody is there."""
 
 
 @dataclass(frozen=True, slots=True)

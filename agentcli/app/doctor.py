@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli import __version__
+from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.config import PREFIX
 from agentcli.context.tokens.estimators import vocabularies
-from agentcli.core.errors import AgentError
+from agentcli.core.errors import AgentError, ConfigError
 from agentcli.providers import reach
 from agentcli.providers.registry import PROVIDERS, SERVERS
 from agentcli.providers.settings import BUILT_IN, base_url, base_url_variable, credentials, key_variables, needs_key
@@ -27,9 +30,27 @@ class Finding:
     detail: str
     needed: bool = False
 
+    @property
+    def line(self) -> str:
+        """The finding as a line of text: ok, warn, or FAIL where it keeps agentcli from working."""
+        return f"{'ok  ' if self.ok else 'FAIL' if self.needed else 'warn'}  {self.what}: {self.detail}"
+
 
 CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 10.0
 """Time limits in seconds of a connection, and of the answer to a request."""
+
+
+def diagnose(options: Options, live: bool = False) -> list[Finding]:
+    """All findings for a run with these options; where the configuration cannot be read, those of the built-in one."""
+    try:
+        return examine(Program(options), live)
+    except ConfigError as error:
+        broken = Finding("configuration", False, str(error), needed=True)
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    with tempfile.TemporaryDirectory() as nowhere:
+        # Without these two no configuration is read: not the user's, and no folder is trusted to have its own.
+        rest = examine(Program(options, {**plain, "XDG_CONFIG_HOME": nowhere, "XDG_STATE_HOME": nowhere}), live)
+    return [broken, *(found for found in rest if found.what not in ("configuration", "config folder", "state folder"))]
 
 
 def examine(program: Program, live: bool = False) -> list[Finding]:

@@ -57,10 +57,7 @@ class TerminalHost:
             case "doctor":
                 from agentcli.app.doctor import examine
 
-                return [
-                    f"{'ok  ' if found.ok else 'look'}  {found.what}: {found.detail}"
-                    for found in examine(self._program)
-                ]
+                return [finding.line for finding in examine(self._program)]
             case "stats":
                 from agentcli.app.stats import collect, lines
 

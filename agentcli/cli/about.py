@@ -10,7 +10,6 @@ import typer
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.cli.output import say, say_json, table
-from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe
 from agentcli.paths import app_dirs
 
@@ -137,17 +136,14 @@ def doctor(
     cwd: Cwd = "",
 ) -> None:
     """Look at everything that agentcli needs and say what is missing."""
-    from agentcli.app.doctor import Finding, examine
+    from agentcli.app.doctor import diagnose
 
-    try:
-        findings = examine(Program(Options(cwd=cwd)), live)
-    except ConfigError as error:
-        findings = [Finding("configuration", False, str(error), needed=True)]
+    findings = diagnose(Options(cwd=cwd), live)
     if json:
         say_json([{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings])
     else:
         for finding in findings:
-            say(f"{'ok  ' if finding.ok else 'look'}  {finding.what}: {finding.detail}")
+            say(finding.line)
     if not all(finding.ok for finding in findings if finding.needed):
         raise typer.Exit(1)
 

@@ -214,7 +214,7 @@ class ToolContext(Protocol):
         ...
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """The user's answers in order, or None when nobody is there to answer."""
+        """The user's answers in order; empty if the user declines, None when nobody is there to answer."""
         ...
 
 

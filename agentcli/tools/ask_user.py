@@ -17,6 +17,8 @@ async def ask_user(ctx: ToolContext, call_id: str, questions: list[Question]) ->
     answers = await ctx.ask(asked)
     if answers is None:
         return ToolOutput("Nobody is there to answer. Decide yourself, and say what you assumed.", status="denied")
+    if not answers:
+        return ToolOutput("The user declined to answer. Decide yourself, and say what you assumed.", status="denied")
     pairs = zip(asked, answers, strict=False)
     return ToolOutput("\n".join(f"{item.question}\n→ {answer or '(no answer)'}" for item, answer in pairs))
 

@@ -17,7 +17,7 @@ from agentcli.core.message import Status
 from agentcli.core.programs import find_program, search_path
 from agentcli.core.secrets import holds_secret
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Wrap
-from agentcli.tools.jobs import Fresh, Jobs
+from agentcli.tools.jobs import Fresh, Job, Jobs
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.lib.process import Command, Ended, Sink, run
 from agentcli.tools.lib.text import plural
@@ -73,12 +73,12 @@ async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, 
     seconds = min(timeout / 1000 if timeout > 0 else ctx.limits.bash_timeout, ctx.limits.bash_timeout_max)
     capture = OutputBuffer(ctx.limits, lambda text: ctx.keep_output(call_id, text), call_id)
     stream = _ProgressSink(capture, lambda text: ctx.progress(call_id, text))
-    jobs = ctx.jobs
+    jobs, started = ctx.jobs, time.time()
     with (jobs if isinstance(jobs, Jobs) else Jobs()).watched() as away:
         process = asyncio.create_task(run(prepared, stream, seconds, ctx.limits.bash_idle, away))
         sent_away = await _ends_or(away, process)
     if sent_away and isinstance(jobs, Jobs):
-        return _sent_away(jobs, command, stream, process, ctx.limits)
+        return _sent_away(jobs.adopt(command, stream.capture, process, started), stream, ctx.limits)
     try:
         ended = await process
     finally:
@@ -99,10 +99,7 @@ async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
     return away.is_set() and not process.done() and not process.cancelling()
 
 
-def _sent_away(
-    jobs: Jobs, command: str, stream: _ProgressSink, process: asyncio.Task[Ended], limits: ToolLimits
-) -> ToolOutput:
-    job = jobs.adopt(command, stream.capture, process)
+def _sent_away(job: Job, stream: _ProgressSink, limits: ToolLimits) -> ToolOutput:
     stream.hand_over(Fresh(job, limits.bash_output))
     so_far = job.capture.text().rstrip("\n")
     note = (

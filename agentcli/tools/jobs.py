@@ -73,9 +73,10 @@ class Jobs:
             away.set()
         return bool(self._watched)
 
-    def adopt(self, command: str, capture: OutputBuffer, process: asyncio.Task[Ended]) -> Job:
-        """Make a running command a job. Its output must go to `Fresh` of the job."""
+    def adopt(self, command: str, capture: OutputBuffer, process: asyncio.Task[Ended], started: float) -> Job:
+        """Make a command that runs since `started` (seconds since the epoch) a job. Its output must go to `Fresh` of the job."""
         job = self._new(command, capture)
+        job.started = started
         job.task = asyncio.get_running_loop().create_task(_finish(job, process))
         return job
 

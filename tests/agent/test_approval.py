@@ -121,3 +121,12 @@ def test_what_needs_no_approval_or_cannot_work_is_not_among_the_others(tmp_path:
     session = open_session(tmp_path, [say("", *reply), say("I see.")], person=person)
     say_to(session, "go")
     assert [[other.preview for other in ask.others] for ask in person.asked] == [["make b"], []]
+
+
+def test_a_call_that_never_ran_has_its_title(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x\n")
+    edit = call("edit", file_path="a.py", old_string="x", new_string="y")
+    wrong = call("edit", file_path="a.py", old_string="z", new_string="y")
+    session = open_session(tmp_path, [say("", edit, wrong), say("ok")])
+    say_to(session, "go")
+    assert [result.title for result in results(session)] == ["Edit a.py", "Edit a.py"]

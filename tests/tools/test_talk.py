@@ -132,3 +132,14 @@ def test_a_task_is_given_to_whoever_runs_subagents(call: Call, ctx: Bench) -> No
     assert call("task", **given).status == "error"
     ctx.spawn = delegate
     assert call("task", **given).output == "c1 find it Where? explore"
+
+
+def test_a_question_that_is_declined_is_told_apart_from_one_that_nobody_could_hear(call: Call, ctx: Bench) -> None:
+    questions = [{"question": "Which database?", "options": [{"label": "SQLite"}]}]
+    told = []
+    for answers in (None, []):
+        ctx.answers = answers
+        outcome = call("ask_user", questions=questions)
+        assert outcome.status == "denied"
+        told.append(outcome.output.partition(". ")[0])
+    assert told == ["Nobody is there to answer", "The user declined to answer"]

@@ -167,3 +167,13 @@ def test_what_a_key_does_hangs_beside_it_on_a_narrow_screen() -> None:
     assert all(len(row) <= 39 for row in rows)
     at = rows.index("Alt-Enter        new line; while it ")
     assert rows[at + 1] == " " * 17 + "works: steer at the "
+
+
+def test_help_has_no_line_breaks_within_a_paragraph() -> None:
+    for one in commands.COMMANDS.values():
+        assert not any("\n" in paragraph for paragraph in one.paragraphs)
+    assert (
+        commands.COMMANDS["rewind"]
+        .paragraphs[1]
+        .endswith("The prompt comes back into the input with the conversation.")
+    )

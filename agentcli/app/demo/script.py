@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.core.message import Text
+from agentcli.core.message import Text, ToolResult
 from agentcli.core.model import Model, ModelSpec, Request
 from agentcli.providers.registry import PROVIDERS, SERVERS
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
@@ -20,6 +20,10 @@ OVER = (
 ).format(keys=" or ".join(f"`{PROVIDERS[kind].key_advice[0]}`" for kind in SERVERS))
 
 _TESTS = "python3 -m unittest -q"
+_ORDERS = call("read", file_path="orders.csv")
+_REPORT = call("bash", command="python3 report.py orders.csv", description="the report")
+_EDIT = 3
+"""Index of the reply with the edit."""
 REPLIES = (
     say(
         "I'll look at what is here first.",
@@ -41,17 +45,13 @@ REPLIES = (
         rate=RATE,
     ),
     say("Again the tests:", call("bash", command=_TESTS, description="run the tests again"), rate=RATE),
-    say("They pass. Now the real orders, to know their form.", call("read", file_path="orders.csv"), rate=RATE),
+    say("They pass. Now the real orders, to know their form.", _ORDERS, rate=RATE),
     say(
         "Fixed. `discount` in `prices.py:11` began at eleven pieces instead of ten; all three tests pass. "
         "The orders have the columns that the code expects.",
         rate=RATE,
     ),
-    say(
-        "What I knew is in the summary. The report over all of it:",
-        call("bash", command="python3 report.py orders.csv", description="the report"),
-        rate=RATE,
-    ),
+    say("What I knew is in the summary. The report over all of it:", _REPORT, rate=RATE),
     say(
         "Done, and shown to work:\n\n"
         "- **Cause**: `prices.py:11` gave the discount from eleven pieces on instead of ten.\n"
@@ -60,18 +60,42 @@ REPLIES = (
         rate=RATE,
     ),
 )
+REFUSED = (
+    say("You said no, so the bug stays. I'll still look at the real orders.", _ORDERS, rate=RATE),
+    say(
+        "Not fixed: `discount` in `prices.py:11` begins at eleven pieces instead of ten, and one test fails. "
+        "The orders have the columns that the code expects.",
+        rate=RATE,
+    ),
+    say("What I knew is in the summary. The report, with the discount still wrong:", _REPORT, rate=RATE),
+    say(
+        "The report runs over all 640 orders, but its total is too high wherever somebody bought exactly ten pieces:\n\n"
+        "- **Cause**: `prices.py:11` gives the discount from eleven pieces on instead of ten.\n"
+        "- **Change**: none, as you said. Start the demo again and allow the edit to see it fixed.\n",
+        rate=RATE,
+    ),
+)
+"""Replies after the edit was refused."""
 
 
 def model(spec: ModelSpec) -> Model:
     """The demo's model: plays its script for its own task and says that it is one to everything else."""
-    played = iter(REPLIES)
+    left = list(REPLIES)
 
     def reply(request: Request) -> Reply:
-        if not any(line in _last_prompt(request) for line in (TASK, CHECK)):
+        if not any(line in _last_prompt(request) for line in (TASK, CHECK)) or not left:
             return say(OVER, rate=RATE)
-        return next(played, say(OVER, rate=RATE))
+        if len(left) == len(REPLIES) - _EDIT - 1 and _refused(request):
+            left[:] = REFUSED
+        return left.pop(0)
 
     return ScriptedModel(spec, reply)
+
+
+def _refused(request: Request) -> bool:
+    """True if the newest result is one of a call that the person refused."""
+    results = [part for message in request.messages for part in message.parts if isinstance(part, ToolResult)]
+    return bool(results) and results[-1].status == "denied"
 
 
 def _last_prompt(request: Request) -> str:

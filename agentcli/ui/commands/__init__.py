@@ -23,7 +23,7 @@ async def help_(ctx: CommandContext, name: str) -> None:
     if name:
         one = find(name.lstrip("/"))
         when = "It acts at once, also while a turn runs." if one.at_once else "While a turn runs it waits for its end."
-        ctx.say(*one.help.splitlines(), when)
+        ctx.say(*one.paragraphs, when)
         return
     wide = max(map(len, COMMANDS)) + 3
     ctx.say(

@@ -42,6 +42,11 @@ class Command:
         return "/" + self._first[1]
 
     @property
+    def paragraphs(self) -> list[str]:
+        """The help as paragraphs of one line each, to be wrapped to any width."""
+        return [" ".join(paragraph.split()) for paragraph in self.help.split("\n\n")]
+
+    @property
     def takes_argument(self) -> bool:
         """True if an argument may follow the name."""
         return " " in self.usage

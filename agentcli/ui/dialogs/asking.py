@@ -30,7 +30,7 @@ class Asking:
         self._deaf_until = 0.0
 
     async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Ask the model's questions; None if the user declines."""
+        """Ask the model's questions; no answers if the user declines."""
         answers: list[str] = []
         async with self.turn:
             self._bell("agentcli asks a question")
@@ -38,7 +38,7 @@ class Asking:
                 suffix = f" ({number} of {len(questions)})" if len(questions) > 1 else ""
                 answer = await self._question(question, suffix)
                 if answer is None:
-                    return None
+                    return ()
                 answers.append(answer)
         return answers
 

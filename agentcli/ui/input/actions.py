@@ -17,6 +17,7 @@ from agentcli.ui.input.keys import help_rows
 from agentcli.ui.render.scrollback import called
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.dispatch import Repl
+from agentcli.ui.terminal.screen import renderer
 
 if TYPE_CHECKING:
     from agentcli.core.record import Mode
@@ -94,7 +95,9 @@ class Acts:
         result = one.result
         if result.output_file:
             result = replace(result, output=console.session.journal.output(result.output_file) or result.output)
-        console.show("", *called(replace(one, result=result), console.columns, console.look, whole=True))
+        console.show(
+            "", *called(replace(one, result=result), console.columns, console.look, renderer(console.look), whole=True)
+        )
 
     def _fold_thinking(self) -> None:
         console, look = self._console, self._console.look

@@ -135,7 +135,7 @@ class Pastes:
     def fold(self, text: str) -> str:
         """Text for the buffer: the paste itself, or a label for a long one."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-        count = text.count("\n") + 1
+        count = text.removesuffix("\n").count("\n") + 1
         if count <= self.lines and len(text) <= self.characters:
             return text
         size = f"{count:,} lines" if count > 1 else f"{len(text):,} characters"

@@ -100,9 +100,7 @@ class Editor:
         """Set the history of the Up key, oldest first; very long prompts are only found by search."""
         text, cursor = self.draft.text, self.draft.cursor_position
         self.draft.history = InMemoryHistory([one for one in past if len(one) <= LONG])
-        self.draft.reset(Document(text, cursor))
-        # Drawing a control would load the history; nothing is drawn here.
-        self.draft.load_history_if_not_yet_loaded()
+        self._reset(Document(text, cursor))
 
     def bind(self, keys: Mapping[Act, str]) -> None:
         """Rebind actions to keys."""
@@ -143,7 +141,7 @@ class Editor:
         """Return the draft with its pastes unfolded, add it to the history and clear the buffer."""
         text = self.draft.text
         self.draft.append_to_history()
-        self.draft.reset()
+        self._reset()
         self._changed()
         return self.pastes.unfold(text)
 
@@ -176,6 +174,12 @@ class Editor:
     def close_menu(self) -> None:
         """Close the menu until the next edit."""
         self.menu, self.chosen = Menu(), -1
+
+    def _reset(self, document: Document | None = None) -> None:
+        self.draft.reset(document)
+        # Drawing a control would load the history for Up; nothing is drawn here.
+        if self.application.is_running:
+            self.draft.load_history_if_not_yet_loaded()
 
     def _changed(self) -> None:
         if self.draft.text:

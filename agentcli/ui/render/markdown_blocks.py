@@ -78,7 +78,9 @@ class Blocks:
         if not self.lines and not self.rest.strip():
             return None
         gap = self.gap if self.lines else self.blank
-        return Block("\n".join((*self.lines, self.rest)), gap, self.repeats, before=self.before)
+        # The blank line of a list stands in its source before the line that is arriving.
+        apart = ("",) if self.kind == "list" and self.blank and self.rest.strip() else ()
+        return Block("\n".join((*self.lines, *apart, self.rest)), gap, self.repeats, before=self.before)
 
     def _line(self, line: str) -> tuple[Blocks, list[Block]]:
         if self.fence:

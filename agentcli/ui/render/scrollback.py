@@ -88,7 +88,7 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
         case Thought():
             return _thought(piece, width, look)
         case Called():
-            return called(piece, width, look)
+            return called(piece, width, look, markdown)
         case Note():
             return _note(piece, width, look.theme)
         case Printed(lines):
@@ -102,7 +102,7 @@ def as_it_is(block: Block, width: int, look: Look) -> list[str]:
     return [*([""] if block.gap else []), *wrap(expand(block.own), width)]
 
 
-def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[str]:
+def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: bool = False) -> list[str]:
     """Line of a call, then its diff or the start of its output; all of it if `whole`."""
     theme, result = look.theme, piece.result
     mark = theme.paint(
@@ -116,12 +116,16 @@ def called(piece: Called, width: int, look: Look, whole: bool = False) -> list[s
     if isinstance(change, str) and change:
         rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.displayed else []
         limit = len(rows) if whole else look.diff_lines
-        return [*above, head, *_fold(["  " + row for row in rows], limit, theme)]
-    rows = _output(result, width, look, whole)
+        return [*above, head, *_fold(_indented(rows), limit, theme)]
+    rows = _output(result, width, look, markdown, whole)
     if result.name in look.for_people and not result.failed:
-        return [*above, head, *_fold(["  " + row for row in rows], len(rows) if whole else look.diff_lines, theme)]
+        return [*above, head, *_fold(_indented(rows), len(rows) if whole else look.diff_lines, theme)]
     limit = len(rows) if whole else look.output_lines
-    return [*above, head, *_fold(["  " + row for row in rows], limit, theme, end=True)]
+    return [*above, head, *_fold(_indented(rows), limit, theme, end=True)]
+
+
+def _indented(rows: Sequence[str]) -> list[str]:
+    return [f"  {row}" if row else "" for row in rows]
 
 
 def _fold(rows: list[str], limit: int, theme: Theme, end: bool = False) -> list[str]:
@@ -161,12 +165,12 @@ def brief(result: ToolResult, look: Look) -> str:
     return ", ".join(facts)
 
 
-def _output(result: ToolResult, width: int, look: Look, whole: bool) -> list[str]:
+def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whole: bool) -> list[str]:
     """Rows of output worth showing at once: of commands and failures."""
     if not (whole or result.failed or result.name in look.for_people or "exit_code" in result.metadata):
         return []
-    if isinstance(plan := result.metadata.get("plan"), str) and not whole:
-        return wrap(expand(safe(plan.rstrip("\n"))), width - 2)
+    if isinstance(plan := result.metadata.get("plan"), str):
+        return markdown(Block(safe(plan.strip("\n")), gap=False), width - 2, look)
     role: Role = "bad" if result.status == "error" and "exit_code" not in result.metadata else "dim"
     # The line above tells the exit code.
     output = result.output.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")

@@ -21,7 +21,9 @@ def coloured(code: str, info: str, theme: Theme) -> list[Row]:
     lexer = _lexer(name[0].lower()) if name and theme.tokens and len(code) < LONGEST else None
     if lexer is None:
         return lines([Run(code)])
-    return lines(Run(text, _colour(kind, theme)) for kind, text in lexer.get_tokens(code) if text)
+    # Some lexers recognise a line only by its newline, that of diffs among them.
+    rows = lines(Run(text, _colour(kind, theme)) for kind, text in lexer.get_tokens(code + "\n") if text)
+    return rows[:-1]
 
 
 @cache

@@ -25,7 +25,7 @@ from agentcli.ui.input.editor import Editor
 from agentcli.ui.render.cells import hanging
 from agentcli.ui.render.frame import Item
 from agentcli.ui.render.past_messages import newest
-from agentcli.ui.render.scrollback import Note, Printed
+from agentcli.ui.render.scrollback import Note, Printed, UserMessage
 from agentcli.ui.render.state import State
 from agentcli.ui.render.status_line import StatusLine
 from agentcli.ui.style import Look
@@ -56,6 +56,9 @@ class Console:
         self.ahead: list[Part] = []
         """Parts that precede the next prompt."""
         self._replay = 0
+        self._command: UserMessage | None = None
+        """The line of the running slash command, until it is printed."""
+        self._cancelled = False
         self._completion = Completion((), Files(Path.cwd()))
 
     @property
@@ -84,11 +87,29 @@ class Console:
 
     def show(self, *lines: str) -> None:
         """Print styled, safe lines as they are."""
+        self._print_command()
         self.screen.print(Printed(lines))
 
     def warn(self, text: str) -> None:
         """Print an error."""
+        self._print_command()
         self.screen.print(Note("error", safe(text)))
+
+    async def run_command(self, line: str) -> None:
+        """Run a slash command. Its line is printed above its first output; not at all if its dialog is left without an answer."""
+        self._command = UserMessage(safe(line))
+        self._cancelled = False
+        try:
+            await commands.run(self, line)
+        finally:
+            if not self._cancelled:
+                self._print_command()
+            self._command = None
+
+    def _print_command(self) -> None:
+        line, self._command = self._command, None
+        if line is not None:
+            self.screen.print(line)
 
     def notice(self, text: str) -> None:
         """Show a transient notice above the input."""
@@ -96,6 +117,7 @@ class Console:
 
     def show_events(self, events: Sequence[Event]) -> None:
         """Show events that the user asked for; `/why` lists only automatic actions."""
+        self._print_command()
         automatic = self.state.acts
         for event in events:
             self.screen.hear(event)
@@ -104,6 +126,7 @@ class Console:
 
     async def play(self, doing: str, work: Callable[[asyncio.Event], AsyncIterator[Event]]) -> None:
         """Show a stream of events as they arrive; Esc interrupts it."""
+        self._print_command()
         with self.screen.working(doing):
             self.interrupt.clear()
             async with aclosing(work(self.interrupt)) as events:  # type: ignore[type-var]
@@ -112,7 +135,9 @@ class Console:
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
         """Searchable picker: index of the chosen item; None if cancelled."""
-        return await self.asking.pick(title, choices)
+        chosen = await self.asking.pick(title, choices)
+        self._cancelled = chosen is None
+        return chosen
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
         """Yes-or-no question; no is the default."""

@@ -127,8 +127,7 @@ class Repl:
     async def _perform(self, text: str) -> None:
         console = self._console
         if commands.is_command(text):
-            console.screen.print(UserMessage(safe(text)))
-            await commands.run(console, text)
+            await console.run_command(text)
         elif text.startswith("!"):
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
         else:

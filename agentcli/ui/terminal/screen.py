@@ -114,12 +114,12 @@ class Screen:
         lines: list[str] = []
         waiting = self.state.finished
         while waiting and time.perf_counter() - began < BUDGET:
-            lines += render(waiting[:1], size.columns, self.look, _markdown(self.look))
+            lines += render(waiting[:1], size.columns, self.look, renderer(self.look))
             waiting = waiting[1:]
         if self._stale and self.status is not None:
             self.state = replace(self.state, status=self.status())
             self._stale = False
-        unfinished = [] if waiting else tail(self.state, size, self.look, _markdown(self.look))
+        unfinished = [] if waiting else tail(self.state, size, self.look, renderer(self.look))
         if self.size != size and not at_once:
             # What was rendered for a screen that has just changed is not written to it.
             self._unsettled()
@@ -142,7 +142,7 @@ class Screen:
             return
         size = self.size
         if self._unfinished_for not in (None, size):
-            self._unfinished = tail(self.state, size, self.look, _markdown(self.look))
+            self._unfinished = tail(self.state, size, self.look, renderer(self.look))
             self._unfinished_for = size
         self._show([], size)
 
@@ -216,7 +216,8 @@ class Screen:
             self.state = update(self.state, coming, time.monotonic())
 
 
-def _markdown(look: Look) -> Markdown:
+def renderer(look: Look) -> Markdown:
+    """Renderer of Markdown for this look: drawn, or its source."""
     if look.raw:
         return as_it_is
     from agentcli.ui.render.markdown import lines  # its parser is imported in the background after the first paint

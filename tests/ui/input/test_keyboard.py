@@ -59,7 +59,7 @@ def test_a_long_paste_is_a_label_and_comes_back_whole() -> None:
     pastes = Pastes()
     long, wide = "x\n" * 40, "y" * 5_000
     draft = f"see {pastes.fold(long)} and {pastes.fold(wide)} and {pastes.fold('short')}"
-    assert draft == "see [Pasted text #1, 41 lines] and [Pasted text #2, 5,000 characters] and short"
+    assert draft == "see [Pasted text #1, 40 lines] and [Pasted text #2, 5,000 characters] and short"
     assert pastes.unfold(draft) == f"see {long} and {wide} and short"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agentcli.ui.render.cells import ESCAPE, width
 from agentcli.ui.render.markdown import LONGEST, lines
 from agentcli.ui.render.markdown_blocks import TABLE_ROWS, Block, Blocks
-from agentcli.ui.style import DARK, LIGHT, MUTE, PLAIN, Look
+from agentcli.ui.style import DARK, LIGHT, MUTE, PLAIN, Look, Theme
 
 LINKED = Look(DARK, links=True)
 WORDS = st.sampled_from(
@@ -168,3 +168,13 @@ def test_what_lies_deep_keeps_room_for_its_words(columns: int) -> None:
 def test_what_is_too_long_to_be_parsed_is_shown_as_it_is_written() -> None:
     source = "[" * (LONGEST + 1)
     assert "".join(shown(source)) == source
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT])
+def test_the_last_line_of_a_diff_is_coloured_like_the_others(theme: Theme) -> None:
+    *_, added = lines(Block("```diff\n-a\n+b\n```", gap=False), 80, Look(theme))
+    assert added == f"  {theme.paint('good', '+b')}"
+
+
+def test_code_keeps_every_line_and_gets_none() -> None:
+    assert shown("```py\n\nx = 1\n\n\n```") == ["", "  x = 1", "", ""]

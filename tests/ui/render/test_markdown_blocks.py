@@ -116,3 +116,8 @@ def test_the_tail_of_a_long_reply_stays_small() -> None:
         state, _ = state.feed(line)
         longest = max(longest, len(state.lines))
     assert longest <= FENCE_LINES + 1
+
+
+def test_the_item_of_a_loose_list_that_is_arriving_stands_apart_from_the_one_before() -> None:
+    tails = [Blocks().feed(f"1. one\n{blank}2. tw")[0].tail for blank in ("", "\n")]
+    assert [tail.source for tail in tails if tail] == ["1. one\n2. tw", "1. one\n\n2. tw"]

@@ -91,3 +91,10 @@ def test_a_note_stands_apart_from_the_words_that_it_breaks_off() -> None:
     for event in (TextDelta("Half a sen"), TurnEnded("interrupted")):
         state = update(state, event, 0.0)
     assert render(state.finished, 80, Look(MUTE), markdown)[:3] == ["", "Half a sen", ""]
+
+
+def test_an_approved_plan_is_drawn_like_an_answer() -> None:
+    result = ToolResult("p", "exit_plan", "success", "ok", metadata={"plan": "# Move\n\n- `db.py`, **cart**\n"})
+    piece, look = Called("Plan ready: Move", result), Look(MUTE, for_people=frozenset({"exit_plan"}))
+    assert render([piece], 80, look, markdown) == ["● Plan ready: Move · approved", "  Move", "", "  • db.py, cart"]
+    assert render([piece], 80, look, as_it_is)[1:] == ["  # Move", "", "  - `db.py`, **cart**"]

@@ -311,6 +311,19 @@ def test_a_picker_narrows_while_one_types(tmp_path: Path) -> None:
         t.until("2025-0017")
 
 
+def test_a_command_left_at_its_choice_leaves_nothing_behind(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("/theme\r")
+        t.until("dark")
+        t.send("\x1b")
+        t.gone("dark")
+        t.send("/mode plan\r")
+        t.until("Mode plan")
+        assert "/theme" not in "\n".join(t.history())
+        assert "/mode plan" in "\n".join(t.history())
+
+
 def test_the_models_questions_are_answered_by_digit_and_by_words(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)

@@ -1,0 +1,26 @@
+"""Findings of `agentcli doctor`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentcli.app.doctor import diagnose
+from agentcli.app.options import Options
+
+
+def test_a_configuration_that_cannot_be_read_fails_and_the_rest_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    file = tmp_path / "CONFIG" / "agentcli" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("ui = 3\n")
+    first, *others = [finding.line for finding in diagnose(Options(cwd=str(tmp_path)))]
+    assert first.startswith("FAIL  configuration: ")
+    assert str(file) in first
+    assert any(line.startswith("ok    version: ") for line in others)
+    assert any(" sandbox: " in line for line in others)
+    assert not any(line.split()[1] == "configuration:" for line in others)
