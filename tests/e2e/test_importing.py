@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
 import sqlite3
+import struct
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -231,6 +233,62 @@ def test_what_cannot_be_meant_is_refused(program: Program) -> None:
     for arguments in ([], ["--from", "nobody"], ["--from", "pi", "--name", "x"]):
         assert program.run("sessions", "import", *arguments).code == 2
     assert outcomes(program, "--from", "pi") == []  # nothing kept
+
+
+def compressed(path: Path) -> Path:
+    """The file as a Zstandard frame of one block that is stored as it is; the file itself is gone."""
+    data = path.read_bytes()
+    head = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", len(data))
+    path.unlink()
+    packed = path.with_name(f"{path.name}.zst")
+    packed.write_bytes(head + (len(data) << 3 | 1).to_bytes(3, "little") + data)
+    return packed
+
+
+STAND_IN = """
+import io
+class ZstdError(Exception): pass
+class ZstdDecompressor:
+    def stream_reader(self, data, read_across_frames=False):
+        if len(data) < 100: raise ZstdError("too short")
+        return io.BytesIO(data[12:])
+"""
+"""A `zstandard` package that unpacks such a frame."""
+
+
+@pytest.mark.skipif(
+    any(map(importlib.util.find_spec, ("compression", "zstandard"))), reason="Zstandard is there: nothing is missing"
+)
+def test_a_compressed_session_that_cannot_be_unpacked_is_found_and_said_how_to_unpack(program: Program) -> None:
+    path = compressed(codex(program.base / ".codex", program.work))
+    [there] = outcomes(program, "--from", "codex", "--dry-run")
+    assert (there["file"], there["id"], there["imported"]) == (str(path), "x1", False)
+    for arguments in (["--from", "codex"], [str(path.parent)]):
+        [failed] = outcomes(program, *arguments, code=1)
+        assert failed["status"] == "failed"
+        assert f"{path} is compressed. Unpack it with `zstd -d {path}`, then import it again." in failed["why"]
+    named = program.run("sessions", "import", str(path))
+    assert (named.code, "zstd -d" in named.err) == (42, True)
+    codex(program.base / ".codex", program.work)  # now it lies there unpacked, too
+    assert [each["status"] for each in outcomes(program, "--from", "codex")] == ["imported"]
+    assert [each["status"] for each in outcomes(program, str(path.parent))] == ["skipped"]
+
+
+def test_a_compressed_session_is_read_where_python_can_unpack_it(program: Program) -> None:
+    plain = codex(program.base / ".codex", program.work)
+    assert [each["status"] for each in outcomes(program, "--from", "codex")] == ["imported"]
+    compressed(plain)
+    compressed(codex(program.base / ".codex", program.work, "x2", "archived_sessions"))
+    (program.base / "library").mkdir()
+    (program.base / "library" / "zstandard.py").write_text(STAND_IN)
+    program.more = {"PYTHONPATH": str(program.base / "library")}
+    done = {each["id"]: each for each in outcomes(program, "--from", "codex")}
+    assert {id: each["status"] for id, each in done.items()} == {"x1": "skipped", "x2": "imported"}
+    assert "imported already" in done["x1"]["why"]
+    assert done["x2"]["directory"] == str(program.work)
+    damaged = program.base / "rollout.jsonl.zst"
+    damaged.write_bytes(b"\x28\xb5\x2f\xfd and nothing more")
+    assert f"{damaged} is compressed and damaged" in program.run("sessions", "import", str(damaged)).err
 
 
 def test_a_person_sees_how_far_it_is_and_a_pipe_does_not(program: Program) -> None:

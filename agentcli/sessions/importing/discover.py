@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +14,13 @@ from types import MappingProxyType
 from typing import Any
 
 from agentcli.core.errors import InputError
+from agentcli.sessions.importing.compressed import SUFFIX, CompressedFile, is_unpacked, read_file
 from agentcli.sessions.importing.gemini_cli import project_root
 from agentcli.sessions.importing.imported import Format
 from agentcli.sessions.importing.opencode import nothing_found, rows_of
 from agentcli.sessions.importing.recognise import HEAD_LINES, holds_database, recognise
 
-ENDINGS = (".jsonl", ".json", ".db")
+ENDINGS = (".jsonl", ".json", ".db", ".jsonl" + SUFFIX)
 """Suffixes of the files that are read when a folder is named."""
 HEAD_BYTES = 4_000_000
 """Bytes of a file within which its id and folder must stand; without them it is imported all the same."""
@@ -120,8 +123,9 @@ def _claude(home: _Home) -> Iterable[Path]:
 
 def _codex(home: _Home) -> Iterable[Path]:
     folder = home.folder("CODEX_HOME", ".codex")
-    yield from (folder / "sessions").rglob("rollout-*.jsonl")
-    yield from (folder / "archived_sessions").rglob("rollout-*.jsonl")
+    for kept in ("sessions", "archived_sessions"):
+        for ending in (".jsonl", ".jsonl" + SUFFIX):
+            yield from (folder / kept).rglob(f"rollout-*{ending}")
 
 
 def _gemini(home: _Home) -> Iterable[Path]:
@@ -155,11 +159,21 @@ PROGRAMS: Mapping[str, Keeper] = MappingProxyType(
 
 
 def recognised(path: Path) -> Sequence[Candidate]:
-    """The sessions in a file that nobody named; none where it is something else."""
+    """The sessions in a file that nobody named; none where it is something else, or lies there unpacked, too."""
+    if is_unpacked(path):
+        return ()
     try:
         return candidates(path)
+    except CompressedFile:
+        return [Candidate(path, "codex", _id_in_name(path))]
     except InputError:
         return ()
+
+
+def _id_in_name(path: Path) -> str:
+    """The id of a Codex session by the name of its file, `rollout-2026-01-05T09-00-00-<id>.jsonl.zst`."""
+    found = re.match(r"rollout-[\dT-]{19}-(.+?)\.jsonl", path.name)
+    return found[1] if found else ""
 
 
 def _id_and_folder(path: Path) -> tuple[str, str]:
@@ -181,15 +195,12 @@ def _id_and_folder(path: Path) -> tuple[str, str]:
 def _head(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of the first lines; of a file that is one object over many lines, that one."""
     found = False
-    try:
-        with path.open("rb") as file:
-            for line in file.readlines(HEAD_BYTES)[:HEAD_LINES]:
-                if (value := _object(line)) is not None:
-                    found = True
-                    yield value
-        whole = None if found else _object(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    data = read_file(path)
+    for line in io.BytesIO(data).readlines(HEAD_BYTES)[:HEAD_LINES]:
+        if (value := _object(line)) is not None:
+            found = True
+            yield value
+    whole = None if found else _object(data)
     if whole is not None:
         yield whole
 

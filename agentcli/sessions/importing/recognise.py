@@ -10,6 +10,7 @@ from typing import Any
 
 from agentcli.core.errors import InputError
 from agentcli.sessions.importing import opencode
+from agentcli.sessions.importing.compressed import read_file
 from agentcli.sessions.importing.imported import Format
 from agentcli.sessions.importing.jsonl import MOST_BAD
 
@@ -51,10 +52,7 @@ def load(path: Path) -> str:
 
     A file that is no text in its greater part is refused with the first such line.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    data = read_file(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

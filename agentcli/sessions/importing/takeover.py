@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from agentcli.core.errors import AgentError, InputError
+from agentcli.core.errors import AgentError
 from agentcli.core.message import Message
 from agentcli.sessions.copying import Draft, draft, settle_drafts
 from agentcli.sessions.importing import read_all
+from agentcli.sessions.importing.compressed import read_file
 from agentcli.sessions.importing.discover import Candidate
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import SessionInfo
@@ -159,9 +160,4 @@ def _content(source: Candidate) -> str:
     """The hash of what a session is made of. Raises InputError when it cannot be read."""
     if source.version:
         return hashlib.sha256(source.version.encode("utf-8", "replace")).hexdigest()
-    path = source.path
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    return hashlib.sha256(read_file(source.path)).hexdigest()

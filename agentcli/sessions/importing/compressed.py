@@ -1,0 +1,57 @@
+"""Session files that are compressed with Zstandard, as Codex leaves old ones (`rollout-*.jsonl.zst`)."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.errors import InputError
+
+SUFFIX = ".zst"
+_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+class CompressedFile(InputError):
+    """The file is compressed, and nothing here unpacks it."""
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a file, unpacked where it is compressed.
+
+    Raises CompressedFile where Python has no Zstandard (3.14 has; before, the package `zstandard`), InputError where it cannot be read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    return _unpacked(data, path) if data.startswith(_MAGIC) else data
+
+
+def is_unpacked(path: Path) -> bool:
+    """True if a file is compressed and lies beside its unpacked self."""
+    return path.suffix == SUFFIX and path.with_suffix("").is_file()
+
+
+def _unpacked(data: bytes, path: Path) -> bytes:
+    try:
+        library = import_module("compression.zstd")
+        unpack = library.decompress
+    except ImportError:
+        library, unpack = _package(path)
+    try:
+        return bytes(unpack(data))
+    except library.ZstdError as error:
+        raise InputError(f"{path} is compressed and damaged: {error}.") from error
+
+
+def _package(path: Path) -> tuple[Any, Callable[[bytes], bytes]]:
+    try:
+        library = import_module("zstandard")
+    except ImportError as error:
+        raise CompressedFile(
+            f"{path} is compressed. Unpack it with `zstd -d {shlex.quote(str(path))}`, then import it again."
+        ) from error
+    return library, lambda data: library.ZstdDecompressor().stream_reader(data, read_across_frames=True).read()
