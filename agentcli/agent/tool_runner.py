@@ -15,7 +15,17 @@ from agentcli.core.event import Event, Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Body, Mode
-from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Spawn, Tool, ToolOutput
+from agentcli.core.tool import (
+    NO_SANDBOX,
+    UNKNOWN,
+    AnswerPage,
+    CommandSandbox,
+    LeavePlan,
+    Spawn,
+    Tool,
+    ToolOutput,
+    Traits,
+)
 
 _BLIND = (
     "[it ran in a read-only sandbox, which shows no processes, mounts and network but its own: "
@@ -117,12 +127,15 @@ class ToolRunner:
             return replace(sandboxes.decided, hardened=harmless)
         return CommandSandbox(sandboxes.reader, hardened=True, note=_BLIND if permit.machine else "")
 
+    def _traits_of(self, call: ToolCall) -> Traits:
+        return self._setup.traits.get(call.name, UNKNOWN)
+
     def record(self, body: Body) -> Recorded:
         match body:
             case Message():
                 if body.calls:
                     self._calls, self._permits = {call.call_id: call for call in body.calls}, {}
-            case ToolResult() if call := self._calls.get(body.call_id):
+            case ToolResult() if (call := self._calls.get(body.call_id)) and not self._traits_of(call).polls:
                 self.approval.repeats.note(call, body)
             case _:
                 pass

@@ -40,6 +40,8 @@ class Traits:
     """Another tool, whose allow rules hold for this one as well."""
     recalls: bool = False
     """It shows results of former calls again."""
+    polls: bool = False
+    """It asks for the state of something that changes by itself: the same call again and again is no mistake."""
     needs_person: bool = False
     """It waits for somebody to answer."""
     presents_plan: bool = False

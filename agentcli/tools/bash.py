@@ -17,9 +17,9 @@ from agentcli.core.message import Status
 from agentcli.core.programs import find_program, search_path
 from agentcli.core.secrets import holds_secret
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Wrap
-from agentcli.tools.jobs import Fresh, Job, Jobs
+from agentcli.tools.jobs import MILLISECONDS, Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.output_buffer import OutputBuffer
-from agentcli.tools.lib.process import Command, Ended, Sink, run
+from agentcli.tools.lib.process import Command, Ended, Sink, Why, run
 from agentcli.tools.lib.text import plural
 
 _TICK = 0.1
@@ -50,7 +50,7 @@ async def bash(
     ctx: ToolContext,
     call_id: str,
     command: str,
-    timeout: Annotated[int, "Milliseconds"] = 0,
+    timeout: Annotated[int, MILLISECONDS] = 0,
     description: Annotated[str, "What it does, in 5 to 10 words"] = "",
     run_in_background: bool = False,
 ) -> ToolOutput:
@@ -70,15 +70,25 @@ async def bash(
 
 
 async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, timeout: int) -> ToolOutput:
-    seconds = min(timeout / 1000 if timeout > 0 else ctx.limits.bash_timeout, ctx.limits.bash_timeout_max)
+    seconds = waiting_time(timeout, ctx.limits) or ctx.limits.bash_timeout
     capture = OutputBuffer(ctx.limits, lambda text: ctx.keep_output(call_id, text), call_id)
     stream = _ProgressSink(capture, lambda text: ctx.progress(call_id, text))
-    jobs, started = ctx.jobs, time.time()
-    with (jobs if isinstance(jobs, Jobs) else Jobs()).watched() as away:
-        process = asyncio.create_task(run(prepared, stream, seconds, ctx.limits.bash_idle, away))
+    jobs, started = ctx.jobs if isinstance(ctx.jobs, Jobs) else None, time.time()
+    reached: list[Why] = []
+
+    def goes_on(why: Why) -> bool:
+        if jobs is None or jobs.full:
+            return False
+        reached.append(why)
+        return True
+
+    with (jobs or Jobs()).watched() as away:
+        limits = seconds, ctx.limits.bash_idle
+        process = asyncio.create_task(run(prepared, stream, *limits, away, goes_on))
         sent_away = await _ends_or(away, process)
-    if sent_away and isinstance(jobs, Jobs):
-        return _sent_away(jobs.adopt(command, stream.capture, process, started), stream, ctx.limits)
+    if sent_away and jobs is not None:
+        why = _as_job(reached[0] if reached else None, *limits)
+        return _sent_away(jobs.adopt(command, capture, process, started), stream, why, ctx.limits)
     try:
         ended = await process
     finally:
@@ -88,7 +98,7 @@ async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, 
 
 
 async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
-    """Wait until the command ends or is sent to the background; true for the latter. Cancelling this ends the command."""
+    """Wait until the command ends or goes on in the background; true for the latter. Cancelling this ends the command."""
     sent = asyncio.create_task(away.wait())
     try:
         await asyncio.wait((process, sent), return_when=asyncio.FIRST_COMPLETED)
@@ -99,12 +109,21 @@ async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
     return away.is_set() and not process.done() and not process.cancelling()
 
 
-def _sent_away(job: Job, stream: _ProgressSink, limits: ToolLimits) -> ToolOutput:
+def _as_job(reached: Why | None, seconds: float, idle: float) -> str:
+    """The reason why a command goes on as a job, up to its id; without a limit that it reached, the user wanted it."""
+    match reached:
+        case "timeout":
+            return f"still running after {seconds:g} s, as"
+        case "idle":
+            return f"nothing printed for {idle:g} s; if it waits for input, there is none. Still running as"
+        case _:
+            return "the user sent it to the background as"
+
+
+def _sent_away(job: Job, stream: _ProgressSink, why: str, limits: ToolLimits) -> ToolOutput:
     stream.hand_over(Fresh(job, limits.bash_output))
     so_far = job.capture.text().rstrip("\n")
-    note = (
-        f"[the user sent it to the background as {job.id}; bash_output shows what follows, you are told when it ends]"
-    )
+    note = f"[{why} {job.id}; bash_output shows what follows or waits for it, bash_stop ends it; you are told when it ends]"
     return ToolOutput(
         "\n".join(filter(None, (so_far, note))),
         truncated=job.capture.cut,

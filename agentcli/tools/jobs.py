@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.core.truncate import truncate_bytes
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.lib.process import Command, Ended, run
+
+MILLISECONDS = "Milliseconds; below 1,000: seconds"
+"""The description of a parameter that `waiting_time` reads."""
 
 
 @dataclass(slots=True)
@@ -50,9 +53,10 @@ class Jobs:
 
     def start(self, command: str, prepared: Command, limits: ToolLimits, keep: Callable[[str], str]) -> Job:
         """Start a command. Raises ToolError if too many run already."""
-        running = len(self.running())
-        if running >= self._most:
-            raise ToolError(f"{running} background jobs are running, the most there may be. Stop one with bash_stop.")
+        if self.full:
+            raise ToolError(
+                f"{len(self.running())} background jobs are running, the most there may be. Stop one with bash_stop."
+            )
         job = self._new(command, OutputBuffer(limits, keep))
         job.task = asyncio.get_running_loop().create_task(_run(job, prepared, limits.bash_output))
         return job
@@ -87,6 +91,11 @@ class Jobs:
     def running(self) -> Sequence[Job]:
         """Those that have not ended."""
         return [job for job in self._jobs.values() if job.ended is None]
+
+    @property
+    def full(self) -> bool:
+        """True if no further command may go on in the background."""
+        return len(self.running()) >= self._most
 
     def get(self, id: str) -> Job:
         """The job of this id. Raises ToolError if there is none."""
@@ -126,8 +135,12 @@ class Jobs:
         return job
 
 
-async def bash_output(ctx: ToolContext, call_id: str, id: str) -> ToolOutput:
+async def bash_output(
+    ctx: ToolContext, call_id: str, id: str, wait: Annotated[int, f"For its end. {MILLISECONDS}"] = 0
+) -> ToolOutput:
     job = _jobs(ctx).get(id)
+    if job.task is not None and (seconds := waiting_time(wait, ctx.limits)):
+        await asyncio.wait([job.task], timeout=seconds)
     text = bytes(job.fresh).decode("utf-8", "replace")
     missed = f"[{job.missed:,} bytes before this are left out{job.capture.where()}]\n" if job.missed else ""
     job.fresh.clear()
@@ -154,9 +167,18 @@ async def bash_stop(ctx: ToolContext, call_id: str, id: str) -> ToolOutput:
     )
 
 
+def waiting_time(given: int, limits: ToolLimits) -> float:
+    """Seconds to wait for a command, at most `bash_timeout_max`; 0 where none are given.
+
+    What is below 1,000 is meant in seconds: models used to other programs write 30 or 120, and no command is given so few milliseconds.
+    """
+    seconds = given if given < 1_000 else given / 1_000
+    return min(max(0.0, float(seconds)), limits.bash_timeout_max)
+
+
 def output_title(given: Mapping[str, Any]) -> str:
     """`Output of job-1`."""
-    return f"Output of {given.get('id', '')}"
+    return f"{'Wait for' if given.get('wait') else 'Output of'} {given.get('id', '')}"
 
 
 def stop_title(given: Mapping[str, Any]) -> str:

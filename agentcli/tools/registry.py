@@ -61,7 +61,7 @@ _TABLE = (
     _Entry("grep", grep.grep, grep.title, replace(_SEARCHES, name_filter="glob")),
     _Entry("list", list.listing, list.title, _SEARCHES),
     _Entry("bash", bash.bash, bash.title, Traits("run", "command"), bash.preview),
-    _Entry("bash_output", jobs.bash_output, jobs.output_title, Traits("none")),
+    _Entry("bash_output", jobs.bash_output, jobs.output_title, Traits("none", polls=True)),
     _Entry("bash_stop", jobs.bash_stop, jobs.stop_title, Traits("none")),
     _Entry("todo", todo.todo, todo.title, Traits("none", for_people=True)),
     _Entry("recall", recall.recall, recall.title, Traits("none", recalls=True)),

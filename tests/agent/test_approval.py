@@ -130,3 +130,17 @@ def test_a_call_that_never_ran_has_its_title(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("", edit, wrong), say("ok")])
     say_to(session, "go")
     assert [result.title for result in results(session)] == ["Edit a.py", "Edit a.py"]
+
+
+def test_a_job_may_be_asked_for_again_and_again_where_other_calls_are_put_to_the_person(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    asked = {}
+    for name, given in (("bash_output", {"id": "job-1"}), ("read", {"file_path": "a.txt"})):
+        person = Person()
+        calls = [say("", call(name, f"{name}-{n}", **given)) for n in range(5)]
+        start = say("", call("bash", "start", command="sleep 60", run_in_background=True))
+        session = open_session(tmp_path, [start, *calls, say("Done.")], person=person, mode="yolo")
+        say_to(session, "go")
+        session.close()
+        asked[name] = [result.status for result in results(session)[1:]].count("denied")
+    assert asked == {"bash_output": 0, "read": 1}

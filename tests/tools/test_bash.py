@@ -163,9 +163,10 @@ def test_output_is_shown_while_the_command_runs(call: Call, ctx: Bench) -> None:
 
 
 @linux
-def test_a_command_that_takes_too_long_is_ended_with_all_its_children(call: Call, mark: str) -> None:
+def test_a_command_that_takes_too_long_is_ended_with_all_its_children(call: Call, ctx: Bench, mark: str) -> None:
+    ctx.limits = ToolLimits(bash_timeout=0.3)
     command = f"trap '' TERM; echo begun; setsid sleep {mark} & (setsid env -i setsid sleep {mark} &) ; sleep {mark}"
-    outcome = call("bash", command=command, timeout=300)
+    outcome = call("bash", command=command)
     assert outcome.status == "error"
     assert outcome.output == "begun\n[stopped: not done after 0.3 s. Give it a longer timeout, or run_in_background]"
     assert living(mark) == []

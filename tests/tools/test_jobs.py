@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.tool import ToolLimits, ToolOutput
-from agentcli.tools.jobs import Jobs
+from agentcli.tools.jobs import Jobs, waiting_time
 from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.test_bash import living, mark
@@ -151,3 +151,66 @@ def test_a_command_that_was_sent_away_can_be_stopped_like_any_job(ctx: Bench, ma
 
     assert asyncio.run(story()) == "[job-1: stopped]"
     assert living(mark) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        (ToolLimits(bash_timeout=0.05), "still running after 0.05 s, as job-1;"),
+        (
+            ToolLimits(bash_idle=0.05),
+            "nothing printed for 0.05 s; if it waits for input, there is none. Still running as job-1;",
+        ),
+    ],
+)
+def test_a_command_that_reaches_a_limit_goes_on_as_a_job_and_loses_nothing(
+    ctx: Bench, limits: ToolLimits, why: str
+) -> None:
+    async def story() -> tuple[ToolOutput, str]:
+        jobs = ctx.jobs = Jobs()
+        ctx.limits = limits
+        first = await use(ctx, "bash", command="echo a; read x < go; echo b; exit 3")
+        assert [job.id for job in jobs.running()] == ["job-1"]
+        ctx.limits = ToolLimits()
+        await use(ctx, "bash", command="echo > go")
+        return first, (await use(ctx, "bash_output", id="job-1", wait=60_000)).output
+
+    import os
+
+    os.mkfifo(ctx.cwd / "go")
+    first, rest = asyncio.run(story())
+    assert first.status == "success"
+    assert f"[{why} bash_output shows what follows or waits for it" in first.output
+    assert "b\n" in rest
+    assert rest.startswith("[job-1: failed (exit code 3)]\n")
+
+
+@linux
+def test_a_command_that_reaches_a_limit_where_no_job_may_be_added_is_ended(ctx: Bench, mark: str) -> None:
+    async def story() -> ToolOutput:
+        ctx.jobs = Jobs(most=0)
+        ctx.limits = ToolLimits(bash_timeout=0.1)
+        return await use(ctx, "bash", command=f"sleep {mark}")
+
+    outcome = asyncio.run(story())
+    assert outcome.output.startswith("[stopped: not done after 0.1 s.")
+    assert living(mark) == []
+
+
+def test_waiting_for_a_job_ends_with_its_time_and_the_job_goes_on(ctx: Bench) -> None:
+    async def story() -> str:
+        jobs = ctx.jobs = Jobs()
+        ctx.limits = ToolLimits(bash_timeout_max=0.05)
+        await use(ctx, "bash", command="sleep 60", run_in_background=True)
+        shown = await use(ctx, "bash_output", id="job-1", wait=600_000)
+        assert len(jobs.running()) == 1
+        await jobs.close()
+        return shown.output
+
+    assert asyncio.run(story()) == "[job-1: running]\n(nothing new)"
+
+
+def test_a_time_below_a_thousand_is_meant_in_seconds() -> None:
+    assert [waiting_time(given, ToolLimits()) for given in (0, -5, 30, 999, 1_000, 120_000, 9_000_000)] == [
+        0, 0, 30, 600, 1, 120, 600,
+    ]  # fmt: skip

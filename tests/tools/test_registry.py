@@ -21,7 +21,7 @@ CONTRACT = {
     "grep": (["pattern"], ["path", "glob", "output_mode", "-i", "-n", "-A", "-B", "-C", "head_limit"]),
     "list": ([], ["path"]),
     "bash": (["command"], ["timeout", "description", "run_in_background"]),
-    "bash_output": (["id"], []),
+    "bash_output": (["id"], ["wait"]),
     "bash_stop": (["id"], []),
     "todo": ([], ["todos"]),
     "ask_user": (["questions"], []),

@@ -13,7 +13,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -73,18 +73,27 @@ class Ended:
     left: int = 0
 
 
+GoesOn = Callable[[Why], bool]
+"""Called when a command reaches a limit: true has it go on without limits, false ends it."""
+
+
 async def run(
-    command: Command, sink: Sink, timeout: float | None, idle: float | None, free: asyncio.Event | None = None
+    command: Command,
+    sink: Sink,
+    timeout: float | None,
+    idle: float | None,
+    free: asyncio.Event | None = None,
+    goes_on: GoesOn = lambda _: False,
 ) -> Ended:
     """Run a command, giving each piece of output to `sink`. `timeout` limits the whole, `idle` the silence, in seconds.
 
     Returns when the command's process ends, whoever still holds its output open. Cancelling the task ends the command and
-    lets this return normally with `interrupted`. Neither limit counts any more once `free` is set. Raises ToolError if no
-    process can be started.
+    lets this return normally with `interrupted`. Neither limit counts any more once `free` is set, or `goes_on` has answered so.
+    Raises ToolError if no process can be started.
     """
     running = _Running(command, sink)
     try:
-        why = await running.wait(timeout, idle, free or asyncio.Event())
+        why = await running.wait(timeout, idle, free or asyncio.Event(), goes_on)
     except asyncio.CancelledError:
         why = "interrupted"
     if why != "exit":
@@ -138,18 +147,24 @@ class _Running:
         self._loop.add_reader(self._output, self._read)
         self._loop.add_reader(self._control, self._hear)
 
-    async def wait(self, timeout: float | None, idle: float | None, free: asyncio.Event) -> Why:
-        """Wait until it ends, takes too long, or is silent for too long; the reason."""
+    async def wait(self, timeout: float | None, idle: float | None, free: asyncio.Event, goes_on: GoesOn) -> Why:
+        """Wait until it ends, or a limit ends it: it takes too long, or is silent for too long; the reason."""
         while not self._ended.is_set():
             if free.is_set():
                 timeout = idle = None
             now = time.monotonic()
             total_left = timeout - (now - self.started) if timeout is not None else None
             idle_left = idle - (now - self._heard) if idle is not None else None
+            reached: Why | None = None
             if total_left is not None and total_left <= 0:
-                return "timeout"
-            if idle_left is not None and idle_left <= 0:
-                return "idle"
+                reached = "timeout"
+            elif idle_left is not None and idle_left <= 0:
+                reached = "idle"
+            if reached is not None and not goes_on(reached):
+                return reached
+            if reached is not None:
+                free.set()
+                continue
             waits = [left for left in (total_left, idle_left) if left is not None]
             try:
                 await asyncio.wait_for(self._ended.wait(), min(waits) if waits else None)
