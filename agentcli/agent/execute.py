@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from agentcli.agent.streams import until_interrupted
 from agentcli.agent.tool_runner import ToolRunner
+from agentcli.core.aliases import no_tool
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Recorded, ToolStarted
 from agentcli.core.message import Status, ToolCall, ToolResult
@@ -23,6 +24,7 @@ _log = logging.getLogger(__name__)
 
 async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     """Run the calls and record one result for each. An interrupt ends it early; it still ends normally."""
+    calls = [runner.prepared(call) for call in calls]
     answered: set[str] = set()
     allowed: list[tuple[ToolCall, Tool]] = []
     for call in calls:
@@ -30,9 +32,8 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
             break
         tool = runner.tools.get(call.name)
         if tool is None:
-            names = ", ".join(sorted(runner.tools))
             answered.add(call.call_id)
-            yield runner.record(refusal(call, f"There is no tool {call.name!r}. There are: {names}.", "error"))
+            yield runner.record(refusal(call, no_tool(call.name, runner.tools), "error"))
             continue
         permit = await until_interrupted(interrupt, runner.permit(call, tool))
         if permit is None:

@@ -11,9 +11,11 @@ from agentcli.agent.approval import ApprovalGate, Permit, RepeatGuard
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.tool_context import SessionToolContext
+from agentcli.core.aliases import own_name
 from agentcli.core.event import Event, Recorded
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.mending import mended, with_ignored
+from agentcli.core.message import Message, Part, ToolCall, ToolResult
 from agentcli.core.record import Body, Mode
 from agentcli.core.tool import (
     NO_SANDBOX,
@@ -51,6 +53,7 @@ class ToolRunner:
         self._journal = journal
         self._setup = setup
         self._calls: dict[str, ToolCall] = {}
+        self._ignored: dict[str, Sequence[str]] = {}
         self._permits: dict[str, Permit] = {}
         self.tools = {tool.name: tool for tool in setup.tools}
         self.jobs = setup.jobs()
@@ -87,6 +90,10 @@ class ToolRunner:
         """Events of running tools: their output, and warnings."""
         return self.ctx.printed
 
+    def prepared(self, call: ToolCall) -> ToolCall:
+        """A call of the newest reply under the name of the tool that it means, its input mended: what is decided about, shown and run."""
+        return self._calls.get(call.call_id, call)
+
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
         """Decide about one call; a permission holds for this call alone."""
         permit = await self.approval.permit(call, tool)
@@ -100,8 +107,10 @@ class ToolRunner:
         sandbox = self._sandbox(permit, harmless) if tool.traits.effect == "run" else NO_SANDBOX
         ctx = self.ctx.for_call(permit.path, sandbox)
         if self.checkpointer is None:
-            return await self._setup.run(tool, ctx, call_id, given)
-        return await self.checkpointer.run(self._setup.run, tool, ctx, call_id, given, harmless=harmless)
+            output = await self._setup.run(tool, ctx, call_id, given)
+        else:
+            output = await self.checkpointer.run(self._setup.run, tool, ctx, call_id, given, harmless=harmless)
+        return with_ignored(output, self._ignored.get(call_id, ()))
 
     def _later(self, call: ToolCall) -> Sequence[tuple[ToolCall, Tool]]:
         """The calls of the same reply that come after this one."""
@@ -127,14 +136,27 @@ class ToolRunner:
             return replace(sandboxes.decided, hardened=harmless)
         return CommandSandbox(sandboxes.reader, hardened=True, note=_BLIND if permit.machine else "")
 
+    def _named(self, part: Part) -> Part:
+        return replace(part, name=own_name(part.name, self.tools)) if isinstance(part, ToolCall) else part
+
+    def _mended(self, call: ToolCall) -> ToolCall:
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return call
+        meant = mended(tool, call.input, self.ctx.cwd)
+        self._ignored[call.call_id] = meant.ignored
+        return replace(call, input=meant.input)
+
     def _traits_of(self, call: ToolCall) -> Traits:
         return self._setup.traits.get(call.name, UNKNOWN)
 
     def record(self, body: Body) -> Recorded:
+        """Append to the session; calls in a reply under the names of the tools that they mean, and prepared to be run."""
         match body:
-            case Message():
-                if body.calls:
-                    self._calls, self._permits = {call.call_id: call for call in body.calls}, {}
+            case Message() if body.calls:
+                body = replace(body, parts=tuple(map(self._named, body.parts)))
+                self._permits, self._ignored = {}, {}
+                self._calls = {call.call_id: self._mended(call) for call in body.calls}
             case ToolResult() if (call := self._calls.get(body.call_id)) and not self._traits_of(call).polls:
                 self.approval.repeats.note(call, body)
             case _:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +15,33 @@ _LOOKS = 100
 def spelled(cwd: Path, path: str) -> str:
     """The absolute path that a path given by the model stands for, with the home folder filled in and its links as they are."""
     return os.path.join(cwd, os.path.expanduser(path))
+
+
+def unwrapped(cwd: Path, path: str) -> str:
+    """The path; where nothing is there, the one that it holds wrapped in something, if that is there.
+
+    Wrapped is a path in quotes or blanks, after `@` or `file://`, before a line number, in the form of a diff (`a/src/x.py`), or
+    relative to the workspace although it begins with a slash.
+    """
+    if _is_there(cwd, path):
+        return path
+    return next((inner for inner in _inner_paths(path) if inner and _is_there(cwd, inner)), path)
+
+
+def _inner_paths(path: str) -> Iterator[str]:
+    plain = path.strip().strip("\"'`").removeprefix("@")
+    if plain.startswith("file://"):
+        from urllib.parse import unquote  # few paths need it
+
+        plain = unquote(plain.removeprefix("file://").removeprefix("localhost"))
+    for inner in (plain, re.sub(r"(?::\d+(?:-\d+)?){1,2}:?$|#L\d+(?:-L?\d+)?$", "", plain)):
+        yield inner
+        yield re.sub(r"^[ab]/", "", inner)
+        yield inner.lstrip("/")
+
+
+def _is_there(cwd: Path, path: str) -> bool:
+    return os.path.lexists(spelled(cwd, path))
 
 
 def searched(path: str, pattern: str) -> tuple[str, str]:

@@ -50,7 +50,7 @@ def wire_names(function: Callable[..., Any], skip: int = 2) -> dict[str, str]:
 
 
 def check(schema: Mapping[str, Any], value: Any, where: str = "") -> Any:
-    """The input with harmless mistakes mended (`"5"` for 5, null for an absent option); raises ToolError otherwise."""
+    """The input with values of another type mended (`"5"` for 5, null for an absent option); raises ToolError otherwise."""
     match schema.get("type"):
         case "object":
             return _check_object(schema, value, where)
@@ -84,7 +84,8 @@ def _check_object(schema: Mapping[str, Any], value: Any, where: str) -> dict[str
     properties = schema.get("properties", {})
     missing = [name for name in schema.get("required", []) if value.get(name) is None]
     if missing:
-        raise ToolError(f"Missing {', '.join(missing)}. This tool takes {', '.join(properties)}.")
+        described = ", ".join(_described(name, properties) for name in missing)
+        raise ToolError(f"Missing {described}. This tool takes {', '.join(properties)}.")
     unknown = [name for name in value if name not in properties]
     if unknown:
         raise ToolError(f"Unknown parameter {', '.join(unknown)}. This tool takes {', '.join(properties)}.")
@@ -92,10 +93,15 @@ def _check_object(schema: Mapping[str, Any], value: Any, where: str) -> dict[str
     return {name: check(properties[name], item, inside + name) for name, item in value.items() if item is not None}
 
 
+def _described(name: str, properties: Mapping[str, Any]) -> str:
+    description = properties.get(name, {}).get("description")
+    return f"{name} ({description})" if description else name
+
+
 def _check_integer(value: Any, where: str) -> int:
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
-            return int(value)
+            value = float(value) if "." in value else int(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int):

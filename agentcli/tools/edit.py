@@ -21,7 +21,7 @@ class Replacement:
     """One change of a `multi_edit`."""
 
     old_string: str
-    new_string: str
+    new_string: Annotated[str, "Empty to delete"]
     replace_all: bool = False
 
 
@@ -39,7 +39,7 @@ async def edit(
     call_id: str,
     file_path: str,
     old_string: str,
-    new_string: str,
+    new_string: Annotated[str, "Empty to delete"],
     replace_all: Annotated[bool, "Change every occurrence"] = False,
 ) -> ToolOutput:
     change = Replacement(old_string, new_string, replace_all)

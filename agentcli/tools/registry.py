@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agentcli.core.errors import ToolError
+from agentcli.core.mending import mended, with_ignored
 from agentcli.core.model import ToolSchema
 from agentcli.core.schema import check, parameters, wire_names
 from agentcli.core.tool import Preview, Run, Title, Tool, ToolContext, ToolOutput, Traits, as_json
@@ -82,14 +83,16 @@ def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
 async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
     """Run a call: its input checked and mended, its failure returned as an output, its title filled in."""
     title = tool.name
+    meant = mended(tool, given, ctx.cwd)
     try:
-        checked = check(tool.schema.parameters, given)
+        checked = check(tool.schema.parameters, meant.input)
         title = tool.title(checked)
         outcome = await tool.run(ctx, call_id, **_python_names(tool.run, checked))
     except ToolError as error:
         outcome = ToolOutput(str(error), status="error")
     except OSError as error:
         outcome = ToolOutput(f"{tool.name} failed: {error.strerror or error}.", status="error")
+    outcome = with_ignored(outcome, meant.ignored)
     return replace(
         outcome,
         output=replace_surrogates(outcome.output),

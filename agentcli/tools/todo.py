@@ -15,16 +15,16 @@ _SIGNS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step as the model writes it."""
+    """A step as the model writes it. A cancelled one is left out of the list."""
 
     content: str
-    status: Literal["pending", "in_progress", "completed"] = "pending"
+    status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
     active_form: Annotated[str, "", "activeForm"] = ""
 
 
 async def todo(ctx: ToolContext, call_id: str, todos: list[Step] | None = None) -> ToolOutput:
     if todos is not None:
-        ctx.set_todo([_item(step) for step in todos])
+        ctx.set_todo([item for step in todos if (item := _item(step)) is not None])
     items = ctx.todo()
     done = sum(item.status == "completed" for item in items)
     return ToolOutput(show(items) or "The list is empty.", metadata={"done": done, "of": len(items)})
@@ -41,7 +41,7 @@ def show(items: Sequence[TodoItem]) -> str:
     return "\n".join(f"{_SIGNS[item.status]} {item.content}" for item in items)
 
 
-def _item(step: Step | Mapping[str, Any]) -> TodoItem:
-    if isinstance(step, Step):
-        return TodoItem(step.content, step.status, step.active_form)
-    return TodoItem(step["content"], step.get("status", "pending"), step.get("activeForm", ""))
+def _item(step: Step | Mapping[str, Any]) -> TodoItem | None:
+    if not isinstance(step, Step):
+        step = Step(step["content"], step.get("status", "pending"), step.get("activeForm", ""))
+    return None if step.status == "cancelled" else TodoItem(step.content, step.status, step.active_form)

@@ -144,3 +144,30 @@ def test_a_job_may_be_asked_for_again_and_again_where_other_calls_are_put_to_the
         session.close()
         asked[name] = [result.status for result in results(session)[1:]].count("denied")
     assert asked == {"bash_output": 0, "read": 1}
+
+
+def test_a_call_is_decided_about_as_it_is_meant_and_runs_so(tmp_path: Path) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside.txt"
+    project.mkdir()
+    outside.write_text("secret\n")
+    (project / "a.txt").write_text("one\n")
+    script = [
+        say("", call("default_api:Read", "1", path="@a.txt")),
+        say("", call("Read", "2", path=f"@{outside}")),
+        say("", call("Bash", "3", cmd="touch made", explanation="to see")),
+        say("", call("run_shell_command", "4", command="ls")),
+        say("Done."),
+    ]
+    person = Person(ApprovalResponse("no"), ApprovalResponse("once"))
+    session = open_session(project, script, person=person)
+    say_to(session, "go")
+    inside, denied, made, unknown = results(session)
+    assert inside.output.endswith("one")
+    assert (inside.name, denied.status) == ("read", "denied")
+    assert "secret" not in denied.output
+    assert [request.call.input for request in person.asked] == [{"file_path": str(outside)}, {"command": "touch made"}]
+    assert made.output.endswith("[ignored, since this tool has no such parameter: explanation]")
+    assert (project / "made").exists()
+    assert unknown.output.startswith("There is no tool 'run_shell_command'. Did you mean bash?")
+    said = [call.name for message in messages(session) for call in message.calls]
+    assert said == ["read", "read", "bash", "run_shell_command"]

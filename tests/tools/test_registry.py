@@ -63,7 +63,7 @@ def test_only_what_changes_nothing_runs_together() -> None:
 
 
 def test_wrong_input_is_answered_with_what_is_wrong(call: Call) -> None:
-    outcome = call("read", path="a.py")
+    outcome = call("read", place="a.py")
     assert outcome.status == "error"
     assert outcome.output == "Missing file_path. This tool takes file_path, offset, limit."
 

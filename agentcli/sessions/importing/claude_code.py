@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agentcli.core.aliases import CLAUDE_CODE
 from agentcli.core.errors import InputError
 from agentcli.core.message import (
     File,
@@ -26,7 +27,7 @@ from agentcli.core.record import Failure, Todo, TodoItem
 from agentcli.sessions.importing.imported import Content, Foreign, Imported, Item, Summary, images_of, sound, text_of
 from agentcli.sessions.importing.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.sessions.importing.normalise import settle
-from agentcli.sessions.importing.tools import CLAUDE_CODE, ours, todo_list
+from agentcli.sessions.importing.tools import ours, todo_list
 
 _STOPS: dict[str, Stop] = {
     "end_turn": "end_turn",

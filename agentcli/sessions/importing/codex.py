@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from agentcli.core.aliases import CODEX
 from agentcli.core.message import Image, Message, Part, Status, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
 from agentcli.sessions.importing.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.patch import as_edit
-from agentcli.sessions.importing.tools import CODEX, ours
+from agentcli.sessions.importing.tools import ours
 
 _ENVELOPES = (
     "session_meta",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agentcli.core.aliases import GEMINI_CLI
 from agentcli.core.errors import InputError
 from agentcli.core.message import Image, Message, Part, Source, Status, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings
@@ -16,7 +17,7 @@ from agentcli.sessions.importing.gemini_log import CONTEXTS, Entry, Log, folders
 from agentcli.sessions.importing.imported import Content, Foreign, Imported, Item, Summary, images_of, sound
 from agentcli.sessions.importing.jsonl import Json, objects, reading, seconds, utc
 from agentcli.sessions.importing.normalise import settle
-from agentcli.sessions.importing.tools import GEMINI_CLI, ours
+from agentcli.sessions.importing.tools import ours
 
 _STATUS: dict[str, Status] = {"success": "success", "error": "error", "cancelled": "interrupted"}
 _FILES_BEGIN, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
+from agentcli.core.aliases import OPENCODE
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image, Message, Part, Status, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Trigger
@@ -19,7 +20,7 @@ from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summar
 from agentcli.sessions.importing.jsonl import Json, reading, skipping, utc
 from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.patch import as_edit
-from agentcli.sessions.importing.tools import OPENCODE, ours
+from agentcli.sessions.importing.tools import ours
 
 if TYPE_CHECKING:
     import sqlite3

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from agentcli.core.aliases import PI
 from agentcli.core.errors import InputError
 from agentcli.core.message import Image, Message, Part, Source, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings, Title
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
 from agentcli.sessions.importing.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.sessions.importing.normalise import settle
-from agentcli.sessions.importing.tools import PI, ours
+from agentcli.sessions.importing.tools import ours
 
 _STOPS: dict[str, Stop] = {
     "stop": "end_turn",

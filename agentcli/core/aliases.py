@@ -1,0 +1,167 @@
+"""Other programs' names of our tools and their parameters: the one table for imports, for slips of models, and for definitions that use them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+from agentcli.core.near import did_you_mean, near_names
+
+Renaming = Mapping[str, tuple[str, Mapping[str, str]]]
+"""Foreign name to our name, and foreign parameter to our parameter; what is not named stays as it is."""
+
+PI: Renaming = {
+    "bash": ("bash", {}),
+    "read": ("read", {"path": "file_path"}),
+    "write": ("write", {"path": "file_path"}),
+    "edit": ("edit", {"path": "file_path", "oldText": "old_string", "newText": "new_string"}),
+    "grep": ("grep", {"context": "-C", "limit": "head_limit", "ignoreCase": "-i"}),
+    "find": ("glob", {}),
+    "ls": ("list", {}),
+}
+CLAUDE_CODE: Renaming = {
+    "Bash": ("bash", {}),
+    "BashOutput": ("bash_output", {"bash_id": "id"}),
+    "KillShell": ("bash_stop", {"shell_id": "id"}),
+    "KillBash": ("bash_stop", {"shell_id": "id"}),
+    "Read": ("read", {}),
+    "Write": ("write", {}),
+    "Edit": ("edit", {}),
+    "MultiEdit": ("multi_edit", {}),
+    "Glob": ("glob", {}),
+    "Grep": ("grep", {}),
+    "LS": ("list", {}),
+    "WebFetch": ("web_fetch", {}),
+    "TodoWrite": ("todo", {}),
+    "Task": ("task", {"subagent_type": "agent"}),
+    "Agent": ("task", {"subagent_type": "agent"}),
+    "AskUserQuestion": ("ask_user", {}),
+    "ExitPlanMode": ("exit_plan", {}),
+}
+GEMINI_CLI: Renaming = {
+    "run_shell_command": ("bash", {"is_background": "run_in_background"}),
+    "read_file": ("read", {"absolute_path": "file_path", "path": "file_path"}),
+    "write_file": ("write", {}),
+    "replace": ("edit", {"allow_multiple": "replace_all"}),
+    "glob": ("glob", {"dir_path": "path"}),
+    "search_file_content": ("grep", {"dir_path": "path", "include": "glob"}),
+    "grep_search": ("grep", {"dir_path": "path", "include": "glob", "include_pattern": "glob"}),
+    "list_directory": ("list", {"dir_path": "path"}),
+    "web_fetch": ("web_fetch", {}),
+    "write_todos": ("todo", {"description": "content"}),
+    "ask_user": ("ask_user", {}),
+}
+_OPENCODE_EDIT = {
+    "filePath": "file_path",
+    "oldString": "old_string",
+    "newString": "new_string",
+    "replaceAll": "replace_all",
+}
+OPENCODE: Renaming = {
+    "bash": ("bash", {"workdir": "cwd"}),
+    "read": ("read", {"filePath": "file_path"}),
+    "write": ("write", {"filePath": "file_path"}),
+    "edit": ("edit", _OPENCODE_EDIT),
+    "multiedit": ("multi_edit", _OPENCODE_EDIT),
+    "glob": ("glob", {}),
+    "grep": ("grep", {"include": "glob"}),
+    "list": ("list", {}),
+    "webfetch": ("web_fetch", {}),
+    "todowrite": ("todo", {}),
+    "task": ("task", {"subagent_type": "agent"}),
+    "question": ("ask_user", {}),
+}
+CODEX: Renaming = {
+    "shell": ("bash", {"workdir": "cwd"}),
+    "shell_command": ("bash", {"workdir": "cwd"}),
+    "exec_command": ("bash", {"cmd": "command", "workdir": "cwd"}),
+    "local_shell": ("bash", {}),
+    "view_image": ("read", {"path": "file_path"}),
+    "container.exec": ("bash", {}),
+    "update_plan": ("todo", {"plan": "todos", "step": "content"}),
+}
+TEXT_EDITOR: Renaming = {
+    "view": ("read", {"path": "file_path"}),
+    "create": ("write", {"path": "file_path", "file_text": "content"}),
+    "str_replace": ("edit", {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}),
+}
+"""The text editor tool that Claude is trained with."""
+_SLIPS: Renaming = {
+    "read": ("read", {"file": "file_path", "filename": "file_path"}),
+    "write": ("write", {"file": "file_path", "filename": "file_path", "contents": "content", "text": "content"}),
+    "edit": ("edit", {"file": "file_path", "filename": "file_path"}),
+    "list": ("list", {"file_path": "path", "directory": "path"}),
+    "glob": ("glob", {"directory": "path", "glob": "pattern"}),
+    "grep": ("grep", {"file_path": "path", "directory": "path", "query": "pattern", "regex": "pattern"}),
+    "search": ("grep", {}),
+    "execute_command": ("bash", {}),
+    "terminal": ("bash", {}),
+}
+"""Names that belong to no program, or to several."""
+_PROGRAMS = (CLAUDE_CODE, GEMINI_CLI, PI, OPENCODE, CODEX, TEXT_EDITOR, _SLIPS)
+_SAME: Mapping[str, Collection[str]] = {"edit": ("edit", "multi_edit"), "multi_edit": ("edit", "multi_edit")}
+"""Tools that share their parameters."""
+TALK = frozenset(
+    [
+        "explanation",
+        "instruction",
+        "reason",
+        "reasoning",
+        "thought",
+        "thoughts",
+        "description",
+        "task_progress",
+        "expected_replacements",
+    ]
+)
+"""Parameters that models add in which nothing is asked for: without them a call means the same."""
+SYNONYMS: Mapping[str, str] = {
+    "done": "completed", "complete": "completed", "finished": "completed", "canceled": "cancelled", "todo": "pending",
+    "doing": "in_progress", "active": "in_progress", "files": "files_with_matches", "lines": "content",
+}  # fmt: skip
+"""Other words for the values of a parameter that takes some values only."""
+
+
+def known_as(name: str) -> str:
+    """Our name of a tool that another program calls so; empty where none does."""
+    plain = _plain(name)
+    for program in _PROGRAMS:
+        for foreign, (own, _) in program.items():
+            if _plain(foreign) == plain:
+                return own
+    return ""
+
+
+def parameter_aliases(tool: str) -> Mapping[str, str]:
+    """The names that other programs give to a tool's parameters, each with ours."""
+    like = _SAME.get(tool, (tool,))
+    found: dict[str, str] = {}
+    for program in _PROGRAMS:
+        for own, parameters in program.values():
+            if own in like:
+                found = {**parameters, **found}
+    return found
+
+
+def own_name(name: str, known: Collection[str]) -> str:
+    """The known tool that a model means by a name in other letters or with a prefix (`Bash`, `default_api:read`); else the name."""
+    if name in known:
+        return name
+    plain = _plain(_bare(name))
+    return next((tool for tool in known if _plain(tool) == plain), name)
+
+
+def no_tool(name: str, known: Collection[str]) -> str:
+    """The answer to a call of a tool that there is not, with the one that is meant where that can be told."""
+    meant = known_as(name) or known_as(_bare(name)) or next(iter(near_names(name, known, 0.7)), "")
+    question = did_you_mean([meant] if meant in known else [])
+    return f"There is no tool {name!r}.{question} There are: {', '.join(sorted(known))}."
+
+
+def _bare(name: str) -> str:
+    """The name without the namespace that some models put before it: `default_api:`, `functions.`."""
+    return re.sub(r"^.*[.:/]", "", name, flags=re.DOTALL)
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").casefold()
