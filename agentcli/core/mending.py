@@ -35,8 +35,8 @@ def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
 
 
 def with_ignored(output: ToolOutput, ignored: Sequence[str]) -> ToolOutput:
-    """The output with a note on parameters that were ignored."""
-    if not ignored:
+    """The output with a note on parameters that were ignored; a failure says enough as it is."""
+    if not ignored or output.status == "error":
         return output
     return replace(
         output, output=f"{output.output}\n[ignored, since this tool has no such parameter: {', '.join(ignored)}]"

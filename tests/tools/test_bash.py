@@ -16,6 +16,7 @@ import pytest
 
 from agentcli.core.boxed import Boxed
 from agentcli.core.tool import CommandSandbox, ToolLimits, ToolOutput
+from agentcli.sandbox.choose import detect
 from agentcli.tools.bash import environment
 from agentcli.tools.registry import run, tools
 from tests.processes import fresh_mark, living
@@ -187,6 +188,17 @@ def test_a_child_that_holds_the_output_open_delays_nothing_and_is_ended(call: Ca
     assert time.monotonic() - started < 20
     assert outcome.output.startswith("done\n[stopped what it left running (2 processes)")
     assert outcome.status == "success"
+    assert living(mark) == []
+
+
+@linux
+@pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")
+def test_a_sandbox_s_own_process_is_not_told_as_left_running(call: Call, ctx: Bench, mark: str) -> None:
+    bubblewrap = [detect().program, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    ctx.sandbox = CommandSandbox(lambda argv: Boxed([*bubblewrap, *argv]))
+    # The first process of the sandbox lives as long as what the command leaves behind.
+    outcome = call("bash", command=f"sleep {mark} & exit 3")
+    assert outcome.output.startswith("[exit code 3]\n[stopped what it left running (1 process)")
     assert living(mark) == []
 
 

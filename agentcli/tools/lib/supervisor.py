@@ -118,13 +118,28 @@ def _watch(request: dict[str, Any], out: int, control: int) -> None:
 
 
 def _left_running() -> set[int]:
-    """Descendants that outlive their command. One that is just ending, such as the first process of a sandbox, is not counted."""
+    """Descendants that outlive their command, but for a sandbox's own first process. One that is just ending is not counted."""
     deadline = time.monotonic() + _ENDING
-    left = _descendants() if _has_children() else set()
+    left = _outliving() if _has_children() else set()
     while left and time.monotonic() < deadline:
         time.sleep(0.002)
-        left = _descendants()
+        left = _outliving()
     return left
+
+
+def _outliving() -> set[int]:
+    return {pid for pid in _descendants() if not _starts_namespace(pid)}
+
+
+def _starts_namespace(pid: int) -> bool:
+    """True for the first process of an inner process namespace: a sandbox's own, which ends with what runs in it."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as status:
+            line = next((line for line in status if line.startswith(b"NSpid:")), b"")
+    except OSError:
+        return False
+    numbers = line.split()[1:]
+    return len(numbers) > 1 and numbers[-1] == b"1"
 
 
 def _become(request: dict[str, Any], out: int) -> None:
