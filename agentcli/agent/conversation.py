@@ -188,7 +188,7 @@ class Conversation:
         history = self.journal.history
         return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
 
-    def received(self, reply: ReplyBuilder, failure: ModelError | None) -> Iterator[Event]:
+    def received(self, reply: ReplyBuilder, failure: AgentError | None) -> Iterator[Event]:
         """Record a reply, or what arrived of it. One that says nothing is not stored, but what it cost is."""
         turn, spec = self.journal.history.turn, self.model.spec
         if not reply.empty:

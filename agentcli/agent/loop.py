@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.execute import NOT_RUN, execute
@@ -106,24 +107,28 @@ async def _ask(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Eve
 
 async def _stream(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     """Send the request as it is now. What arrives is recorded, also when the stream breaks off or is interrupted."""
-    reply, failure = ReplyBuilder(), None
+    reply = ReplyBuilder()
+    failure: ModelError | LimitReached | None = None
     async for event in conversation.hold_back(interrupt):
         yield event
+    steps = merge(conversation.model.stream(conversation.builder.request()), until=interrupt)
     try:
-        async for step in merge(conversation.model.stream(conversation.builder.request()), until=interrupt):
-            reply = reply.add(step)
-            conversation.journal.stream(reply.so_far)
-            match step:
-                case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted():
-                    yield step
-                case Retrying(attempt, delay, reason):
-                    yield conversation.record(Retry(attempt, delay, reason))
-                    yield step
-                case _:
-                    pass
-    except ModelError as error:
+        async with aclosing(steps):  # type: ignore[type-var]
+            async for step in steps:
+                reply = reply.add(step)
+                conversation.journal.stream(reply.so_far)
+                match step:
+                    case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted():
+                        yield step
+                    case Retrying(attempt, delay, reason):
+                        conversation.run_limits.check_wait(delay, reason)
+                        yield conversation.record(Retry(attempt, delay, reason))
+                        yield step
+                    case _:
+                        pass
+    except (ModelError, LimitReached) as error:
         failure = error
-    if failure is not None and conversation.can_fall_back(failure):
+    if isinstance(failure, ModelError) and conversation.can_fall_back(failure):
         # The other model answers from the beginning: half an answer of this one would stand before it.
         yield ReplyRestarted()
         reply = ReplyBuilder(usage=reply.usage)

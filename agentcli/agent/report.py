@@ -15,6 +15,7 @@ from agentcli.context.forecast import forecast
 from agentcli.context.lab.window_report import show
 from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
 from agentcli.core.costs import CostSum, cost_chart, money
+from agentcli.core.event import Retrying
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices
@@ -185,7 +186,7 @@ def automatic_actions(records: Iterable[Record]) -> Iterator[str]:
             case Settings(why=why) if why:
                 yield f"{_when(record)} {why}"
             case Retry(attempt, delay, reason):
-                yield f"{_when(record)} Trying again in {delay:.0f} s (attempt {attempt}): {reason}"
+                yield f"{_when(record)} {Retrying(attempt, delay, reason).text()}"
             case Prune(call_ids=(), reason=reason):
                 yield f"{_when(record)} {reason}"
             case Prune(call_ids=calls, tokens=tokens, reason=reason):

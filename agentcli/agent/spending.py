@@ -119,6 +119,14 @@ class RunLimits:
         if self.left() == 0.0:
             raise LimitReached(f"The limit of {self.seconds:g} s (--max-time) is reached.")
 
+    def check_wait(self, seconds: float, reason: str) -> None:
+        """Raise LimitReached if a wait of so many seconds, for this reason, would go beyond the limit of time."""
+        left = self.left()
+        if left is not None and seconds >= left:
+            raise LimitReached(
+                f"{reason}, and the limit of {self.seconds:g} s (--max-time) leaves no time for a retry."
+            )
+
     def rest(self, turns: int, usage: Usage, cost: float) -> RunLimits:
         """The limits that remain after so much, for a subagent."""
         return RunLimits(

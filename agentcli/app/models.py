@@ -47,13 +47,17 @@ class Models:
         prices = self._listed(writer).prices if writer else found.prices
         return replace(found, summary_model=writer, summary_prices=prices)
 
-    def connect(self, name: str) -> Model:
-        """The model with this name, ready for requests. Raises CredentialsError where a key is missing."""
+    def connect(self, name: str, *, brief: bool = False) -> Model:
+        """The model with this name, ready for requests; with `brief` an outage is not waited out.
+
+        Raises CredentialsError where a key is missing.
+        """
         from agentcli.app.demo.script import model as demo_model
 
         spec = self.spec(name)
         settings = self.providers.get(spec.provider)
-        return connect(spec, settings, self.env, self.config.retry, built_in={"demo": demo_model})
+        retry = self.config.retry.short if brief or self._has_fallback(spec) else self.config.retry
+        return connect(spec, settings, self.env, retry, built_in={"demo": demo_model})
 
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
         """The error that prevents connecting the model with this name: it is not known, or has no key; else None."""
@@ -64,8 +68,13 @@ class Models:
         return None
 
     def summariser(self, spec: ModelSpec) -> Model:
-        """The model that writes the summaries of a session that runs on `spec`."""
-        return self.connect(spec.summary_model or spec.name)
+        """The model that writes the summaries of a session that runs on `spec`. Without one a snapshot is made from the ledger."""
+        return self.connect(spec.summary_model or spec.name, brief=True)
+
+    def _has_fallback(self, spec: ModelSpec) -> bool:
+        """True if another model takes over from this one."""
+        name = self.config.agent.fallback_model
+        return bool(name) and catalog.full_name(name) not in (spec.id, spec.name)
 
     def _listed(self, name: str) -> ModelSpec:
         return catalog.spec(name, self.config.models, self.providers)

@@ -22,7 +22,9 @@ Cause = Literal[
     "bad_request",
     "bad_reply",  # the reply does not follow the wire format
 ]
-RETRYABLE: frozenset[Cause] = frozenset({"rate_limit", "overloaded", "network", "server", "bad_reply"})
+OUTAGES: frozenset[Cause] = frozenset({"rate_limit", "overloaded", "network", "server"})
+"""What passes with time, sooner or later."""
+RETRYABLE: frozenset[Cause] = OUTAGES | {"bad_reply"}
 MENDABLE: frozenset[Cause] = frozenset({"too_long", "too_large", "pairing", "signature"})
 """What another request may cure, never the same one."""
 
@@ -106,7 +108,7 @@ class IncompleteReply(AgentError):
 class ModelError(AgentError):
     """A request to a model failed. Decide by `cause`, never by the message.
 
-    `should_retry` is the provider's own advice on a retry, None without one.
+    `should_retry` is the provider's own advice on a retry, None without one; `brief` says in a few words what happened.
     """
 
     def __init__(
@@ -117,8 +119,10 @@ class ModelError(AgentError):
         retry_after: float | None = None,
         status: int | None = None,
         should_retry: bool | None = None,
+        brief: str = "",
     ) -> None:
         super().__init__(message)
+        self.brief = brief or message.rstrip(".")
         self.cause: Cause = cause
         self.retry_after = retry_after
         self.status = status

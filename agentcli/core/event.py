@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -115,11 +116,17 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """A request failed in a way that may pass; it is made again in `delay` seconds."""
+    """A request failed in a way that may pass; it is made again in `delay` seconds, and for `left` seconds more if it goes on failing."""
 
     attempt: int
     delay: float
     reason: str
+    left: float = 0.0
+
+    def text(self, delay: float | None = None) -> str:
+        """The event in a line for people, by default with the whole delay."""
+        wait = seconds_left(self.delay if delay is None else delay)
+        return f"{self.reason}. Retrying in {wait} · attempt {self.attempt}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +159,12 @@ class TurnEnded:
     text: str = ""
     error: Exception | None = None
     steps: int = 0
+
+
+def seconds_left(seconds: float) -> str:
+    """A wait as people read it, rounded up: `3 s`, `2 min 5 s`."""
+    minutes, rest = divmod(max(1, math.ceil(seconds)), 60)
+    return " ".join([f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest))
 
 
 Event = (

@@ -48,6 +48,11 @@ def spec(
     return found
 
 
+def full_name(name: str) -> str:
+    """The name that an alias stands for; any other as it is."""
+    return ALIASES.get(name, name)
+
+
 def models() -> Sequence[ModelSpec]:
     """Every model in the table, by vendor, strongest first."""
     return [model for provider in PROVIDERS.values() for model in provider.models]
@@ -56,7 +61,7 @@ def models() -> Sequence[ModelSpec]:
 def _find(name: str, providers: Mapping[str, ProviderSettings]) -> ModelSpec:
     if name.startswith(_SCRIPT) and name != _SCRIPT:
         return _unknown(BUILT_IN["script"], name.removeprefix(_SCRIPT))
-    full = ALIASES.get(name, name)
+    full = full_name(name)
     provider, slash, model = full.partition("/")
     if slash and provider in providers and model:
         return _of_provider(providers[provider], model)

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 
 from agentcli.core.errors import Cause, ModelError
 from agentcli.providers.http import scrubbed
+from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.settings import ProviderSettings
 
 CURES: Mapping[Cause, str] = {
     "auth": " Check the API key.",
     "billing": " Check the plan and the spending limit; waiting does not help.",
-    "rate_limit": " Wait a little and try again.",
-    "overloaded": " Wait a little and try again.",
+    "rate_limit": " Try again later.",
+    "overloaded": " Try again later.",
     "network": "",
     "certificate": "",
     "server": " Try again later.",
@@ -29,6 +31,20 @@ CURES: Mapping[Cause, str] = {
 """A sentence for the end of a message, or nothing where the user can do nothing."""
 
 
+def vendor_name(settings: ProviderSettings) -> str:
+    """The name of a provider for people: the vendor's, or that of its table in the configuration."""
+    return PROVIDERS[settings.kind].title if settings.name == settings.kind else settings.name
+
+
+_BRIEF: Mapping[Cause, str] = {
+    "overloaded": "{vendor} is overloaded",
+    "rate_limit": "The rate limit of {vendor} is reached",
+    "server": "{vendor} has a server error",
+    "network": "{vendor} dropped the request",
+}
+"""What happened, in a few words, where it may pass by itself."""
+
+
 def refusal(
     name: str,
     text: str,
@@ -39,6 +55,7 @@ def refusal(
     retry_after: float | None = None,
     status: int | None = None,
     hint: str = "",
+    vendor: str = "The provider",
 ) -> ModelError:
     """The error to raise: what the provider answered, in a line without the key, then what to do, and `hint` at the end.
 
@@ -49,9 +66,11 @@ def refusal(
     if retry_after is not None and cause in ("rate_limit", "overloaded"):
         cure = f" It asks to wait {retry_after:g} s."
     message = f"The provider answered {name}: {answer}." if answer else f"The provider answered {name}."
+    brief = _BRIEF[cause].format(vendor=vendor) + (f" ({status})" if status else "") if cause in _BRIEF else ""
     return ModelError(
         f"{message}{cure}{hint}",
         cause,
+        brief=brief,
         retry_after=retry_after,
         status=status,
         should_retry=_should_retry(headers or {}),

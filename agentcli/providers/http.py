@@ -81,7 +81,9 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
             return error  # raised by a hook of the client
         case httpx2.ReadTimeout():
             return ModelError(
-                f"{host} sent nothing for {settings.idle_timeout:g} s; the reply counts as dropped.", "network"
+                f"{host} sent nothing for {settings.idle_timeout:g} s; the reply counts as dropped.",
+                "network",
+                brief=f"{host} sent nothing for {settings.idle_timeout:g} s",
             )
         case httpx2.ConnectError() if (verdict := _certificate(error)) is not None:
             return ModelError(
@@ -90,7 +92,8 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
                 "certificate",
             )
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
-            return ModelError(f"{host} cannot be reached. Check the network, the proxy and the base URL.", "network")
+            cure = "Check the network, the proxy and the base URL."
+            return ModelError(f"{host} cannot be reached. {cure}", "network", brief=f"{host} cannot be reached")
         case (
             httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | httpx2.LocalProtocolError() | httpx2.TooManyRedirects()
         ):
@@ -100,7 +103,7 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
         case httpx2.DecodingError():
             return ModelError(f"The reply of {host} is garbled.", "bad_reply")
         case _:
-            return ModelError(f"The connection to {host} broke off ({type(error).__name__}).", "network")
+            return ModelError(f"The connection to {host} broke off.", "network")
 
 
 def _not_an_api(host: str, settings: ProviderSettings) -> ModelError:

@@ -17,6 +17,8 @@ _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 class Provider:
     """A wire format and its vendor."""
 
+    title: str = ""
+    """The vendor's name for people."""
     adapter: str
     """`module:name` of the factory: spec, settings, key and base URL to a Model."""
     sdk: tuple[str, ...] = ()
@@ -65,6 +67,7 @@ _DEMO = ModelSpec("demo", "demo", "demo", prices=Prices(), cache_minimum=512, th
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
         "anthropic": Provider(
+            title="Anthropic",
             adapter="agentcli.providers.anthropic.model:AnthropicModel",
             url="https://api.anthropic.com",
             models_path="/v1/models",
@@ -83,6 +86,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             summary_model=anthropic_models.SUMMARY_MODEL,
         ),
         "google": Provider(
+            title="Google",
             adapter="agentcli.providers.google.model:GoogleModel",
             url="https://generativelanguage.googleapis.com",
             models_path="/v1beta/models",

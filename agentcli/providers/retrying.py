@@ -3,38 +3,63 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentcli.core import event
-from agentcli.core.errors import ModelError
+from agentcli.core.errors import OUTAGES, ModelError
+from agentcli.core.event import seconds_left
 from agentcli.core.model import Model, ModelSpec, Request, StreamEvent
-from agentcli.core.ranges import Positive, Share
+from agentcli.core.ranges import Share
+
+OTHER_ATTEMPTS = 5
+"""Requests in all where the fault is no outage, such as a reply that does not follow the wire format: time alone does not cure it."""
+ASKED_AT_LEAST = 1.0
+"""Seconds: a shorter wait that a provider asks for is one of our own, which grows."""
+_MOST_DOUBLINGS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Limits of retrying: `attempts` requests in all; the wait doubles from `first` to `longest` seconds.
+    """`[retry]`: limits of retrying. Times in seconds; the wait doubles from `first` to `longest`.
 
-    `jitter` is the share of a wait that chance may take away. A provider that asks for more than `patience` seconds is
-    not waited for.
+    `jitter` is the share of a wait that chance may take away.
     """
 
-    attempts: Positive = 5
+    patience: float = 600.0
+    """How long an outage is waited out, from the first failure on: overload, server and network faults, and rate limits."""
+    short_patience: float = 30.0
+    """The same where something else can stand in: a fallback model, or a snapshot made without a model."""
+    attempts: int = 0
+    """Requests in all; 0 leaves it to `patience`."""
     first: float = 0.5
-    longest: float = 32.0
+    longest: float = 15.0
     jitter: Share = 0.25
-    patience: float = 60.0
 
-    def delay(self, attempt: int, error: ModelError, chance: float) -> float | None:
-        """Seconds to wait after failed attempt number `attempt` (from 1), or None to give up. `chance` is in [0, 1)."""
-        if not error.retryable or attempt >= self.attempts:
+    @property
+    def short(self) -> RetryPolicy:
+        """The policy with `short_patience`."""
+        return replace(self, patience=min(self.patience, self.short_patience))
+
+    def delay(self, attempt: int, error: ModelError, chance: float, elapsed: float = 0.0) -> float | None:
+        """Seconds to wait after failed attempt number `attempt` (from 1), or None to give up.
+
+        `chance` is in [0, 1), `elapsed` the seconds since the first failure.
+        """
+        most = self.attempts or (0 if error.cause in OUTAGES else OTHER_ATTEMPTS)
+        if not error.retryable or 0 < most <= attempt:
             return None
-        if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= self.patience else None
-        return min(self.longest, self.first * 2.0 ** (attempt - 1)) * (1 - self.jitter * chance)
+        wait = self._wait(attempt, error.retry_after or 0.0, chance)
+        return wait if elapsed + wait <= self.patience else None
+
+    def _wait(self, attempt: int, asked: float, chance: float) -> float:
+        if asked >= ASKED_AT_LEAST:
+            return asked
+        growing = self.first * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS)
+        return max(asked, min(self.longest, growing) * (1 - self.jitter * chance))
 
 
 class RetryingModel:
@@ -47,11 +72,14 @@ class RetryingModel:
         *,
         sleep: Callable[[float], Awaitable[Any]] | None = None,
         chance: Callable[[], float] = random.random,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`clock` returns seconds that do not run while the machine sleeps."""
         self._model = model
         self._policy = policy or RetryPolicy()
         self._sleep = sleep
         self._chance = chance
+        self._clock = clock
 
     @property
     def spec(self) -> ModelSpec:
@@ -59,8 +87,8 @@ class RetryingModel:
         return self._model.spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Model.stream`. A wait is announced by `Retrying`; a partial reply is discarded first."""
-        attempt = 0
+        """See `Model.stream`. A wait is announced by `Retrying`; a partial reply stands until it is over, and is then discarded."""
+        attempt, failed_at = 0, 0.0
         while True:
             attempt += 1
             started = False
@@ -71,14 +99,16 @@ class RetryingModel:
                         yield step
                 return
             except ModelError as error:
-                delay = self._policy.delay(attempt, error, self._chance())
+                failed_at = self._clock() if attempt == 1 else failed_at
+                elapsed = self._clock() - failed_at
+                delay = self._policy.delay(attempt, error, self._chance(), elapsed)
                 if delay is None:
-                    raise
-                reason = str(error)
+                    raise self._last(error, attempt, elapsed) from None
+                reason = error.brief
+            yield event.Retrying(attempt, delay, reason, max(0.0, self._policy.patience - elapsed))
+            await self._wait(delay)
             if started:
                 yield event.ReplyRestarted()
-            yield event.Retrying(attempt, delay, reason)
-            await self._wait(delay)
 
     async def count(self, request: Request) -> int | None:
         """See `Model.count`; a failure is not worth a second try."""
@@ -89,6 +119,27 @@ class RetryingModel:
         close = getattr(self._model, "close", None)
         if close is not None:
             await close()
+
+    def _last(self, error: ModelError, attempts: int, elapsed: float) -> ModelError:
+        """The error to raise for good: the same, with what was tried and how to go on where that may help later."""
+        if not error.retryable:
+            return error
+        patience = self._policy.patience
+        if (error.retry_after or 0.0) > patience:
+            tried = f"That is longer than retry.patience ({patience:g} s)."
+        elif attempts > 1:
+            tried = f"Gave up after {attempts} requests in {seconds_left(elapsed)}."
+        else:
+            tried = ""
+        how = "Everything is kept: `agentcli -c` goes on where it stopped."
+        return ModelError(
+            " ".join(filter(None, (str(error), tried, how))),
+            error.cause,
+            retry_after=error.retry_after,
+            status=error.status,
+            should_retry=error.should_retry,
+            brief=error.brief,
+        )
 
     async def _wait(self, delay: float) -> None:
         import asyncio

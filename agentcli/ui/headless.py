@@ -196,8 +196,8 @@ def _progress(event: Event) -> str:
             return f"· {title}"
         case Warned(message) | Noticed(message):
             return f"agentcli: {message}"
-        case Retrying(attempt, delay, reason):
-            return f"agentcli: {reason} Trying again in {delay:.1f} s (attempt {attempt})."
+        case Retrying():
+            return f"agentcli: {event.text()}"
         case CompactionEnded(why=why):
             return f"agentcli: {why}"
         case Pruned(call_ids, tokens, why):

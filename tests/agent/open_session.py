@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -58,10 +58,11 @@ def open_session(
     changes: Any = lambda _: None,
     child: Any = lambda _: MemorySession(),
     summariser: Model | None = None,
+    wrapped: Callable[[Model], Model] = lambda model: model,
     **agent: Any,
 ) -> AgentSession:
-    """A session that works in `folder`."""
-    made: Model = ScriptedModel(model, script)
+    """A session that works in `folder`; `wrapped` puts a model around the scripted one."""
+    made: Model = wrapped(ScriptedModel(model, script))
 
     async def nobody(_: Any) -> None:
         return None

@@ -20,7 +20,18 @@ from tests.loopback import Bytes, Cut, Fail, Gone, Loopback, Raw, Refuse
 
 MOST_REQUESTS = 12
 """No wrong end may cost more: ten pauses in a row, and one or two for good measure."""
-QUICK = ("--mode", "yolo", "--set", "retry.first=0.001", "--set", "retry.longest=0.002")
+QUICK = (
+    "--mode",
+    "yolo",
+    "--set",
+    "retry.first=0.001",
+    "--set",
+    "retry.longest=0.002",
+    "--set",
+    "retry.attempts=5",
+    "--set",
+    "retry.patience=60",
+)
 HALF = '{"file_path": "victim.txt", "con'
 PAGE = b"<html><body>Please log in</body></html>"
 

@@ -17,7 +17,18 @@ from tests.loopback import Asked, Loopback
 from tests.loopback.server import KEY
 
 PROMPT = "do what the secret plan says"
-QUICK = ("--mode", "yolo", "--set", "retry.first=0.001", "--set", "retry.longest=0.002")
+QUICK = (
+    "--mode",
+    "yolo",
+    "--set",
+    "retry.first=0.001",
+    "--set",
+    "retry.longest=0.002",
+    "--set",
+    "retry.attempts=5",
+    "--set",
+    "retry.patience=60",
+)
 ATTEMPTS = 5
 
 

@@ -13,7 +13,7 @@ from tests.e2e.faults import MODELS
 from tests.e2e.program import Program
 from tests.loopback.server import KEY, black_hole
 
-QUICK = ("--set", "retry.first=0.001", "--set", "retry.longest=0.002")
+QUICK = ("--set", "retry.first=0.001", "--set", "retry.longest=0.002", "--set", "retry.attempts=5")
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ from tests.loopback.server import KEY
 from tests.providers.hearing import BOTH, ONCE, Heard, answers, ask, connected, hear, reply_turn, request
 
 both = pytest.mark.parametrize("name", BOTH)
-QUICK = RetryPolicy(first=0.001, longest=0.002)
+QUICK = RetryPolicy(attempts=5, first=0.001, longest=0.002)
 LONG_CALL = say("I shall write.", call("write", file_path="a", content="rm -rf everything\n" * 3), thinking="dangerous")
 
 ANTHROPIC = [
@@ -567,7 +567,7 @@ def test_what_may_pass_is_asked_for_again_and_told(name: str) -> None:
 
 
 @both
-def test_the_fifth_failure_is_the_last(name: str) -> None:
+def test_the_last_of_so_many_attempts_is_the_last(name: str) -> None:
     heard, server = ask(name, [Refuse(500)] * 9, retry=QUICK)
     assert heard.error is not None
     assert heard.error.cause == "server"
@@ -576,10 +576,10 @@ def test_the_fifth_failure_is_the_last(name: str) -> None:
 
 @both
 def test_a_wait_that_is_too_long_is_left_to_the_user(name: str) -> None:
-    details = [{"retryDelay": "61s"}] if name == "flash" else None
-    heard, server = ask(name, [Refuse(429, headers={"retry-after": "61"}, details=details)], retry=QUICK)
+    details = [{"retryDelay": "601s"}] if name == "flash" else None
+    heard, server = ask(name, [Refuse(429, headers={"retry-after": "601"}, details=details)], retry=QUICK)
     assert heard.error is not None
-    assert (heard.error.retry_after, heard.error.exit_code) == (61.0, 75)
+    assert (heard.error.retry_after, heard.error.exit_code) == (601.0, 75)
     assert len(server.asked) == 1
 
 
@@ -614,14 +614,29 @@ def test_a_wait_can_be_broken_off_at_once() -> None:
 
 
 def test_waits_double_up_to_their_limit_and_chance_shortens_them() -> None:
-    policy = RetryPolicy(attempts=99)
-    error = ModelError("x", "server")
-    assert [policy.delay(n, error, 0.0) for n in range(1, 9)] == [0.5, 1, 2, 4, 8, 16, 32, 32]
+    policy, error = RetryPolicy(), ModelError("x", "server")
+    assert [policy.delay(n, error, 0.0) for n in range(1, 9)] == [0.5, 1, 2, 4, 8, 15, 15, 15]
     assert policy.delay(3, error, 1.0) == 1.5
-    assert policy.delay(1, ModelError("x", "server", retry_after=60), 0.0) == 60
-    assert policy.delay(1, ModelError("x", "server", retry_after=60.1), 0.0) is None
+    assert policy.delay(10_000, error, 0.0, elapsed=585) == 15
+    assert policy.delay(9, error, 0.0, elapsed=585.1) is None
+    assert policy.delay(1, ModelError("x", "server", retry_after=600), 0.0) == 600
+    assert policy.delay(1, ModelError("x", "server", retry_after=600.1), 0.0) is None
     assert policy.delay(1, ModelError("x", "auth", retry_after=1), 0.0) is None
-    assert RetryPolicy().delay(5, error, 0.0) is None
+    assert RetryPolicy(attempts=5).delay(5, error, 0.0) is None
+    assert policy.short.delay(6, error, 0.0, elapsed=15.5) is None
+
+
+def test_a_failure_is_said_in_a_few_words() -> None:
+    for name, status, said in (
+        ("haiku", 529, "Anthropic is overloaded (529)"),
+        ("haiku", 429, "The rate limit of Anthropic is reached (429)"),
+        ("flash", 503, "Google is overloaded (503)"),
+        ("flash", 500, "Google has a server error (500)"),
+    ):
+        heard, _ = ask(name, [Refuse(status), say("fine")], retry=QUICK)
+        [wait] = [step for step in heard.steps if isinstance(step, event.Retrying)]
+        assert wait.reason == said
+        assert wait.text(3) == f"{said}. Retrying in 3 s · attempt 1"
 
 
 def test_the_waits_are_slept_through_in_order() -> None:

@@ -140,7 +140,14 @@ def test_a_session_may_move_between_providers_and_back(tmp_path: Path) -> None:
 
 def _program(server: Loopback, name: str, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     homes = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("DATA", "CONFIG", "STATE", "CACHE")}
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder), **server.env, **homes, "AGENTCLI_RETRY__FIRST": "0.01"}
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        **server.env,
+        **homes,
+        "AGENTCLI_RETRY__FIRST": "0.01",
+        "AGENTCLI_RETRY__ATTEMPTS": "5",
+    }
     command = [sys.executable, "-m", "agentcli", "-p", "work", "-m", name, "--mode", "yolo", "-o", "stream-json", *more]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
 

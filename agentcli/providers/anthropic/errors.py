@@ -37,7 +37,7 @@ _BY_STATUS: Mapping[int, Cause] = {
 _SPENT = ("contract_spend_limit_reached", "enforced_spend_limit_reached")
 
 
-def from_status(error: Any, key: str | None) -> ModelError:
+def from_status(error: Any, key: str | None, vendor: str = "The provider") -> ModelError:
     """A ModelError from the SDK's APIStatusError."""
     status = int(error.status_code)
     text = error.api_message if isinstance(error.api_message, str) else ""
@@ -51,17 +51,19 @@ def from_status(error: Any, key: str | None) -> ModelError:
         headers=headers,
         retry_after=_retry_after(headers),
         status=status,
+        vendor=vendor,
     )
 
 
-def from_event(event: Mapping[str, Any], key: str | None) -> ModelError:
+def from_event(event: Mapping[str, Any], key: str | None, vendor: str = "The provider") -> ModelError:
     """A ModelError from an `error` event in the middle of a stream, where the status is 200 and means nothing."""
     raw = event.get("error")
     body: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
     kind, text = str(body.get("type") or ""), str(body.get("message") or "")
     details = body.get("details")
     code = details.get("error_code") if isinstance(details, Mapping) else ""
-    return refusal(_name(None, kind) or "an error", text, _cause(500, kind, str(code or ""), text), key)
+    cause = _cause(500, kind, str(code or ""), text)
+    return refusal(_name(None, kind) or "an error", text, cause, key, vendor=vendor)
 
 
 def _cause(status: int, kind: str, code: str, text: str) -> Cause:

@@ -15,6 +15,7 @@ from agentcli.providers.anthropic.errors import from_event, from_status
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.anthropic.reply import Reply
 from agentcli.providers.anthropic.request import to_wire
+from agentcli.providers.errors import vendor_name
 from agentcli.providers.http import connection_error, http_client, quiet_sdk
 from agentcli.providers.preload import warmed
 from agentcli.providers.registry import PROVIDERS
@@ -73,13 +74,13 @@ class AnthropicModel:
     async def _refuse_json(self, response: Any) -> None:
         """Raise ModelError for an answer whose content type is no event stream, such as an error with status 200."""
         if "json" in response.headers.get("content-type", "").lower():
-            raise _in_json(await response.aread(), self._key)
+            raise _in_json(await response.aread(), self._key, vendor_name(self._settings))
 
     def _read(self, reply: Reply, data: str) -> Iterator[StreamEvent]:
         try:
             event = json.loads(data)
             if event["type"] == "error":
-                raise from_event(event, self._key)
+                raise from_event(event, self._key, vendor_name(self._settings))
             yield from reply.read(event)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if reply.stopped:  # such as the farewell of another wire format
@@ -97,7 +98,7 @@ class AnthropicModel:
         try:
             yield
         except sdk.APIStatusError as error:
-            raise from_status(error, self._key) from None
+            raise from_status(error, self._key, vendor_name(self._settings)) from None
         except sdk.APIConnectionError as error:
             raise connection_error(_cause(error), self._settings, self._host) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
@@ -149,12 +150,12 @@ def _cause(error: Exception) -> Exception:
     return cause if isinstance(cause, Exception) else error
 
 
-def _in_json(body: bytes, key: str | None) -> ModelError:
+def _in_json(body: bytes, key: str | None, vendor: str) -> ModelError:
     """The error for an answer in JSON to a request for a stream."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
         answer = None
     if isinstance(answer, dict) and answer.get("error"):
-        return from_event(answer, key)
+        return from_event(answer, key, vendor)
     return ModelError("The provider sent JSON instead of a stream.", "bad_reply")

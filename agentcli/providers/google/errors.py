@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.errors import bad_request_cause, refusal, seconds
-from agentcli.providers.google.models import KIND
+from agentcli.providers.errors import bad_request_cause, refusal, seconds, vendor_name
+from agentcli.providers.settings import ProviderSettings
 
 _BY_STATUS: Mapping[str, Cause] = {
     "UNAUTHENTICATED": "auth",
@@ -38,10 +38,10 @@ _BY_CODE: Mapping[int, Cause] = {
 }
 
 
-def from_api_error(error: Any, key: str | None, provider: str = KIND, version: str = "") -> ModelError:
+def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> ModelError:
     """A ModelError from the SDK's APIError, whether it came as a status or in the middle of a stream.
 
-    `provider` and `version` are those of the settings: a server that knows no such path may serve another version of the API.
+    A server that knows no such path may serve another version of the API than that of the settings.
     """
     code = int(error.code or 0)
     status = error.status if isinstance(error.status, str) else ""
@@ -52,9 +52,17 @@ def from_api_error(error: Any, key: str | None, provider: str = KIND, version: s
     answer = "" if text.lstrip().startswith("<") else text
     headers = getattr(error.response, "headers", None)
     wait = _retry_after(details, headers)
-    hint = _other_version(provider, version) if cause == "not_found" and code in (404, 405) else ""
+    hint = _other_version(settings.name, settings.version) if cause == "not_found" and code in (404, 405) else ""
     return refusal(
-        name or "an error", answer, cause, key, headers=headers, retry_after=wait, status=code or None, hint=hint
+        name or "an error",
+        answer,
+        cause,
+        key,
+        headers=headers,
+        retry_after=wait,
+        status=code or None,
+        hint=hint,
+        vendor=vendor_name(settings),
     )
 
 

@@ -82,7 +82,7 @@ class GoogleModel:
         try:
             yield
         except errors.APIError as error:
-            raise from_api_error(error, self._key, self._settings.name, self._settings.version) from None
+            raise from_api_error(error, self._key, self._settings) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             if not reply.stopped:
                 raise connection_error(error, self._settings, self._host) from None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentcli.core.event import seconds_left
 from agentcli.core.sanitise import safe
 from agentcli.ui.render.cells import clip, expand, width, wrap
 from agentcli.ui.render.frame import Edit, Live, Size
@@ -15,6 +16,7 @@ from agentcli.ui.render.status_line import PROVIDER_FROM, status_line
 from agentcli.ui.style import Look, Markdown, Theme, duration
 
 if TYPE_CHECKING:
+    from agentcli.core.event import Retrying
     from agentcli.core.record import TodoItem
     from agentcli.ui.render.state import State, Work
 
@@ -96,8 +98,22 @@ def _busy(state: State, size: Size, look: Look, now: float) -> list[str]:
         if state.running and not state.thought:
             doing = "Running"
         lines += [""] if size.rows >= ROOMY else []
-        lines.append(theme.paint("accent", clip(_progress(doing, state.work, now, size.columns - 1), size.columns - 1)))
+        lines.append(_progress_line(doing, state.work, now, size.columns - 1, theme))
     return lines
+
+
+def _progress_line(doing: str, work: Work, now: float, columns: int, theme: Theme) -> str:
+    if work.retry is not None and now < work.retry_at:
+        return theme.paint("warn", clip(_retry(work.retry, work.retry_at - now, columns), columns))
+    return theme.paint("accent", clip(_progress(doing, work, now, columns), columns))
+
+
+def _retry(retry: Retrying, wait: float, columns: int) -> str:
+    """Countdown to a retry: cause, wait, attempt, the key that stops it, and how long it is tried; what does not fit is left out."""
+    line = f"✻ {safe(retry.text(wait))} · esc to stop"
+    for more in (" (all is kept)", f" · gives up in {seconds_left(retry.left)}" if retry.left else ""):
+        line = f"{line}{more}" if width(line + more) <= columns else line
+    return line
 
 
 def _progress(doing: str, work: Work, now: float, columns: int) -> str:

@@ -38,6 +38,9 @@ class Work:
     sent: int = 0
     received: int = 0
     characters: int = 0
+    retry: happened.Retrying | None = None
+    """The newest wait for a retry, which ends at `retry_at` (monotonic seconds)."""
+    retry_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,8 @@ def update(state: State, event: Event, now: float) -> State:
             return _recorded(state, record, now)
         case happened.UsageReported():
             return _used(state, event)
+        case happened.Retrying():
+            return _retrying(state, event, now)
         case _:
             return _automatic(state, event)
 
@@ -164,7 +169,6 @@ def _automatic(
     event: happened.CompactionStarted
     | happened.CompactionEnded
     | happened.Pruned
-    | happened.Retrying
     | happened.Waiting
     | happened.Warned
     | happened.Noticed
@@ -181,8 +185,6 @@ def _automatic(
             return _doing(state, "Working")
         case happened.Pruned(calls, tokens, why):
             return state.act(f"Pruned {len(calls)} old outputs, {tokens:,} tokens. {why}")
-        case happened.Retrying(attempt, delay, reason):
-            return state.act(f"Trying again in {delay:.0f} s (attempt {attempt}): {reason}")
         case happened.Waiting(delay, reason):
             return state.act(f"Waiting {delay:.0f} s: {reason}")
         case happened.Warned(message):
@@ -193,6 +195,13 @@ def _automatic(
             return _ended(state, event)
         case _:
             assert_never(event)
+
+
+def _retrying(state: State, event: happened.Retrying, now: float) -> State:
+    """A retry is shown while it is waited for, in the progress line; afterwards only `/why` lists it."""
+    acts = (*state.acts, safe(event.text()))[-MAX_ACTS:]
+    work = state.work and replace(state.work, retry=event, retry_at=now + event.delay)
+    return replace(state, work=work, acts=acts)
 
 
 def _ended(state: State, event: happened.TurnEnded) -> State:

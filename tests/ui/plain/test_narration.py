@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentcli.core.event import CallDelta, CompactionStarted, ThinkingDelta, ToolStarted
+from agentcli.core.event import CallDelta, CompactionStarted, Retrying, TextDelta, ThinkingDelta, ToolStarted
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.ui.plain.narration import TITLE, began, ended, narrate
 from agentcli.ui.render.markdown_blocks import TABLE_ROWS, Blocks
@@ -24,6 +24,18 @@ def test_what_begins_is_told_once() -> None:
         before, state = state, update(state, event, 0.0)
         lines += began(before, state, LOOK)
     assert lines == ["Thinking.", "Writing a call: read.", "Running: Read a.py", "Compressing."]
+
+
+def test_each_retry_is_a_line() -> None:
+    state = State().begin("Working", 0.0)
+    lines: list[str] = []
+    for event in (Retrying(1, 3.0, "Overloaded"), TextDelta("a"), Retrying(2, 6.0, "Overloaded")):
+        before, state = state, update(state, event, 0.0)
+        lines += began(before, state, LOOK)
+    assert lines == [
+        "Overloaded. Retrying in 3 s · attempt 1. Ctrl-C stops it; all is kept.",
+        "Overloaded. Retrying in 6 s · attempt 2. Ctrl-C stops it; all is kept.",
+    ]
 
 
 def test_the_end_of_a_turn_tells_what_it_took() -> None:

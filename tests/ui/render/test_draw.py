@@ -5,6 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcli.core.event import Retrying
 from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
@@ -16,7 +17,7 @@ from agentcli.ui.render.input_box import input_lines, rows_of
 from agentcli.ui.render.markdown import lines as markdown
 from agentcli.ui.render.markdown_blocks import Block, Blocks
 from agentcli.ui.render.scrollback import Called, Note, Printed, Reply, Thought, UserMessage, render
-from agentcli.ui.render.state import Running, State, Status, Work
+from agentcli.ui.render.state import Running, State, Status, Work, update
 from agentcli.ui.render.status_line import status_line
 from agentcli.ui.style import DARK, MUTE, PLAIN, Look
 
@@ -166,6 +167,19 @@ def test_a_narrow_progress_line_keeps_how_to_interrupt() -> None:
     state = State(work=Work("Working", 0.0, 1000, 2000))
     line = draw(state, Edit(), Size(40, 15), Look(MUTE), [], 10.0).lines[0]
     assert line == "✻ Working… (10s · esc to interrupt)"
+
+
+def test_a_retry_is_one_line_that_counts_down() -> None:
+    state = update(State(work=Work("Working", 0.0)), Retrying(4, 12.0, "Anthropic is overloaded (529)", 500.0), 10.0)
+
+    def line(now: float, columns: int = 120) -> str:
+        return draw(state, Edit(), Size(columns, 15), Look(MUTE), [], now).lines[0]
+
+    begin = "✻ Anthropic is overloaded (529). Retrying in"
+    assert line(10.0) == f"{begin} 12 s · attempt 4 · esc to stop (all is kept) · gives up in 8 min 20 s"
+    assert line(19.5) == f"{begin} 3 s · attempt 4 · esc to stop (all is kept) · gives up in 8 min 20 s"
+    assert line(10.0, 80) == f"{begin} 12 s · attempt 4 · esc to stop"
+    assert line(22.5) == "✻ Working… (22s · esc to interrupt)"
 
 
 def test_a_long_menu_says_how_much_more_there_is() -> None:

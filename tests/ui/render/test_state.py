@@ -5,6 +5,7 @@ from agentcli.core.event import (
     CompactionEnded,
     Event,
     Noticed,
+    Pruned,
     Recorded,
     ReplyRestarted,
     Retrying,
@@ -87,9 +88,15 @@ def test_a_restarted_reply_begins_anew() -> None:
     assert "begins again" in state.acts[-1]
 
 
+def test_a_retry_is_listed_but_prints_nothing() -> None:
+    state = after(Retrying(1, 3.0, "Overloaded"), Retrying(2, 6.0, "Overloaded"))
+    assert state.finished == ()
+    assert state.acts == ("Overloaded. Retrying in 3 s · attempt 1", "Overloaded. Retrying in 6 s · attempt 2")
+
+
 def test_every_automatic_act_is_told_once_and_kept() -> None:
     state = after(
-        Retrying(2, 3.0, "overloaded"), CompactionEnded("auto", "compressed", "auto", 1000, 200, "Too full."), Noticed("Fell back.")
+        Pruned(("c1",), 30, "Cold."), CompactionEnded("auto", "compressed", "auto", 1000, 200, "Too full."), Noticed("Fell back.")
     )  # fmt: skip
     assert [piece.text for piece in state.finished if isinstance(piece, Note)] == list(state.acts)
     assert "1,000 → 200 tokens" in state.acts[1]
