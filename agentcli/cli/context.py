@@ -16,15 +16,14 @@ from agentcli.app.options import LAST, Options
 from agentcli.app.program import Program
 from agentcli.cli.output import say, say_json
 from agentcli.context.cache_health import explain_miss, health_of
-from agentcli.context.compaction.plan import Plan
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.forecast import forecast
 from agentcli.context.lab import window_report
-from agentcli.context.limits import limits_of
 from agentcli.context.policies import plan as plan_now
+from agentcli.context.policies.plans import Plan
 from agentcli.context.settings import POLICIES, PolicyName
 from agentcli.context.view import view
-from agentcli.context.window import Window, window_of
+from agentcli.context.window import Window, limits_of, window_of
 from agentcli.core.history import History
 from agentcli.core.model import ModelSpec
 from agentcli.tools.registry import TRAITS
@@ -141,7 +140,7 @@ def _window(program: Program, history: History, policy: str = "") -> Window:
 def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[SummaryTask], Summary]:
     """Summaries by a real model. Each gets a connection of its own, since each runs in an event loop of its own."""
     from agentcli.agent.compaction.brief import Brief
-    from agentcli.agent.compaction.forms import summarise
+    from agentcli.agent.compaction.run import summarise
     from agentcli.agent.compaction.summariser import Summariser
 
     calls = program.config.context.max_summary_calls

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from agentcli.context.compaction.plan import Plan
-from agentcli.context.limits import Limits, output_ratio
 from agentcli.context.policies import plan, plan_prune
-from agentcli.context.policies.split import compactable
+from agentcli.context.policies.plans import Plan, compactable
 from agentcli.context.pruning.candidates import EditCost, requests_to_pay
 from agentcli.context.pruning.plan import Pressure, free_because
 from agentcli.context.view import after
-from agentcli.context.window import Window
+from agentcli.context.window import Limits, Window, output_ratio
 from agentcli.core.history import History
 from agentcli.core.message import Thinking, Usage
 from agentcli.core.model import ModelSpec

@@ -1,16 +1,52 @@
-"""The window: a view with the limits of its model, the input of every planner and report."""
+"""The window: a view with the limits of its model, the input of every planner and report; the marks at which room is made."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agentcli.context.limits import Limits, limits_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
-from agentcli.core.model import ModelSpec
+from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.tool import Traits
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A model's window in tokens under the settings in force.
+
+    A prompt may fill `usable`; at `soft` a turn boundary makes room, at `hard` also the pause between two tool steps.
+    `cache_minimum` is in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
+    """
+
+    model: str
+    window: int
+    max_output: int
+    usable: int
+    soft: int
+    hard: int
+    prices: Prices | None = None
+    summary_prices: Prices | None = None
+    cache_minimum: int = 1024
+    cache_lifetime: float = 300.0
+    cache_lookback: int = 20
+    preserved_thinking: bool = False
+
+    @property
+    def price_ratios(self) -> tuple[float, float]:
+        """Prices of a cache write and a cache read in units of one fresh token; 1.25 and 0.1 where prices are unknown."""
+        return price_ratios(self.prices)
+
+    @property
+    def summary_ratios(self) -> tuple[float, float]:
+        """Prices of a token read and a token written by the summariser, in units of one fresh token of this model.
+
+        Where prices are unknown, as if the model wrote its summaries itself.
+        """
+        if not self.prices or not self.prices.input or not self.summary_prices:
+            return 1.0, output_ratio(self.prices)
+        return self.summary_prices.input / self.prices.input, self.summary_prices.output / self.prices.input
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +80,35 @@ def window_of(
 ) -> Window:
     """The window of this model with this view in it."""
     return Window(view, limits_of(model, settings), counter, settings, traits)
+
+
+def limits_of(model: ModelSpec, settings: ContextSettings) -> Limits:
+    """The limits of a model. A small window keeps at least half of itself for the prompt."""
+    reserve = min(model.max_output, settings.output_reserve, model.window // 2)
+    usable = model.window - reserve
+    return Limits(
+        model=model.id,
+        window=model.window,
+        max_output=model.max_output,
+        usable=usable,
+        soft=int(usable * settings.soft),
+        hard=int(usable * settings.hard),
+        prices=model.prices,
+        summary_prices=model.summary_prices,
+        cache_minimum=model.cache_minimum,
+        cache_lifetime=model.cache_lifetime,
+        cache_lookback=model.cache_lookback,
+        preserved_thinking=model.preserved_thinking,
+    )
+
+
+def price_ratios(prices: Prices | None) -> tuple[float, float]:
+    """Cache write and cache read in units of one fresh token. A provider that caches by itself charges writes as fresh."""
+    if prices is None or not prices.input:
+        return 1.25, 0.1
+    return (prices.cache_write or prices.input) / prices.input, (prices.cache_read or prices.input) / prices.input
+
+
+def output_ratio(prices: Prices | None) -> float:
+    """Price of a token of the reply in units of one fresh token; 5 where prices are unknown."""
+    return prices.output / prices.input if prices and prices.input else 5.0

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from agentcli.context.compaction.plan import Plan
 from agentcli.context.forecast import forecast
-from agentcli.context.limits import limits_of
+from agentcli.context.policies.plans import Plan
 from agentcli.context.settings import POLICIES, ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
-from agentcli.context.window import window_of
+from agentcli.context.window import limits_of, window_of
 from agentcli.core.history import fold
 from agentcli.core.model import ModelSpec
 from agentcli.tools.registry import TRAITS

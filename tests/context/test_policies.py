@@ -9,10 +9,9 @@ from dataclasses import fields, replace
 
 import pytest
 
-from agentcli.context.compaction.plan import Plan
-from agentcli.context.limits import Limits, limits_of
 from agentcli.context.policies import POLICIES, plan, policy_named
 from agentcli.context.policies.gemini import split_point, under_pressure, weight
+from agentcli.context.policies.plans import Plan
 from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
 from agentcli.context.settings import POLICIES as NAMES
 from agentcli.context.settings import (
@@ -25,7 +24,7 @@ from agentcli.context.settings import (
 )
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
-from agentcli.context.window import Window, window_of
+from agentcli.context.window import Limits, Window, limits_of, window_of
 from agentcli.core.errors import ConfigError
 from agentcli.core.history import fold
 from agentcli.core.message import Text, Usage

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.context.limits import Limits, limits_of
 from agentcli.context.policies import POLICIES, compacts_early_from, compacts_from, near_a_mark, plan, prunes_from
 from agentcli.context.settings import POLICIES as NAMES
 from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
-from agentcli.context.window import Window
+from agentcli.context.window import Limits, Window, limits_of
 from agentcli.core.history import fold
 from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec

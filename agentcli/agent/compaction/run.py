@@ -8,20 +8,26 @@ from dataclasses import replace
 from typing import Literal
 
 from agentcli.agent.compaction.brief import Brief, SummaryResult
-from agentcli.agent.compaction.forms import summarise, truncated, without_model
+from agentcli.agent.compaction.prose import prose
+from agentcli.agent.compaction.regions import regions, replaced
+from agentcli.agent.compaction.snapshot import finished, snapshot
 from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
 from agentcli.agent.hooks import Hooks, before_compression
 from agentcli.context.compaction.carryover import pins_report
-from agentcli.context.compaction.plan import Plan
 from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
 from agentcli.context.policies import plan
+from agentcli.context.policies.plans import Plan
 from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot.form import TRUNCATED, Snapshot, render
+from agentcli.context.snapshot.reconcile import from_ledger
+from agentcli.context.snapshot.verify import Evidence
 from agentcli.context.view import View, after, view
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Retrying, Warned
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
+from agentcli.core.secrets import redact
 
 
 class CompactionRun:
@@ -214,6 +220,31 @@ class CompactionRun:
 
     def _later(self, record: Compaction) -> View:
         return after(self._journal.history, record)
+
+
+async def summarise(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
+    """The summary in the form of the policy. Raises ModelError, Unusable and Interrupted."""
+    match task.policy.form:
+        case "snapshot":
+            return await snapshot(task, brief, summariser)
+        case "prose":
+            return await prose(task, brief, summariser)
+        case "regions":
+            return await regions(task, brief, summariser)
+
+
+def without_model(task: SummaryTask, brief: Brief, why: str = "") -> Summary:
+    """The summary made from the ledger alone, marked as such."""
+    if task.policy.form == "regions":
+        return Summary(replaced=replaced(task, {}, Evidence(()), brief, []), note=TRUNCATED)
+    result = from_ledger(task.ledger, task.former_snapshot, task.goal, brief.form)
+    return Summary(finished(result, brief), note="; ".join(filter(None, (result.note, why))))
+
+
+def truncated(task: SummaryTask, brief: Brief) -> Summary:
+    """The least that can be said where even the ledger's snapshot does not fit: goal, rules, and that the rest is gone."""
+    bare = Snapshot(redact(task.goal), brief.rules(task.ledger.rules), note="", actions=(TRUNCATED,))
+    return Summary(render(bare), note=TRUNCATED)
 
 
 def _share(shrunk: float) -> str:

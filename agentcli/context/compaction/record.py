@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agentcli.context.compaction.carryover import former_compaction, verbatim_pins, verbatim_prompts
-from agentcli.context.compaction.plan import Plan
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
 from agentcli.context.policies import Policy, policy_named
-from agentcli.context.policies.split import compactable
+from agentcli.context.policies.plans import Plan, compactable
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse
 from agentcli.context.snapshot.reconcile import ledger_lines

@@ -14,13 +14,12 @@ from agentcli.context.invariants import check
 from agentcli.context.lab.emulate import EmulatedCache
 from agentcli.context.lab.facts import Fact, Retention, count_retained, facts, gone_from
 from agentcli.context.lab.ledgered import summary_of
-from agentcli.context.limits import limits_of
 from agentcli.context.policies import plan, policy_named
 from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.context.view import View, after, view
-from agentcli.context.window import Window
+from agentcli.context.window import Window, limits_of
 from agentcli.core.history import History, evolve, in_force
 from agentcli.core.message import File, Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema

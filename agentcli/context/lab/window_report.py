@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from agentcli.context.compaction.plan import Plan
+from agentcli.context.policies.plans import Plan
 from agentcli.context.tokens.counter import as_text
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.context.window import Window

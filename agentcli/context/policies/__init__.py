@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, Protocol
 
-from agentcli.context.compaction.plan import Plan
 from agentcli.context.policies import auto, gemini, opencode, regions, sliding
+from agentcli.context.policies.plans import Plan
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
 from agentcli.context.window import Window
 from agentcli.core.errors import ConfigError

@@ -8,14 +8,12 @@ from dataclasses import replace
 from itertools import accumulate
 
 from agentcli.context.compaction.carryover import verbatim_pins, verbatim_prompts
-from agentcli.context.compaction.plan import Plan, PlanTrigger
-from agentcli.context.limits import output_ratio
-from agentcli.context.policies.split import compactable, keep_all, opens_step, opens_turn, split_plan
+from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, opens_step, opens_turn, split_plan
 from agentcli.context.pruning.candidates import EditCost, edit_cost
 from agentcli.context.pruning.plan import Pressure, by_price, free_because, moment
 from agentcli.context.settings import ContextSettings
 from agentcli.context.view import View, ViewMessage
-from agentcli.context.window import Window
+from agentcli.context.window import Window, output_ratio
 from agentcli.core.message import Thinking, ToolResult
 from agentcli.core.record import Prune
 

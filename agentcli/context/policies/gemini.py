@@ -8,8 +8,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentcli.context.compaction.plan import Plan, PlanTrigger
-from agentcli.context.policies.split import compactable, keep_all, opens_turn, split_plan, without_current
+from agentcli.context.policies.plans import (
+    Plan,
+    PlanTrigger,
+    compactable,
+    keep_all,
+    opens_turn,
+    split_plan,
+    without_current,
+)
 from agentcli.context.settings import GeminiSettings
 from agentcli.context.tokens.estimators import utf16_length
 from agentcli.context.view import ViewMessage

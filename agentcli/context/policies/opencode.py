@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from agentcli.context.compaction.plan import Plan, PlanTrigger
-from agentcli.context.policies.split import compactable, keep_all, opens_turn, split_plan
+from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, opens_turn, split_plan
 from agentcli.context.pruning.candidates import TokenLayout, clearable, completed, turns_behind
 from agentcli.context.pruning.plan import NONE, Pressure
 from agentcli.context.tokens.counter import TokenCounter

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agentcli.context.compaction.plan import Plan, PlanTrigger
-from agentcli.context.policies.split import compactable, keep_all, seqs
+from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, seqs
 from agentcli.context.settings import RegionSettings
 from agentcli.context.view import Block, ViewMessage
 from agentcli.context.window import Window

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from agentcli.context.compaction.plan import Plan, PlanTrigger
-from agentcli.context.policies.split import compactable, keep_all, split_plan
+from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, split_plan
 from agentcli.context.view import ViewMessage
 from agentcli.context.window import Window
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from agentcli.context.limits import output_ratio
 from agentcli.context.pruning.candidates import Candidate, TokenLayout, candidates, edit_cost, requests_to_pay
-from agentcli.context.window import Window
+from agentcli.context.window import Window, output_ratio
 from agentcli.core.record import Prune
 
 

@@ -7,12 +7,11 @@ import pytest
 from agentcli.agent.compaction.brief import ORDER
 from agentcli.context.forecast import preview
 from agentcli.context.ledger.ledger import from_json
-from agentcli.context.limits import limits_of
 from agentcli.context.settings import ContextSettings, SnapshotSettings
 from agentcli.context.snapshot.form import TRUNCATED, parse
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
-from agentcli.context.window import window_of
+from agentcli.context.window import limits_of, window_of
 from agentcli.core.codec.decode import decode
 from agentcli.core.codec.encode import encode
 from agentcli.core.errors import ModelError

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from agentcli.context.ledger.ledger import Ledger, from_json
-from agentcli.context.limits import limits_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot.form import parse
 from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.window import limits_of
 from agentcli.core.errors import ModelError
 from agentcli.core.event import UsageReported
 from agentcli.core.message import ToolResult

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.context.limits import limits_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.window import limits_of
 from agentcli.core.errors import ModelError
 from agentcli.core.record import Trigger
 from tests.agent.compaction.compacting import CHEAP, MAIN, Answers, compress, ended, session, shown, snapshot

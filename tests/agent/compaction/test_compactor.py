@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agentcli.agent.session import AgentSession
-from agentcli.context.limits import limits_of
 from agentcli.context.settings import CacheSettings, ContextSettings, GeminiSettings, PruneSettings
+from agentcli.context.window import limits_of
 from agentcli.core.errors import ContextError, InputError, ModelError
 from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded, Warned
 from agentcli.core.message import Message

@@ -1,11 +1,10 @@
 from dataclasses import replace
 
 from agentcli.context.compaction.carryover import pins_report, verbatim_pins, verbatim_prompts
-from agentcli.context.limits import limits_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
-from agentcli.context.window import Window
+from agentcli.context.window import Window, limits_of
 from agentcli.core.history import fold
 from agentcli.core.message import Image, Text
 from agentcli.core.model import ModelSpec

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agentcli.context.lab.replay import Played, Setup, replay
-from agentcli.context.limits import limits_of
 from agentcli.context.settings import POLICIES, ContextSettings, PruneSettings
+from agentcli.context.window import limits_of
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices

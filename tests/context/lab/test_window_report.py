@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from agentcli.context.compaction.plan import Plan
 from agentcli.context.lab.window_report import plan_json, show
-from agentcli.context.limits import limits_of
+from agentcli.context.policies.plans import Plan
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
-from agentcli.context.window import Window
+from agentcli.context.window import Window, limits_of
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.context.limits import Limits, limits_of
 from agentcli.context.policies import plan_prune
 from agentcli.context.policies.opencode import prunable
 from agentcli.context.pruning.candidates import EditCost, TokenLayout, candidates, edit_cost, requests_to_pay
@@ -18,7 +17,7 @@ from agentcli.context.settings import ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.view import CLEARED, View, view
-from agentcli.context.window import Window
+from agentcli.context.window import Limits, Window, limits_of
 from agentcli.core.history import evolve
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec, Prices

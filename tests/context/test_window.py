@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.context.limits import limits_of, output_ratio, price_ratios
 from agentcli.context.settings import ContextSettings
+from agentcli.context.window import limits_of, output_ratio, price_ratios
 from agentcli.core.model import ModelSpec, Prices
 
 
