@@ -14,7 +14,17 @@ from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.streams import merge
 from agentcli.core.errors import AgentError, ContextError, LimitReached, ModelError
-from agentcli.core.event import CallDelta, Event, ReplyRestarted, Retrying, TextDelta, ThinkingDelta, TurnEnded, Warned
+from agentcli.core.event import (
+    CallDelta,
+    Event,
+    Noticed,
+    ReplyRestarted,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    TurnEnded,
+    Warned,
+)
 from agentcli.core.record import Retry
 
 
@@ -118,7 +128,7 @@ async def _stream(conversation: Conversation, box: ReplyBox, interrupt: asyncio.
                 reply = reply.add(step)
                 conversation.journal.stream(reply.so_far)
                 match step:
-                    case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted():
+                    case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted() | Noticed():
                         yield step
                     case Retrying(attempt, delay, reason):
                         conversation.run_limits.check_wait(delay, reason)

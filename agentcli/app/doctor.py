@@ -17,6 +17,7 @@ from agentcli.config import PREFIX
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.providers import reach
+from agentcli.providers.capabilities import gaps
 from agentcli.providers.registry import PROVIDERS, SERVERS
 from agentcli.providers.settings import BUILT_IN, base_url, base_url_variable, credentials, key_variables, needs_key
 
@@ -59,6 +60,7 @@ def examine(program: Program, live: bool = False) -> list[Finding]:
         *_program(program),
         *_keys(program),
         *_endpoints(program, live),
+        *_capabilities(program),
         *_folders(program),
         *_helpers(program),
         *_sessions(program),
@@ -105,6 +107,13 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
             ok, result = not why, why or "somebody listens there; whether it answers was not tried: --live"
         cure = "" if ok else ". Check the address and that the server runs"
         yield Finding(f"endpoint of {settings.name}", ok, f"{address}: {result}{cure}", needed=live)
+
+
+def _capabilities(program: Program) -> Iterator[Finding]:
+    """What endpoints were found to lack, or stated; it is forgotten after a while."""
+    for model, learnt in sorted(program.memory.all().items()):
+        window = f"has a window of {learnt.window:,} tokens" if learnt.window else ""
+        yield Finding(f"learnt of {model}", True, "; ".join(filter(None, (gaps(learnt), window))))
 
 
 def _folders(program: Program) -> Iterator[Finding]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agentcli.config import Config
 from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers import catalog
 from agentcli.providers.connect import connect
+from agentcli.providers.memory import EndpointMemory
 from agentcli.providers.registry import PROVIDERS, SERVERS
 from agentcli.providers.settings import ProviderSettings
 
@@ -20,6 +21,8 @@ class Models:
 
     config: Config
     env: Mapping[str, str]
+    memory: EndpointMemory = field(default_factory=EndpointMemory)
+    """What endpoints were found to lack."""
 
     @property
     def providers(self) -> Mapping[str, ProviderSettings]:
@@ -57,7 +60,7 @@ class Models:
         spec = self.spec(name)
         settings = self.providers.get(spec.provider)
         retry = self.config.retry.short if brief or self._has_fallback(spec) else self.config.retry
-        return connect(spec, settings, self.env, retry, built_in={"demo": demo_model})
+        return connect(spec, settings, self.env, retry, built_in={"demo": demo_model}, memory=self.memory)
 
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
         """The error that prevents connecting the model with this name: it is not known, or has no key; else None."""

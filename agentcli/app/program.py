@@ -25,6 +25,7 @@ from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question
 from agentcli.integrations.instructions import instructions
+from agentcli.providers.memory import FILE, EndpointMemory
 from agentcli.resources import prompt
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
@@ -65,10 +66,15 @@ class Program(ProjectContext):
         """The session store, as the configuration wants it."""
         return Store(self.dirs.sessions, interval=self.config.sessions.save_every)
 
+    @cached_property
+    def memory(self) -> EndpointMemory:
+        """What endpoints were found to lack; kept in the state folder unless this run writes nothing."""
+        return EndpointMemory(None if self.options.no_session else self.dirs.state / FILE)
+
     @property
     def models(self) -> Models:
         """The models that configuration and keys make available."""
-        return Models(self.config, self.env)
+        return Models(self.config, self.env, self.memory)
 
     def new(self) -> AgentSession:
         """A fresh session in the current folder."""

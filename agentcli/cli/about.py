@@ -34,13 +34,15 @@ def add_to(app: typer.Typer) -> None:
 def models(json: Json = False) -> None:
     """The models that are known: windows, output limits, prices in USD per million tokens."""
     from agentcli.providers import catalog
+    from agentcli.providers.capabilities import gaps
 
     program = Program(Options())
     listed = catalog.models()
     configured = (name for name in program.config.models if not any(name in (m.name, m.id) for m in listed))
     known = [program.models.spec(name) for name in (*(m.name for m in listed), *configured)]
     if json:
-        say_json([_model(spec) for spec in known])
+        lacking = {name: sorted(learnt.lacking) for name, learnt in program.memory.all().items()}
+        say_json([{**_model(spec), "lacking": lacking.get(spec.name, [])} for spec in known])
         return
     rows = [
         [
@@ -52,6 +54,9 @@ def models(json: Json = False) -> None:
         for m in known
     ]
     say(table(["model", "window", "output", "in $", "out $", "cached $"], rows))
+    for name, learnt in sorted(program.memory.all().items()):
+        if missing := gaps(learnt):
+            say(f"{name} {missing}")
     say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in catalog.ALIASES.items()))
 
 

@@ -108,7 +108,8 @@ class IncompleteReply(AgentError):
 class ModelError(AgentError):
     """A request to a model failed. Decide by `cause`, never by the message.
 
-    `should_retry` is the provider's own advice on a retry, None without one; `brief` says in a few words what happened.
+    `should_retry` is the provider's own advice on a retry, None without one; `brief` says in a few words what happened,
+    `answer` holds the provider's own words.
     """
 
     def __init__(
@@ -120,9 +121,11 @@ class ModelError(AgentError):
         status: int | None = None,
         should_retry: bool | None = None,
         brief: str = "",
+        answer: str = "",
     ) -> None:
         super().__init__(message)
         self.brief = brief or message.rstrip(".")
+        self.answer = answer
         self.cause: Cause = cause
         self.retry_after = retry_after
         self.status = status

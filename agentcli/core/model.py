@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from agentcli.core.event import CallDelta, ReplyRestarted, Retrying, TextDelta, ThinkingDelta
+from agentcli.core.event import CallDelta, Noticed, ReplyRestarted, Retrying, TextDelta, ThinkingDelta
 from agentcli.core.message import Image, Part, Role, Stop, ToolResult, Usage
 
 ThinkingStyle = Literal["none", "budget", "adaptive", "level"]
@@ -155,7 +155,9 @@ class Stopped:
     tool: str = ""
 
 
-StreamEvent = TextDelta | ThinkingDelta | CallDelta | PartDone | UsageSeen | Stopped | Retrying | ReplyRestarted
+StreamEvent = (
+    TextDelta | ThinkingDelta | CallDelta | PartDone | UsageSeen | Stopped | Retrying | ReplyRestarted | Noticed
+)
 
 
 class Model(Protocol):
@@ -175,7 +177,10 @@ class Model(Protocol):
         ...
 
     async def count(self, request: Request) -> int | None:
-        """The exact size of a prompt in tokens by the provider's own counting, or None where it has none."""
+        """The exact size of a prompt in tokens by the provider's own counting, or None where it does not say.
+
+        Raises ModelError(cause="not_found") where the endpoint has no counting.
+        """
         ...
 
 

@@ -8,6 +8,8 @@ from types import MappingProxyType
 
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
+from agentcli.providers.capabilities import CapableModel
+from agentcli.providers.memory import EndpointMemory
 from agentcli.providers.preload import warm
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.retrying import RetryingModel, RetryPolicy
@@ -27,8 +29,9 @@ def connect(
     retry: RetryPolicy | None = None,
     *,
     built_in: Mapping[str, Make] = _NO_MODELS,
+    memory: EndpointMemory | None = None,
 ) -> Model:
-    """A Model for `spec` that retries. No SDK is imported before its first request.
+    """A Model for `spec` that retries, and goes on without what its endpoint lacks, which `memory` holds. No SDK is imported before its first request.
 
     `settings` None means the built-in provider of that name. `built_in` makes models without a server, by id. Raises
     CredentialsError where a key is needed and none is set, InputError for a provider or script that does not exist.
@@ -40,7 +43,11 @@ def connect(
     if not provider.takes_key and spec.id in built_in:
         return RetryingModel(built_in[spec.id](spec), retry)
     key = _key(settings, env)
-    return RetryingModel(_imported(provider.adapter)(spec, settings, key, base_url(settings, env)), retry)
+    url = base_url(settings, env)
+    model = _imported(provider.adapter)(spec, settings, key, url)
+    if provider.takes_key:
+        model = CapableModel(model, provider.fields, memory or EndpointMemory(), url)
+    return RetryingModel(model, retry)
 
 
 def _key(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:

@@ -31,6 +31,10 @@ CURES: Mapping[Cause, str] = {
 """A sentence for the end of a message, or nothing where the user can do nothing."""
 
 
+LONGEST_ANSWER = 4_000
+"""Characters of a provider's answer that are looked at."""
+
+
 def vendor_name(settings: ProviderSettings) -> str:
     """The name of a provider for people: the vendor's, or that of its table in the configuration."""
     return PROVIDERS[settings.kind].title if settings.name == settings.kind else settings.name
@@ -56,10 +60,11 @@ def refusal(
     status: int | None = None,
     hint: str = "",
     vendor: str = "The provider",
+    body: str = "",
 ) -> ModelError:
     """The error to raise: what the provider answered, in a line without the key, then what to do, and `hint` at the end.
 
-    `headers` may say whether asking again makes sense.
+    `headers` may say whether asking again makes sense; `body` is the rest of the answer, which is not for people.
     """
     answer = scrubbed(text, key).rstrip(".")
     cure = CURES[cause]
@@ -71,6 +76,7 @@ def refusal(
         f"{message}{cure}{hint}",
         cause,
         brief=brief,
+        answer=scrubbed(f"{text} {body}", key, LONGEST_ANSWER),
         retry_after=retry_after,
         status=status,
         should_retry=_should_retry(headers or {}),

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from agentcli.core.model import ModelSpec, Prices
+from agentcli.providers.anthropic import capabilities as anthropic_capabilities
 from agentcli.providers.anthropic import models as anthropic_models
+from agentcli.providers.google import capabilities as google_capabilities
 from agentcli.providers.google import models as google_models
 
 _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
@@ -21,6 +23,8 @@ class Provider:
     """The vendor's name for people."""
     adapter: str
     """`module:name` of the factory: spec, settings, key and base URL to a Model."""
+    fields: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
+    """The wire format's names of the capabilities that an endpoint may lack, as `capabilities.named` wants them."""
     sdk: tuple[str, ...] = ()
     """Modules to import early: the SDK, and those it would import at its first request."""
     url: str = ""
@@ -68,6 +72,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
         "anthropic": Provider(
             title="Anthropic",
+            fields=anthropic_capabilities.FIELDS,
             adapter="agentcli.providers.anthropic.model:AnthropicModel",
             url="https://api.anthropic.com",
             models_path="/v1/models",
@@ -87,6 +92,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
         ),
         "google": Provider(
             title="Google",
+            fields=google_capabilities.FIELDS,
             adapter="agentcli.providers.google.model:GoogleModel",
             url="https://generativelanguage.googleapis.com",
             models_path="/v1beta/models",

@@ -13,8 +13,9 @@ import pytest
 
 from agentcli.app.options import Options
 from agentcli.app.program import Program as App
+from agentcli.providers.scripted.model import say
 from tests.e2e.program import Program
-from tests.loopback import Loopback
+from tests.loopback import Loopback, Refuse
 
 
 @pytest.mark.parametrize(
@@ -204,3 +205,17 @@ def test_a_preset_goes_before_environment_and_config_and_behind_what_the_run_ask
     assert (sliding.primers, sliding.recents, sliding.window, sliding.aim) == (2, 7, 30, 0.3)
     origins = [config.origins[f"context.sliding.{name}"] for name in ("primers", "recents", "window", "aim")]
     assert origins == ["preset qa", "--set", "preset qa", "environment"]
+
+
+def test_doctor_and_models_list_what_an_endpoint_lacks(program: Program) -> None:
+    with Loopback(
+        lambda asked: Refuse(400, message="thinking: no") if "thinking" in asked.json else say("Hi.")
+    ) as server:
+        program.more = server.env
+        ran = program.run("-p", "hello", "-m", "anthropic/claude-sonnet-5")
+        assert (ran.code, ran.out) == (0, "Hi.\n"), ran.err
+        assert ran.err.count("anthropic/claude-sonnet-5 does not take thinking: it answers without.") == 1
+        missing = "goes on without thinking"
+        assert f"learnt of anthropic/claude-sonnet-5: {missing}" in program.run("doctor").out
+        assert f"anthropic/claude-sonnet-5 {missing}" in program.run("models").out
+        assert len(server.requests) == 2

@@ -48,6 +48,8 @@ class Loopback:
         self.strict = strict
         self.tls = tls
         self.clock = clock
+        self.counts = True
+        """False for a server without an endpoint that counts tokens."""
         self.cache = PrefixCache()
         self.seals = Seals(bound=preserved)
         self.connections = 0
@@ -180,6 +182,8 @@ class Loopback:
         try:
             if self.strict and asked.wire != "openai":
                 rules.check(asked, self.seals, self.window)
+            if asked.counting and not self.counts:
+                raise Refused("Not found", 404)
             if asked.counting:
                 key = "input_tokens" if asked.wire == "anthropic" else "totalTokens"
                 await _send(writer, 200, json.dumps({key: rules.prompt_tokens(asked)}).encode())

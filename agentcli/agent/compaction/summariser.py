@@ -116,7 +116,7 @@ class Summariser:
         try:
             async for step in merge(self.model.stream(request), until=self.interrupt):
                 reply = reply.add(step)
-                if isinstance(step, Retrying):
+                if isinstance(step, Retrying | Noticed):
                     self._tell(step)
         except ModelError as error:
             return reply, error

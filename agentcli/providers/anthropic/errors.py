@@ -52,6 +52,7 @@ def from_status(error: Any, key: str | None, vendor: str = "The provider") -> Mo
         retry_after=_retry_after(headers),
         status=status,
         vendor=vendor,
+        body="" if text or error.body is None else str(error.body),
     )
 
 

@@ -63,7 +63,9 @@ class AnthropicModel:
         try:
             with self._translated(Reply()):
                 return int((await self._client.messages.count_tokens(**wire)).input_tokens)
-        except (ModelError, TypeError, ValueError):
+        except (ModelError, TypeError, ValueError) as error:
+            if isinstance(error, ModelError) and error.cause == "not_found":
+                raise  # an endpoint without counting
             return None
 
     async def close(self) -> None:

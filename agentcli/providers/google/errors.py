@@ -63,6 +63,7 @@ def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> M
         status=code or None,
         hint=hint,
         vendor=vendor_name(settings),
+        body=str(details) if details else "",
     )
 
 

@@ -64,7 +64,9 @@ class GoogleModel:
                 counted = await self._client.aio.models.count_tokens(
                     model=request.model.id, contents=countable(request)
                 )
-        except (ModelError, TypeError, ValueError):
+        except (ModelError, TypeError, ValueError) as error:
+            if isinstance(error, ModelError) and error.cause == "not_found":
+                raise  # an endpoint without counting
             return None
         return counted.total_tokens if isinstance(counted.total_tokens, int) else None
 

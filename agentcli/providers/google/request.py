@@ -26,7 +26,7 @@ _PLAIN_SCHEMA = frozenset(
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """The arguments of `generate_content_stream`.
 
-    `request.options` may hold `thinking` (bool, default true), `effort` (minimal … xhigh, for models of style "level") and
+    `request.options` may hold `thinking` (bool, default true; None sends nothing about it), `effort` (minimal … xhigh, for models of style "level") and
     `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget"; else by `effort`, or the model's choice).
     """
     config: Json = {
@@ -167,6 +167,8 @@ def _takes_media(model: ModelSpec) -> bool:
 def _thinking(request: Request) -> Json:
     options = request.options
     wanted = options.get("thinking", True)
+    if wanted is None:
+        return {}
     match request.model.thinking:
         case "level":
             config: Json = {"include_thoughts": bool(wanted)}

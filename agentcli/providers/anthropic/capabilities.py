@@ -1,0 +1,19 @@
+"""Names of optional fields in refusals of the Messages API and of servers that speak it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+FIELDS: Mapping[str, str] = MappingProxyType(
+    {
+        "effort": r"output_config\S*|\beffort\b",
+        "thinking": r"\bthinking\b|budget_tokens|interleaved-thinking",
+        "cache": r"cache_control|\bephemeral\b",
+        "system_messages": r"\broles?\b.*\bsystem\b|\bsystem\b.*\broles?\b|system messages?\b|\brole\b.*\buser\b.*\bassistant\b",
+        "result_images": r"tool_result.*\bimages?\b|\bimages?\b.*tool[_ ]results?",
+        "images": r"\bimages?\b.*(support|accept|allow|permitted|unknown|unexpected|expected|vision)"
+        r"|(support|accept|allow|unknown|unexpected|vision).*\bimages?\b",
+    }
+)
+"""A pattern of each capability, in lower case; the specific ones first."""

@@ -1,0 +1,228 @@
+"""Capabilities of an endpoint: optional fields of a request that a server may refuse, and the model that goes on without them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Set
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+from agentcli.core.errors import ModelError
+from agentcli.core.event import Noticed
+from agentcli.core.message import Image, Part, Text, ToolResult
+from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, UsageSeen
+from agentcli.providers.memory import EndpointMemory, Learnt
+
+TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "thinking": ("thinking", "it answers without"),
+        "effort": ("an effort", "it thinks as much as it does by default"),
+        "cache": ("cache marks", "every request is paid in full unless it caches by itself"),
+        "system_messages": ("system messages between others", "reminders travel in the user's message"),
+        "result_images": ("images in tool results", "they follow in a message of the user"),
+        "images": ("images", "they are left out"),
+        "counting": ("token counting", "sizes are estimated"),
+        "usage": ("usage in the stream", "tokens, cost and budgets do not count what it does"),
+    }
+)
+"""Each capability: its name for people, and how agentcli does without it."""
+SCHEMA = "schema:"
+"""Prefix of the capability of one keyword in the schemas of tools."""
+ESSENTIAL = frozenset({"type", "properties", "items"})
+"""Keywords without which a schema says nothing."""
+_COMMON_WORDS = frozenset({"required", "description", "title", "default", "format", "pattern", "minimum", "maximum"})
+"""Keywords that error messages use as words: they count only where they are quoted or in a path."""
+_LEFT_OUT = "[An image was left out: this model takes none.]"
+
+
+def title(capability: str) -> str:
+    """The name of a capability for people."""
+    keyword = capability.removeprefix(SCHEMA)
+    return TITLES[capability][0] if capability in TITLES else f"the schema keyword {keyword}"
+
+
+def gaps(learnt: Learnt) -> str:
+    """The missing capabilities of an endpoint in a line, with the day on which the first was found; empty where none is missing."""
+    if not learnt.since:
+        return ""
+    first = datetime.fromtimestamp(min(learnt.since.values()), UTC).date()
+    return f"goes on without {', '.join(map(title, sorted(learnt.since)))} (found out on {first})"
+
+
+def reduced(request: Request, lacking: Iterable[str]) -> Request:
+    """The request without these capabilities, for any wire format."""
+    for capability in lacking:
+        request = _without(request, capability)
+    return request
+
+
+def named(answer: str, request: Request, fields: Mapping[str, str]) -> set[str]:
+    """The capabilities which this request uses and which a server's refusal names.
+
+    `fields` holds a pattern for each, of the wire format's own field names; what a pattern has matched counts for no later one.
+    """
+    text, found = answer.lower(), set()
+    for capability, wording in fields.items():
+        if re.search(wording, text) and _without(request, capability) != request:
+            found.add(capability)
+            text = re.sub(wording, " ", text)
+    if re.search(r"schema|parameters|propert|declaration|tools?\b|keyword", text):
+        found |= {SCHEMA + keyword for keyword in _keywords(request) if re.search(_in_words(keyword.lower()), text)}
+    return found
+
+
+class CapableModel:
+    """A Model that goes on without what its endpoint refuses: said once, tried again at once, and remembered.
+
+    `fields` holds the wire format's names of capabilities, as `named` wants them.
+    """
+
+    def __init__(self, model: Model, fields: Mapping[str, str], memory: EndpointMemory, url: str = "") -> None:
+        self._model, self._fields, self._memory, self._url = model, fields, memory, url
+        self._lacking: Set[str] = memory.known(model.spec.name, url).lacking
+        self._uncounted = False
+
+    @property
+    def spec(self) -> ModelSpec:
+        """Spec of the wrapped model."""
+        return self._model.spec
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        """See `Model.stream`. A refusal that names a field is answered by the same request without it."""
+        suspected = {"counting"} if self._uncounted else set()
+        while True:
+            started = counted = False
+            sent = reduced(request, self._lacking | suspected)
+            try:
+                async with aclosing(self._model.stream(sent)) as steps:  # type: ignore[type-var]
+                    async for step in steps:
+                        for notice in self._learn(() if started else suspected):
+                            yield notice
+                        started, counted = True, counted or (isinstance(step, UsageSeen) and step.usage.total > 0)
+                        for notice in self._learn({"usage"} if isinstance(step, Stopped) and not counted else ()):
+                            yield notice
+                        yield step
+                return
+            except ModelError as error:
+                refused = set() if started or error.cause != "bad_request" else named(error.answer, sent, self._fields)
+                if not refused:
+                    raise
+                suspected |= refused
+
+    async def count(self, request: Request) -> int | None:
+        """See `Model.count`. An endpoint that has no counting is not asked again."""
+        if "counting" in self._lacking or self._uncounted:
+            return None
+        try:
+            return await self._model.count(reduced(request, self._lacking))
+        except ModelError:
+            self._uncounted = True
+            return None
+
+    async def close(self) -> None:
+        """Close the model inside, where it holds something open."""
+        close = getattr(self._model, "close", None)
+        if close is not None:
+            await close()
+
+    def _learn(self, capabilities: Iterable[str]) -> Iterator[Noticed]:
+        """Remember what is missing, and say what was not known."""
+        for capability in sorted(set(capabilities) - self._lacking):
+            self._lacking = self._lacking | {capability}
+            self._memory.learn(self.spec.name, self._url, lacking=[capability])
+            how = TITLES[capability][1] if capability in TITLES else "tools are described without it"
+            days = f"{self._memory.days:g} days"
+            verb = "reports no" if capability == "usage" else "has no" if capability == "counting" else "does not take"
+            yield Noticed(f"{self.spec.name} {verb} {title(capability)}: {how}. Remembered for {days}.")
+
+
+def _without(request: Request, capability: str) -> Request:
+    options, model = request.options, request.model
+    match capability:
+        case "thinking" if options.get("thinking", True) is not None and model.thinking != "none":
+            return replace(request, options={**options, "thinking": None})
+        case "effort" if options.get("effort"):
+            return replace(request, options={**options, "effort": ""})
+        case "cache":
+            return replace(request, breakpoints=())
+        case "system_messages":
+            return replace(request, model=replace(model, system_messages=False))
+        case "result_images":
+            return replace(request, messages=tuple(map(_images_behind, request.messages)))
+        case "images":
+            return replace(request, messages=tuple(map(_imageless, request.messages)))
+        case _ if capability.startswith(SCHEMA):
+            keyword = capability.removeprefix(SCHEMA)
+            tools = (replace(tool, parameters=_stripped(tool.parameters, keyword)) for tool in request.tools)
+            return replace(request, tools=tuple(tools))
+        case _:
+            return request
+
+
+def _images_behind(message: RequestMessage) -> RequestMessage:
+    """The message with the images of its tool results behind all results."""
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    if not any(result.images for result in results):
+        return message
+    bare = [replace(result, images=(), output=result.output or "The image follows.") for result in results]
+    images = [image for result in results for image in result.images]
+    rest = [part for part in message.parts if not isinstance(part, ToolResult)]
+    return replace(message, parts=(*bare, *images, *rest))
+
+
+def _imageless(message: RequestMessage) -> RequestMessage:
+    def bare(part: Part | ToolResult) -> Part | ToolResult:
+        match part:
+            case Image():
+                return Text(_LEFT_OUT)
+            case ToolResult() if part.images:
+                return replace(part, images=(), output=f"{part.output}\n{_LEFT_OUT}".lstrip("\n"))
+            case _:
+                return part
+
+    return replace(message, parts=tuple(map(bare, message.parts)))
+
+
+def _keywords(request: Request) -> set[str]:
+    """The keywords in the schemas of the tools, without the essential ones."""
+    found: set[str] = set()
+    waiting: list[Any] = [tool.parameters for tool in request.tools]
+    while waiting:
+        schema = waiting.pop()
+        found |= set(schema)
+        waiting += _inner(schema)
+    return found - ESSENTIAL
+
+
+def _inner(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schemas directly inside a schema."""
+    values = [*schema.get("properties", {}).values(), *(value for key, value in schema.items() if key != "properties")]
+    lists = [item for value in values if isinstance(value, list | tuple) for item in value]
+    return [each for each in (*values, *lists) if isinstance(each, Mapping)]
+
+
+def _stripped(schema: Mapping[str, Any], keyword: str) -> dict[str, Any]:
+    """The schema without a keyword, at every depth."""
+
+    def inner(key: str, value: Any) -> Any:
+        match value:
+            case Mapping() if key == "properties":
+                return {name: inner("", each) for name, each in value.items()}
+            case Mapping():
+                return _stripped(value, keyword)
+            case list() | tuple():
+                return [inner("", each) for each in value]
+            case _:
+                return value
+
+    return {key: inner(key, value) for key, value in schema.items() if key != keyword}
+
+
+def _in_words(keyword: str) -> str:
+    word = re.escape(keyword)
+    if keyword in _COMMON_WORDS:
+        return rf"""["'`./\[]{word}\b|\b{word}["'`\]]|keyword:? {word}\b"""
+    return rf"(?<![\w-]){word}(?![\w-])"
