@@ -37,20 +37,6 @@ def test_every_prompt_is_found_and_every_tool_has_one() -> None:
     assert prompt("system.md")
 
 
-def test_what_every_request_begins_with_stays_small() -> None:
-    """16,000 characters at most, the system prompt and all tool schemas together."""
-    import json
-
-    from agentcli.resources import prompt
-    from agentcli.tools.registry import tools
-
-    schemas = [
-        {"name": tool.name, "description": tool.schema.description, "input_schema": tool.schema.parameters}
-        for tool in tools()
-    ]
-    assert len(prompt("system.md")) + sum(len(json.dumps(schema)) for schema in schemas) <= 16_000
-
-
 @pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="needs a git checkout")
 def test_nothing_of_this_machine_is_committed() -> None:
     places = [str(ROOT) + "/", str(ROOT.parent) + "/", "files.pythonhosted" + ".org", "index" + "-url ="]

@@ -1,8 +1,7 @@
-"""The setup of a session by the composition root, its recorded settings, and its system prompt."""
+"""The setup of a session by the composition root, and the settings that it records."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -19,11 +18,13 @@ from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Mode, Settings
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
-from agentcli.integrations.instructions import Instructions
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.jobs import Jobs
+
+WHERE = "# Where you work"
+"""The first line of the block of a system prompt that names the folder it is for, as `Folder: …`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class SessionSetup:
     traits: Mapping[str, Traits]
     """The traits of all tools that there are, of those as well that the sessions do not have."""
     run: RunTool
-    system: tuple[str, ...]
+    system: Callable[[ModelSpec, Mode], tuple[str, ...]]
+    """The system prompt of a session that begins now, with this model and in this mode."""
     context: ContextSettings
     budget: BudgetSettings
     agent: AgentSettings
@@ -88,33 +90,18 @@ def recorded_beginning(
     if not history.system:
         tools = tuple(tool.schema for tool in setup.tools)
         raw = tuple(tool.raw for tool in tools)
-        return [Settings(model.name, mode, setup.context.policy, setup.system, raw)], tools
+        system = setup.system(model, mode)
+        return [Settings(model.name, mode, setup.context.policy, system, raw)], tools
     asked = setup.policy if setup.policy != history.policy else ""
-    system = _restated(setup, history.system)
+    system = _restated(setup, history.system, model, mode)
     changed = [Settings(policy=asked, system=system)] if asked or system else []
     return changed, tuple(map(ToolSchema.recorded, history.tools))
 
 
-def _restated(setup: SessionSetup, recorded: tuple[str, ...]) -> tuple[str, ...]:
+def _restated(setup: SessionSetup, recorded: tuple[str, ...], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
     """The system prompt in place of the recorded one: where this run asks for it, or works in another folder."""
-    here = any(block.startswith("# Where") and f"\nFolder: {setup.workspace.cwd}\n" in block for block in recorded)
-    return setup.system if (setup.restated or not here) and setup.system != recorded else ()
-
-
-def system_blocks(
-    base: str, cwd: Path, roots: Sequence[Path], files: Sequence[Instructions], more: str
-) -> tuple[str, ...]:
-    """The system prompt: `base`, where the model works, the standing instructions of these files, and what the run adds."""
-    blocks = [base, environment(cwd, roots)]
-    if files:
-        texts = (f"## {file.path}\n{file.text}" for file in files)
-        head = "# Instructions of the user and the project\nThe later ones go before the earlier ones."
-        blocks.append("\n\n".join((head, *texts)))
-    return tuple(block for block in (*blocks, more) if block)
-
-
-def environment(cwd: Path, roots: Sequence[Path]) -> str:
-    """The environment block of the system prompt; nothing in it changes while a session lasts."""
-    more = "".join(f"\nAlso in the workspace: {root}" for root in roots if root != cwd)
-    repository = "yes" if any((folder / ".git").exists() for folder in (cwd, *cwd.parents)) else "no"
-    return f"# Where you work\nFolder: {cwd}{more}\nGit repository: {repository}\nPlatform: {platform.system()}"
+    here = any(block.startswith(WHERE) and f"\nFolder: {setup.workspace.cwd}\n" in block for block in recorded)
+    if here and not setup.restated:
+        return ()
+    fresh = setup.system(model, mode)
+    return fresh if fresh != recorded else ()

@@ -109,7 +109,7 @@ class Subagents:
         own = replace(
             setup,
             tools=[tool for tool in meant if has(tool.traits)],
-            system=(*setup.system, prompt("subagent.md")),
+            system=lambda model, mode: (*setup.system(model, mode), prompt("subagent.md")),
             agent=replace(setup.agent, titles=False),
             rules=approval.rules,
             approve=self._approve(description, setup.approve),

@@ -10,11 +10,12 @@ from agentcli import __version__
 from agentcli.agent.checkpointing import Makes
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
 from agentcli.agent.session import AgentSession
-from agentcli.agent.setup import SessionSetup, system_blocks
+from agentcli.agent.setup import SessionSetup
 from agentcli.agent.spending import RunLimits
 from agentcli.app.models import Models, no_key
 from agentcli.app.options import LAST, Options
 from agentcli.app.project import ProjectContext
+from agentcli.app.system_prompt import Surroundings, environment, system_blocks
 from agentcli.app.workspace import WorkspacePolicy
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator, estimator
@@ -23,9 +24,10 @@ from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Settings
-from agentcli.core.tool import Question
-from agentcli.integrations.instructions import instructions
+from agentcli.core.tool import Question, Tool
+from agentcli.integrations.instructions import Instructions, instructions
 from agentcli.providers.memory import FILE, EndpointMemory
+from agentcli.providers.registry import PROVIDERS
 from agentcli.resources import prompt
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
@@ -210,15 +212,14 @@ class Program(ProjectContext):
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
         files = instructions(self.cwd, self.dirs.config, config.agent.instruction_bytes)
         counts = TokenCounter(self._estimator(config.context.policy))
-        base = options.system_prompt if options.system_prompt is not None else prompt("system.md")
         return SessionSetup(
             connect=self.models.connect,
             summariser=self.models.summariser,
             estimator=self._estimator,
-            tools=[tool for tool in tools() if config.agent.subagents or not tool.traits.delegates],
+            tools=self.tools,
             traits=TRAITS,
             run=run,
-            system=system_blocks(base, self.cwd, workspace_policy.roots, files, options.append_system_prompt),
+            system=lambda model, mode: self.system_prompt(files, model, mode),
             context=config.context,
             budget=config.budget,
             agent=config.agent,
@@ -239,6 +240,22 @@ class Program(ProjectContext):
             run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
             notes=(*notes, *config.warnings),
         )
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools of a session."""
+        return [tool for tool in tools() if self.config.agent.subagents or not tool.traits.delegates]
+
+    def system_prompt(self, files: Sequence[Instructions], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
+        """The system prompt of a session that begins now."""
+        policy, options = self.workspace_policy, self.options
+        family = PROVIDERS[model.kind].family_prompt if model.kind in PROVIDERS else ""
+        own = (prompt("system.md"), *([prompt(family)] if family else []))
+        here = Surroundings(
+            self.cwd, policy.roots, policy.sandbox.kind if policy.sandbox.working else "", self.approve is not nobody
+        )
+        base = own if options.system_prompt is None else (options.system_prompt,)
+        return system_blocks(base, files, environment(here, mode), options.append_system_prompt)
 
     def _estimator(self, policy: str) -> Estimator:
         context = self.config.context

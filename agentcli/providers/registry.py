@@ -49,6 +49,8 @@ class Provider:
     """Prefix of the vendor's own model ids, for names without a provider; empty if there is none."""
     unknown_own: ModelSpec | None = None
     """The same of the vendor's own, where it differs."""
+    family_prompt: str = ""
+    """The page of `prompts` that the system prompt has in addition for models of this family."""
     summary_model: str = ""
     """The cheap one of the vendor's own, which writes their summaries; empty to use the model itself."""
 
@@ -114,6 +116,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
                 known=False,
             ),
             prefix="gemini-",
+            family_prompt="system-gemini.md",
             summary_model=google_models.SUMMARY_MODEL,
         ),
         "demo": Provider(

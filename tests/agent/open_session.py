@@ -74,7 +74,7 @@ def open_session(
         tools=tools(),
         traits=TRAITS,
         run=run,
-        system=("You are a test.",),
+        system=lambda _model, _mode: ("You are a test.",),
         context=context or ContextSettings(),
         budget=budget or BudgetSettings(),
         agent=AgentSettings(**agent),

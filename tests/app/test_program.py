@@ -1,12 +1,17 @@
 """The program put together: what configuration makes of models."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.context.settings import TiktokenSettings
+from agentcli.context.tokens.estimators import Tiktoken, vocabularies
 from agentcli.core.errors import InputError
+from agentcli.providers.registry import PROVIDERS
+from agentcli.sessions.memory import MemorySession
 
 
 def program(tmp_path: Path, *settings: str) -> Program:
@@ -32,3 +37,59 @@ def test_the_model_that_is_configured_for_summaries_counts_instead(tmp_path: Pat
     assert haiku.summary_prices == given.models.spec("anthropic/claude-opus-4-5").prices
     with pytest.raises(InputError, match="There is no provider 'nobody'"):
         program(tmp_path, "context.compression_model.default=nobody/nothing").models.spec("anthropic/claude-haiku-4-5")
+
+
+MOST_TOKENS = 2_700
+"""Tokens of o200k that system prompt and tools may have together, before the instructions of the user and the project."""
+CHARACTERS_A_TOKEN = 4.15
+"""Characters of these texts to a token of o200k (4.18 to 4.23 were measured), for machines without its vocabulary."""
+
+
+@pytest.mark.parametrize("kind", PROVIDERS)
+def test_system_prompt_and_tools_stay_small_for_every_provider(tmp_path: Path, kind: str) -> None:
+    work = tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
+    for name in ("README.md", "pyproject.toml", "LICENSE", "CHANGELOG.md", *(f"module_{n}.py" for n in range(12))):
+        (work / name).touch()
+    given = program(tmp_path)
+    given.cwd = work
+    system = given.system_prompt((), PROVIDERS[kind].assumed(""), "ask")
+    tools = [tool.schema for tool in given.tools]
+    wire = [
+        json.dumps(
+            {"name": t.name, "description": t.description, "input_schema": dict(t.parameters)}, separators=(",", ":")
+        )
+        for t in tools
+    ]
+    found = [each for each in vocabularies(TiktokenSettings().encodings, ()) if "o200k_base" in each]
+    if found:
+        assert sum(Tiktoken(*found[0]).size(text) for text in (*system, *wire)) <= MOST_TOKENS
+    assert sum(map(len, (*system, *wire))) / CHARACTERS_A_TOKEN <= MOST_TOKENS
+
+
+def test_a_family_of_models_has_its_own_paragraph(tmp_path: Path) -> None:
+    given = program(tmp_path)
+    gemini = given.system_prompt((), given.models.spec("google/gemini-3.8-flash"), "ask")
+    claude = given.system_prompt((), given.models.spec("anthropic/claude-sonnet-5"), "ask")
+    assert [block.splitlines()[0] for block in gemini if block not in claude] == ["# How you call tools"]
+
+
+def test_the_system_prompt_is_written_once_whatever_the_folder_becomes(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "first.py").touch()
+    env = {
+        name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+    }
+    journal = MemorySession()
+    begun = Program(Options(cwd=str(work), model="demo"), env).session_for(journal)
+    before = begun.history.system
+    assert any("first.py" in block and "Mode ask" in block for block in before)
+    (work / "second.py").touch()
+    again = Program(
+        Options(cwd=str(work), mode="yolo", model="google/gemini-3.8-flash"),
+        env | {"GEMINI_API_KEY": "x"},
+    )
+    resumed = again.session_for(journal)
+    assert resumed.history.system == before
+    assert resumed.conversation.builder.system == before

@@ -1,0 +1,123 @@
+"""The system prompt of a session: written once, when the session begins, and recorded with it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice, takewhile
+from pathlib import Path
+
+from agentcli.agent.setup import WHERE
+from agentcli.core.hardened import hardened
+from agentcli.core.programs import find_program
+from agentcli.core.record import Mode
+from agentcli.core.sanitise import safe_line
+from agentcli.integrations.instructions import Instructions
+from agentcli.permissions.git_config import git_facts
+
+_ENTRIES, _CHANGED, _NAME = 220, 110, 60
+"""Characters of the entries of the folder and of the changed files that are named, and of one name."""
+_SCANNED = 2_000
+"""Entries of the folder that are looked at."""
+_GIT_SECONDS = 1.0
+"""Seconds that git may take to list what has changed; a session does not begin later for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The circumstances in which a session begins: its folders, and how its calls are approved and held."""
+
+    cwd: Path
+    roots: Sequence[Path]
+    sandbox: str
+    """The sandbox of commands in a word; empty without one."""
+    attended: bool
+    """True if somebody is there to answer."""
+
+
+def system_blocks(base: Sequence[str], files: Sequence[Instructions], here: str, more: str) -> tuple[str, ...]:
+    """The system prompt: `base`, the standing instructions of these files, where the model works, and what the run adds.
+
+    What differs from session to session stands behind what does not, so that a provider's cache holds as much as possible.
+    """
+    blocks = [*base]
+    if files:
+        texts = (f"## {file.path}\n{file.text}" for file in files)
+        head = "# Instructions of the user and the project\nWhere they differ, the later one holds."
+        blocks.append("\n\n".join((head, *texts)))
+    return tuple(block for block in (*blocks, here, more) if block)
+
+
+def environment(here: Surroundings, mode: Mode) -> str:
+    """The block about the folder and the circumstances in which the session begins; nothing in it changes while it lasts."""
+    more = "".join(f"\nAlso in the workspace: {root}" for root in here.roots if root != here.cwd)
+    held = f"commands in the {here.sandbox} sandbox" if here.sandbox else "no sandbox"
+    answers = "the user answers questions" if here.attended else "nobody answers questions"
+    return (
+        f"{WHERE}\nFolder: {here.cwd}{more}\nPlatform: {platform.system()}; commands run in bash\n"
+        f"When the session began:\n- Git: {_git(here)}\n- Top level: {_top_level(here.cwd)}\n- Mode {mode}; {held}; {answers}"
+    )
+
+
+def _top_level(folder: Path) -> str:
+    """The entries of a folder: folders before files, hidden ones last."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [(entry.name, entry.is_dir()) for entry in islice(entries, _SCANNED) if entry.name != ".git"]
+    except OSError:
+        return "cannot be listed"
+    found.sort(key=lambda each: (each[0].startswith("."), not each[1], each[0]))
+    return _listed([_short(name) + "/" * is_folder for name, is_folder in found], _ENTRIES) or "empty"
+
+
+def _git(here: Surroundings) -> str:
+    """Branch and changed files. Git is asked only where nothing in the repository's config can start a program."""
+    if not any((folder / ".git").exists() for folder in (here.cwd, *here.cwd.parents)):
+        return "no repository"
+    program = find_program("git", here.roots)
+    if not program or git_facts(here.cwd).danger:
+        return "a repository"
+    options = ["status", "--porcelain=v1", "--branch", "-z", "--ignore-submodules=all"]
+    try:
+        done = subprocess.run(
+            [program, *options],
+            cwd=here.cwd,
+            env=hardened(os.environ, here.roots),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_GIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "a repository"
+    if done.returncode:
+        return "a repository"
+    branch, *rows = done.stdout.decode("utf-8", "replace").split("\0")
+    name = branch.removeprefix("## ").removeprefix("No commits yet on ").partition("...")[0]
+    changed = [_short(row) for row in _changed(rows)]
+    return f"{_short(name)}; {f'changed: {_listed(changed, _CHANGED)}' if changed else 'nothing changed'}"
+
+
+def _changed(rows: Sequence[str]) -> Iterator[str]:
+    """The files of a short status; the row after that of a renamed file holds its former name."""
+    left = iter(rows)
+    for row in left:
+        if row[:1] in ("R", "C"):
+            next(left, None)
+        if row:
+            yield row[3:]
+
+
+def _listed(names: Sequence[str], characters: int) -> str:
+    """As many names as fit, and the number of the others."""
+    part = list(takewhile(lambda size: size <= characters, accumulate(len(name) + 2 for name in names)))
+    rest = len(names) - len(part)
+    return ", ".join(names[: len(part)]) + (f" and {rest:,} more" if rest else "")
+
+
+def _short(name: str) -> str:
+    name = safe_line(name)
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"

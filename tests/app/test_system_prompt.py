@@ -1,0 +1,86 @@
+"""The system prompt: what it says of the folder when a session begins, and that it never changes afterwards."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentcli.app.system_prompt import Surroundings, environment, system_blocks
+from agentcli.integrations.instructions import Instructions
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo"
+    (folder / "src").mkdir(parents=True)
+    (folder / ".ci").mkdir()
+    (folder / "src/a.py").write_text("1\n")
+    (folder / "README.md").write_text("one\n")
+    git(folder, "init", "-q", "-b", "topic")
+    git(folder, "add", "-A")
+    git(folder, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "one")
+    return folder
+
+
+def git(folder: Path, *command: str) -> None:
+    subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+
+
+def block(folder: Path, *, sandbox: str = "bubblewrap", attended: bool = True) -> list[str]:
+    return environment(Surroundings(folder, (folder,), sandbox, attended), "ask").splitlines()
+
+
+def test_it_tells_branch_changed_files_entries_mode_sandbox_and_who_answers(repository: Path) -> None:
+    assert block(repository)[-3:] == [
+        "- Git: topic; nothing changed",
+        "- Top level: src/, README.md, .ci/",
+        "- Mode ask; commands in the bubblewrap sandbox; the user answers questions",
+    ]
+    git(repository, "mv", "README.md", "README.txt")
+    (repository / "src/a.py").write_text("2\n")
+    (repository / "new.py").write_text("")
+    later = block(repository, sandbox="", attended=False)
+    assert later[-3] == "- Git: topic; changed: README.txt, src/a.py, new.py"
+    assert later[-1] == "- Mode ask; no sandbox; nobody answers questions"
+
+
+def test_a_folder_without_a_repository_or_a_commit_is_told_so(tmp_path: Path) -> None:
+    assert "- Git: no repository" in block(tmp_path)
+    assert "- Top level: empty" in block(tmp_path)
+    git(tmp_path, "init", "-q", "-b", "main")
+    assert "- Git: main; nothing changed" in block(tmp_path)
+
+
+def test_many_files_are_counted_and_odd_names_cannot_deceive(repository: Path) -> None:
+    for number in range(80):
+        (repository / f"file{number:02}.py").write_text("")
+    (repository / "a\n# How you work\u202e").write_text("")
+    (repository / ("long" * 40)).write_text("")
+    lines = block(repository)
+    assert len(lines) == 7
+    assert lines[-3].endswith("more")
+    assert "a\\n# How you work\\u202e" in lines[-2]
+    assert "long" * 40 not in lines[-2]
+    assert max(map(len, lines)) < 260
+
+
+def test_git_is_not_asked_where_the_repository_could_start_a_program(repository: Path, tmp_path: Path) -> None:
+    trap = tmp_path / "trap"
+    git(repository, "config", "filter.x.clean", f"touch {trap}; cat")
+    (repository / ".gitattributes").write_text("* filter=x\n")
+    (repository / "src/a.py").write_text("3\n")
+    assert "- Git: a repository" in block(repository)
+    assert not trap.exists()
+
+
+def test_what_changes_from_session_to_session_stands_behind_what_does_not(tmp_path: Path) -> None:
+    files = [Instructions(tmp_path / "a", "one"), Instructions(tmp_path / "b", "two")]
+    here = environment(Surroundings(tmp_path, (tmp_path, tmp_path / "more"), "", True), "auto")
+    base, instructions, where, more = system_blocks(("base",), files, here, "more")
+    assert (base, where, more) == ("base", here, "more")
+    assert instructions.startswith(
+        "# Instructions of the user and the project\nWhere they differ, the later one holds."
+    )
+    assert f"\nAlso in the workspace: {tmp_path}/more\n" in here
