@@ -72,6 +72,10 @@ def test_what_stands_in_a_table_has_its_type_too(tmp_path: Path, text: str) -> N
     [
         ("context.soft", "1.7", "must be a number from 0 to 1, not 1.7"),
         ("context.soft", "-0.1", "must be a number from 0 to 1, not -0.1"),
+        ("context.gemini.preserve", "0", "must be a number between 0 and 1, not 0"),
+        ("context.gemini.preserve", "1.0", "must be a number between 0 and 1, not 1.0"),
+        ("context.gemini.preserve", "1.5", "must be a number between 0 and 1, not 1.5"),
+        ("context.sliding.primers", "-1", "must be a whole number 0 or more, not -1"),
         ("budget.pressure_from", "[0.8, 85]", "must be numbers from 0 to 1, not 85"),
         ("agent.max_output", "0", "must be a whole number 1 or more, not 0"),
         ("tools.read_lines", "-1", "must be a whole number 0 or more, not -1"),
