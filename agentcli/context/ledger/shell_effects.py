@@ -100,9 +100,32 @@ def _deeds(words: Sequence[str]) -> Iterator[tuple[Deed, str]]:
         case ["head" | "tail"]:
             yield from (("read", path) for path in paths if not path.isdigit())
         case ["sed"] if any(word.startswith("-i") for word in words):
-            yield from (("modified", path) for path in paths[1:])
+            yield from (("modified", path) for path in _edited_by_sed(words[1:]))
         case _:
             return
+
+
+def _edited_by_sed(words: Sequence[str]) -> Sequence[str]:
+    """The files of a `sed -i`: what is neither an option, nor the script, nor the suffix that macOS wants behind `-i`."""
+    files: list[str] = []
+    scripted = False
+    rest = iter(words)
+    for word in rest:
+        if _SED_TAKES_SCRIPT.fullmatch(word):
+            scripted = True
+            next(rest, None)
+        elif word.startswith("-") and word != "-":
+            scripted = scripted or bool(_SED_HAS_SCRIPT.match(word))
+        else:
+            files.append(word)
+    if "-i" in words and files and _SED_SUFFIX.fullmatch(files[0]) and words[words.index("-i") + 1] == files[0]:
+        files = files[1:]
+    return files if scripted else files[1:]
+
+
+_SED_TAKES_SCRIPT = re.compile(r"--(?:expression|file)|-[nErsuz]*[ef]")
+_SED_HAS_SCRIPT = re.compile(r"--(?:expression|file)=|-[nErsuz]*[ef].")
+_SED_SUFFIX = re.compile(r"|\.\w+|~")
 
 
 def _into(target: str, source: str) -> str:
