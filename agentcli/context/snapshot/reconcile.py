@@ -110,18 +110,34 @@ def _file_line(fact: FileFact, why: str) -> str:
 
 
 def _whys(lines: Iterable[str], ledger: Ledger) -> dict[str, str]:
-    """The remark on each file in a `<file_system_state>`, without the state, which comes from the ledger."""
+    """The remark on each file in a `<file_system_state>`, without the state, which comes from the ledger.
+
+    A remark on a deed that the ledger contradicts explains what never happened, and is left out.
+    """
     found = {}
     for line in lines:
         match = _FILE_LINE.match(line)
         fact = ledger.file(match["path"] or match["bare"]) if match and match["why"] else None
-        if match and fact:
+        if match and fact and _may_be(match["state"], fact, ledger):
             found[fact.path] = match["why"].strip()
     return found
 
 
+def _may_be(state: str, fact: FileFact, ledger: Ledger) -> bool:
+    """True if the ledger allows that a file is in the state that a line gives it."""
+    match state:
+        case "MODIFIED":
+            return bool(fact.edits) or _may_have(_WRITERS, fact, ledger)
+        case "CREATED":
+            return fact.created or _may_have(_WRITERS, fact, ledger)
+        case "DELETED":
+            return fact.deleted or _may_have(_REMOVERS, fact, ledger)
+        case _:
+            return True
+
+
 _FILE_LINE = re.compile(
-    r"^(?:\**(?:READ|MODIFIED|CREATED|DELETED)\**)\s*:?\s*(?:`(?P<path>[^`]+)`|(?P<bare>\S+))(?:\s*\([^)]*\d[^)]*\))?\s*(?:[-–—:]+\s*(?P<why>.+))?$"
+    r"^(?:\**(?P<state>READ|MODIFIED|CREATED|DELETED)\**)\s*:?\s*(?:`(?P<path>[^`]+)`|(?P<bare>\S+))(?:\s*\([^)]*\d[^)]*\))?\s*(?:[-–—:]+\s*(?P<why>.+))?$"
 )
 
 
