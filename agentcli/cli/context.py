@@ -101,15 +101,18 @@ def compare(
     from agentcli.context.lab.replay import Setup
 
     program = _program(cwd, model, settings)
-    recorded = {name: list(program.past(name).records()) for name in sessions}
-    spec = program.spec_for(program.past(sessions[0]).history)
+    past = {name: program.past(name) for name in sessions}
+    recorded = {name: list(session.records()) for name, session in past.items()}
     context = program.config.context
-    setup = Setup(spec, TRAITS, context)
+    setups = {name: Setup(program.spec_for(session.history), TRAITS, context) for name, session in past.items()}
     if summariser:
-        setup = replace(setup, summarise=_written_by(program, summariser, spec))
-    found = compare_policies(recorded, [name.strip() for name in policies.split(",")], setup)
-    limits = limits_of(spec, context)
+        setups = {
+            name: replace(setup, summarise=_written_by(program, summariser, setup.model))
+            for name, setup in setups.items()
+        }
+    found = compare_policies(recorded, [name.strip() for name in policies.split(",")], setups)
     first = next(iter(found.played))
+    limits = limits_of(setups[first].model, context)
     series = {name: played.sizes for name, played in found.played[first].items()}
     if svg:
         Path(svg).write_text(plot.svg(series, first, limits.soft, limits.hard), encoding="utf-8")

@@ -48,10 +48,17 @@ class Report:
         }
 
 
-def compare(sessions: Mapping[str, Sequence[Record]], policies: Sequence[str], setup: Setup) -> Report:
-    """Replays every session under every policy. Raises ConfigError for a policy that does not exist."""
+def compare(
+    sessions: Mapping[str, Sequence[Record]], policies: Sequence[str], setup: Setup | Mapping[str, Setup]
+) -> Report:
+    """Replays every session under every policy; `setup` is one for all sessions, or that of each by its name.
+
+    Raises ConfigError for a policy that does not exist.
+    """
+    setups = dict.fromkeys(sessions, setup) if isinstance(setup, Setup) else setup
     played = {
-        name: {policy: replay(records, policy, setup) for policy in policies} for name, records in sessions.items()
+        name: {policy: replay(records, policy, setups[name]) for policy in policies}
+        for name, records in sessions.items()
     }
     return Report(tuple(policies), played)
 

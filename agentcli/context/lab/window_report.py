@@ -113,11 +113,15 @@ def show(
     cached: int | None = None,
     marks: Mapping[str, int] = MappingProxyType({}),
 ) -> WindowReport:
-    """The window as the next request would fill it. `system` and `tools` are tokens; what else the head holds counts as system."""
+    """The window as the next request would fill it. `system` and `tools` are tokens; what else the head holds counts as system.
+
+    The parts are estimates, in sum what the whole prompt is counted at: the number that every plan goes by.
+    """
     view, limits, system = window.view, window.limits, max(system, window.counter.head - tools)
     shares = dict.fromkeys(KINDS, 0) | {"system": system, "tools": tools}
     for block in view.blocks:
         shares[_kind(block)] += window.size(block)
+    shares = _summing_to(window.tokens, shares)
     used = sum(shares.values())
     shares["free"] = max(0, limits.usable - used)
     gone = frozenset(plan.summarised)
@@ -140,6 +144,17 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "tokens_after_estimate": plan.tokens_after_estimate,
         "reasons": list(plan.reasons),
     }
+
+
+def _summing_to(total: int, shares: Mapping[str, int]) -> dict[str, int]:
+    """The shares in sum exactly so many: those of the messages in proportion, what rounding leaves with the largest."""
+    messages = {kind: tokens for kind, tokens in shares.items() if kind not in ("system", "tools")}
+    estimated, left = sum(messages.values()), total - shares["system"] - shares["tools"]
+    if not estimated or left < 0:
+        return dict(shares)
+    scaled = {kind: tokens * left // estimated for kind, tokens in messages.items()}
+    largest = max(scaled, key=lambda kind: scaled[kind])
+    return {**shares, **scaled, largest: scaled[largest] + left - sum(scaled.values())}
 
 
 def _kind(block: Block) -> str:

@@ -105,3 +105,10 @@ def test_a_comparison_plays_every_session_under_every_policy():
     )
     assert list(made.played) == ["trace 1", "trace 2"]
     assert made.totals()["auto"].requests == made.totals()["sliding"].requests > 0
+
+
+def test_each_session_is_priced_as_its_own_model() -> None:
+    sessions = dict.fromkeys(("cheap", "dear"), trace(1, Shape(turns=(2, 2), steps=(2, 2))).records)
+    cheap, dear = (ModelSpec("anthropic", "m", prices=Prices(n, 5 * n, n / 10, 1.25 * n)) for n in (1, 10))
+    made = compare(sessions, ["auto"], {"cheap": Setup(cheap, TRAITS), "dear": Setup(dear, TRAITS)})
+    assert made.played["dear"]["auto"].cost == pytest.approx(10 * made.played["cheap"]["auto"].cost)

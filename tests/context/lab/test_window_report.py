@@ -27,7 +27,7 @@ def window(*bodies: Body, plan: Plan = IDLE, system: int = 300, tools: int = 200
 
 SESSION = (
     Message("user", (Text("word " * 1_000),), 1),
-    Message("assistant", (Text("Looking."), ToolCall("c1", "read", {"file_path": "a.py"}), ToolCall("c2", "read", {"file_path": "b.py"})), 1, "anthropic", "m", Usage(10, 5, 0, 900, 100)),
+    Message("assistant", (Text("Looking."), ToolCall("c1", "read", {"file_path": "a.py"}), ToolCall("c2", "read", {"file_path": "b.py"})), 1, "anthropic", "m", Usage(1_410, 5, 0, 900, 100)),
     ToolResult("c1", "read", "success", "x" * 4_000),
     ToolResult("c2", "read", "error", "no\x1b[31m such file"),
     Message("user", (Text("remember me"),), 2),
@@ -84,3 +84,11 @@ def test_a_plan_as_json_has_exactly_the_fields_that_scripts_know():
         "tokens_before": 100, "tokens_after_estimate": 50, "reasons": ["why"],
     }  # fmt: skip
     assert window(*SESSION).to_json()["messages"][0]["fate"] == "kept"
+
+
+def test_the_whole_is_the_size_that_every_plan_goes_by() -> None:
+    history = fold([Record(n, "", "2026-01-01T00:00:00Z", "", body) for n, body in enumerate(SESSION, 1)])
+    counter = TokenCounter()
+    counter.learn(history)
+    whole = Window(view(history), LIMITS, counter, ContextSettings(), TRAITS)
+    assert show(whole, IDLE).used == whole.tokens
