@@ -92,7 +92,8 @@ def test_tools_get_our_names_parameters_and_outcomes():
     metadata = results["toolu_0002_01"].metadata
     assert (metadata["path"], metadata["additions"], metadata["deletions"]) == ("/home/dev/shop/cart.py", 1, 1)
     assert "+    return round(sum(items), 2)" in metadata["diff"]
-    assert results["toolu_0003_00"].metadata == {"path": "/home/dev/shop/new.txt", "created": True}
+    written = {"path": "/home/dev/shop/new.txt", "created": True, "additions": 1, "deletions": 0}
+    assert results["toolu_0003_00"].metadata == written
     assert (results["toolu_0003_01"].status, results["toolu_0003_01"].output[:25]) == (
         "error",
         "Could not find oldString ",

@@ -106,7 +106,7 @@ def test_exit_codes_and_counts_of_changed_lines_are_known_to_the_ledger():
     assert [body.metadata for body in of(session, ToolResult)] == [
         {"exit_code": 3},
         {"exit_code": 0},
-        {"additions": 2, "deletions": 1},
+        {"path": "a", "additions": 2, "deletions": 1},
     ]
 
 

@@ -11,7 +11,7 @@ from agentcli.core.message import Message, Text, Thinking, ToolResult
 from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo, VerbatimText
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, Timed
 from agentcli.sessions.importing.jsonl import REASON
-from agentcli.sessions.importing.tools import todo_list
+from agentcli.sessions.importing.tools import change, todo_list
 from agentcli.sessions.info import first_title
 
 UNANSWERED = "The call was interrupted before it was answered."
@@ -74,7 +74,10 @@ def _answers(item: Item, message: Message, results: dict[str, Item]) -> Iterable
         elif isinstance(answer.content, ToolResult):
             if call.name == "todo" and not answer.content.failed and (items := todo_list(call.input)):
                 yield Item(answer.time, Todo(items))
-            yield replace(answer, content=replace(answer.content, name=call.name))
+            metadata = (
+                {**change(call), **answer.content.metadata} if not answer.content.failed else answer.content.metadata
+            )
+            yield replace(answer, content=replace(answer.content, name=call.name, metadata=metadata))
 
 
 def _joined(items: Sequence[Item]) -> Iterable[Item]:

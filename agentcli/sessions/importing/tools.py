@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.aliases import Renaming
+from agentcli.core.message import ToolCall
 from agentcli.core.record import TodoItem
 
 
@@ -39,3 +40,21 @@ def _todo(row: Mapping[str, Any]) -> TodoItem:
             return TodoItem(str(content), status, active)
         case _:
             return TodoItem(str(content), "pending", active)
+
+
+def change(call: ToolCall) -> Mapping[str, Any]:
+    """The file that an edit or a write changed with the lines added and deleted, as its input has them; empty for any other call."""
+    path = call.input.get("file_path")
+    if call.name not in ("edit", "multi_edit", "write") or not isinstance(path, str) or not path:
+        return {}
+    edits = call.input.get("edits")
+    texts = [each for each in (edits if isinstance(edits, list) else [call.input]) if isinstance(each, Mapping)]
+    return {
+        "path": path,
+        "additions": sum(_lines(each.get("new_string") or each.get("content")) for each in texts),
+        "deletions": sum(_lines(each.get("old_string")) for each in texts),
+    }
+
+
+def _lines(text: Any) -> int:
+    return len(text.splitlines()) if isinstance(text, str) else 0
