@@ -11,7 +11,7 @@ from typing import Any, Literal
 class Options:
     """Flags of a run. Empty and None mean "not given": configuration decides then.
 
-    `then` are said after `prompt`, one after the other; `/compress` among them compacts. `session` is what `resume` was
+    `then` are said after `prompt`, one after the other; `/compress` and its like are among them carried out. `session` is what `resume` was
     asked for: None for a new session, "" for a choice, "--last" for the newest of this project.
     """
 

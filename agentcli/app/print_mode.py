@@ -6,19 +6,18 @@ import asyncio
 import contextlib
 import errno
 import os
-import re
 import select
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.options import Options
+from agentcli.app.print_commands import print_command
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, LimitReached
-from agentcli.core.event import CompactionEnded, TurnEnded
+from agentcli.core.event import TurnEnded
 from agentcli.ui.headless import Headless
 from agentcli.ui.input.attachments import with_attachments
 
@@ -33,7 +32,7 @@ def print_mode(program: Program, options: Options) -> int:
     # Read before the loop runs: a signal must get through while stdin is waited for.
     with program.preparing():
         text = read_prompt(options.prompt)
-        compression(text)
+        print_command(text)
     front = Headless(options.output_format)
     try:
         return asyncio.run(_print(program, options, text, front))
@@ -75,18 +74,12 @@ async def _say(session: AgentSession, texts: Sequence[str], interrupt: asyncio.E
     """One prompt after the other, as long as each is answered."""
     ended = TurnEnded("failed")
     for text in texts:
-        focus = compression(text)
-        compacting = focus is not None
+        command = print_command(text)
         prompt = with_attachments(text, session.cwd)
-        async for event in session.turn(prompt, interrupt) if focus is None else session.compress(focus, interrupt):
+        async for event in command.events(session, interrupt) if command else session.turn(prompt, interrupt):
             front.show(event)
-            match event:
-                case TurnEnded():
-                    ended = event
-                case CompactionEnded(why=why) if compacting:
-                    ended = TurnEnded("done", why)
-                case _:
-                    pass
+            if isinstance(event, TurnEnded):
+                ended = event
         if ended.ending != "done":
             break
     return ended
@@ -112,35 +105,6 @@ def _finish(session: AgentSession, ended: TurnEnded, front: Headless, caught: li
 def _at_time_limit(session: AgentSession, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:
     left = session.conversation.run_limits.left()
     return None if left is None else asyncio.get_running_loop().call_later(left, interrupt.set)
-
-
-def compression(text: str) -> str | None:
-    """The focus of the compaction that a prompt asks for (`/compress FOCUS`); None for a prompt for the model.
-
-    Raises InputError for a slash command that only the terminal has, and for a lone one that nobody has. What is no
-    command's name and goes on (`/etc is full`, `/login answers 500`) is said, and so is what has several lines.
-    """
-    if not _COMMAND.match(text):
-        return None
-    from agentcli.ui import commands
-
-    word, *rest = text.split(None, 1)
-    name = commands.known_as(word[1:])
-    if name == "compress":
-        return rest[0].strip() if rest else ""
-    if "\n" in text.strip():
-        return None
-    if name in commands.COMMANDS:
-        raise InputError(
-            f"{word} is a command for the terminal; -p knows /compress alone. `agentcli --help` lists the options that "
-            "set the same for one run. With a space before it, it is said to the model."
-        )
-    if not rest and not Path(word).exists():
-        raise InputError(f"There is no command {word}. With a space before it, it is said to the model.")
-    return None
-
-
-_COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")
 
 
 def read_prompt(given: str | None) -> str:

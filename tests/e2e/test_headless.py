@@ -379,3 +379,19 @@ def test_a_compaction_may_be_asked_for_by_either_name(program: Program, prompt: 
     ran = program.ask("-p", prompt, "-m", "script:echo")
     assert ran.code == 0
     assert [line["trigger"] for line in ran.of("compaction")] == ["manual"]
+
+
+def test_a_compaction_a_prune_and_files_are_taken_back_without_a_person(program: Program) -> None:
+    write = {"name": "write", "input": {"file_path": "a.txt", "content": "new\n"}}
+    replies = [{"calls": [write]}, {"text": "word " * 3_000}]
+    (program.work / "script.json").write_text(json.dumps({"replies": replies}))
+    ran = program.run("-p", "write it", "-m", "script:script.json", "--mode", "auto-edit")
+    assert ran.code == 0, ran.err
+    assert program.ask("resume", "--last", "-p", "/compress").of("compaction")[0]["status"] == "compressed"
+    back = program.ask("resume", "--last", "-p", "/uncompress")
+    assert back.code == 0, back.err
+    assert "The window holds" in back.result["text"]
+    assert (program.work / "a.txt").exists()
+    assert program.run("resume", "--last", "-p", "/undo").code == 0
+    assert not (program.work / "a.txt").exists()
+    assert program.run("resume", "--last", "-p", "/prune undo").code == 42

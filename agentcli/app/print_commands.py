@@ -1,0 +1,93 @@
+"""Slash commands that a run without a person knows, as prompts of `-p`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from agentcli.agent.session import AgentSession
+from agentcli.core.errors import InputError, UsageError
+from agentcli.core.event import Event, Noticed, Pruned, TurnEnded
+
+Act = Callable[[AgentSession], Sequence[Event]]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintCommand:
+    """A slash command with its argument."""
+
+    name: str
+    argument: str = ""
+
+    async def events(self, session: AgentSession, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Carry it out. Ends with a TurnEnded; raises InputError where there is nothing to do."""
+        if self.name == "compress":
+            async for event in session.compress(self.argument, interrupt):
+                yield event
+            yield TurnEnded("done")
+            return
+        events = _ACTS[self.name, self.argument](session)
+        for event in events:
+            yield event
+        yield TurnEnded("done", _result(session, events))
+
+
+_ACTS: Mapping[tuple[str, str], Act] = MappingProxyType(
+    {
+        ("uncompress", ""): AgentSession.uncompress,
+        ("prune", ""): AgentSession.prune,
+        ("prune", "undo"): lambda session: session.prune(undo=True),
+        ("undo", ""): AgentSession.undo,
+        ("redo", ""): AgentSession.redo,
+    }
+)
+_NAMES = ("compress", *dict.fromkeys(name for name, _ in _ACTS))
+
+
+def print_command(text: str) -> PrintCommand | None:
+    """The command that a prompt is; None for a prompt for the model.
+
+    Raises InputError for a slash command that only the terminal has, and for a lone one that nobody has. What is no
+    command's name and goes on (`/etc is full`, `/login answers 500`) is said, and so is what has several lines.
+    """
+    if not _COMMAND.match(text):
+        return None
+    from agentcli.ui import commands
+
+    word, *rest = text.split(None, 1)
+    name, argument = commands.known_as(word[1:]), rest[0].strip() if rest else ""
+    if name == "compress":
+        return PrintCommand(name, argument)
+    if "\n" in text.strip():
+        return None
+    if name in _NAMES:
+        if (name, argument) not in _ACTS:
+            raise UsageError(f"/{name} takes {_arguments(name)} with -p, not {argument!r}.")
+        return PrintCommand(name, argument)
+    if name in commands.COMMANDS:
+        known = ", ".join(f"/{each}" for each in _NAMES)
+        raise InputError(
+            f"{word} is a command for the terminal; -p knows {known}. `agentcli --help` lists the options that "
+            "set the same for one run. With a space before it, it is said to the model."
+        )
+    if not rest and not Path(word).exists():
+        raise InputError(f"There is no command {word}. With a space before it, it is said to the model.")
+    return None
+
+
+_COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")
+
+
+def _arguments(name: str) -> str:
+    return " or ".join(argument or "nothing" for each, argument in _ACTS if each == name)
+
+
+def _result(session: AgentSession, events: Sequence[Event]) -> str:
+    """What the events say for themselves, and the size of the window that they leave."""
+    said = [event.message for event in events if isinstance(event, Noticed)]
+    said += [f"Cleared {len(event.call_ids)} outputs." for event in events if isinstance(event, Pruned)]
+    return " ".join([*said, f"The window holds {session.report.window().used:,} tokens."])
