@@ -146,6 +146,11 @@ class Conversation:
         for event in self.news():
             yield event
 
+    def finish(self) -> Iterator[Event]:
+        """Clear what the policy clears once a prompt has been answered."""
+        yield from self.compactor.after_turn()
+        yield from self.news()
+
     async def overflow(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Compact because the provider refused the prompt as too long."""
         async for event in self.compactor.compact(interrupt, "overflow"):

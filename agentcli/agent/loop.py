@@ -63,6 +63,8 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
         if flaw is None or conversation.steered:
             asked_again.clear()
         if flaw is None and not (reply.calls or conversation.steered):
+            for event in conversation.finish():
+                yield event
             yield TurnEnded("done", text=reply.text, steps=conversation.steps)
             return
         if flaw is not None and asked_again[flaw.kind] == flaw.again:

@@ -128,7 +128,7 @@ def check_budgets(
         elif over and budget.mode == "soft" and f"{budget.scope} over" not in reported:
             reported.add(f"{budget.scope} over")
             warnings.append(over)
-        if not over and budget.used(spent) >= budget.settings.warn_at and budget.scope not in reported:
+        if not over and budget.used(spent) > budget.settings.warn_at and budget.scope not in reported:
             reported.add(budget.scope)
             warnings.append(
                 f"{budget.used(spent):.0%} of the {budget.scope} budget is used: {budget.left(spent)} left."

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from agentcli.core.model import REPLY_TOKENS
-from agentcli.core.ranges import Positive, Share
+from agentcli.core.ranges import Part, Positive, Share
 
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
@@ -93,7 +93,7 @@ class GeminiSettings:
     """Assumed size of a snapshot in estimates, in tokens."""
     threshold: Share = 0.5
     """Size at which it compacts, as a share of the model's limit."""
-    preserve: Share = 0.3
+    preserve: Part = 0.3
     """Newest part that stays, as a share of all characters."""
     pressure: Share = 0.95
     """Share of what is left above which the plan names a new message as a reason."""
@@ -170,7 +170,9 @@ class SlidingSettings:
     max_history: int = 0
     """The most messages that are ever kept; 0: no such limit."""
     summary_tokens: int = 400
-    """Assumed size of a summary in estimates, in tokens."""
+    """Largest summary, in tokens; what is longer is cut."""
+    temperature: float = 0.2
+    """Sampling temperature of the summariser, where the model takes one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +369,7 @@ class BudgetSettings:
     agent: BudgetLimit = BudgetLimit()
     """Limit of an agent: a subagent."""
     warn_at: Share = 0.80
-    """Share used at which the user is warned, once."""
+    """Share used above which the user is warned, once."""
     tell_below: Share = 0.20
     """Share left below which the model is told."""
     pressure_from: tuple[Share, ...] = (0.80, 0.85, 0.90, 0.95)

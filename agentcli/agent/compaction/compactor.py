@@ -58,7 +58,7 @@ class Compactor:
         """
         window = self._builder.window()
         pruner, usable = policy_of(window).prune, window.usable
-        if pruner and (boundary or not pruner.once_a_prompt):
+        if pruner and not pruner.once_a_prompt:
             for event in self._cleared(*due_prune(window, datetime.now(UTC))):
                 yield event
         window = self._builder.window()
@@ -77,6 +77,12 @@ class Compactor:
         known = await self._builder.count_exactly(interrupt)
         if window.tokens > (usable if known else window.limits.window):
             raise ContextError(_too_full(window))
+
+    def after_turn(self) -> Sequence[Event]:
+        """Once a prompt has been answered: the prune of a policy that prunes only then."""
+        window = self._builder.window()
+        pruner = policy_of(window).prune
+        return self._cleared(*plan_prune(window)) if pruner and pruner.once_a_prompt else []
 
     async def compact(self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "") -> AsyncIterator[Event]:
         """Summarise what the policy chooses. Ends with a CompactionEnded."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agentcli.agent.compaction.brief import Brief, SummaryResult, chunks
 from agentcli.agent.compaction.summariser import Summariser, Unusable
 from agentcli.context.compaction.record import Summary, SummaryTask
@@ -14,17 +16,16 @@ from agentcli.resources import prompt
 
 
 async def prose(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
-    evidence = task.evidence()
+    evidence, rules = task.evidence(), brief.window.settings.sliding
     struck: list[Struck] = []
     former = task.former.snapshot if task.former else ""
     for chunk in chunks(task, brief, summariser):
         known = wrap("former_summary", former[: brief.known(summariser)]) if former else ""
         wish = f"The user asks to keep in particular: {brief.focus.strip()}" if brief.focus.strip() else ""
         text = "\n\n".join(filter(None, (known, wrap(TAG, chunk), wish, "Summarize our conversation above.")))
-        target = str(brief.window.settings.sliding.summary_tokens)
-        reply = await summariser.ask(
-            summariser.request((prompt(task.policy.prompt).replace("{target_tokens}", target),), text)
-        )
+        system = prompt(task.policy.prompt).replace("{target_tokens}", str(rules.summary_tokens))
+        options = {"temperature": rules.temperature} if _slides(task) else {}
+        reply = await summariser.ask(summariser.request((system,), text, **options))
         if wrong := speaks_another_language(reply, dialogue(task.gone)):
             raise Unusable(f"the summary was written in another language ({wrong}) than the conversation")
         former, gone = verified_text(reply, evidence)
@@ -35,7 +36,23 @@ async def prose(task: SummaryTask, brief: Brief, summariser: Summariser) -> Summ
 
 
 def _prose_text(text: str, task: SummaryTask, brief: Brief) -> str:
-    text = redact(text)[: brief.longest]
-    head = "Previous context summary:\n" if task.plan.policy == "sliding" else ""
+    target = brief.characters(brief.window.settings.sliding.summary_tokens) if _slides(task) else brief.longest
+    text = _cut(redact(text), min(target, brief.longest))
+    head = "Previous context summary:\n" if _slides(task) else ""
     rules = "\n".join(f"- {line}" for line in rule_lines(brief.rules(task.ledger.rules)))
     return head + text + (f"\n\n<active_constraints>\n{rules}\n</active_constraints>" if rules else "")
+
+
+def _slides(task: SummaryTask) -> bool:
+    return task.plan.policy == "sliding"
+
+
+def _cut(text: str, longest: int) -> str:
+    """The text up to the last line or sentence that ends within so many characters."""
+    if len(text) <= longest:
+        return text
+    ends = [end.end() for end in _END.finditer(text, 0, longest)]
+    return text[: ends[-1] if ends else longest].rstrip()
+
+
+_END = re.compile(r"\n|[.!?](?=\s)|[。！？]")

@@ -105,11 +105,10 @@ class Summariser:
         self._happened.clear()
         return news
 
-    def request(self, system: Sequence[str], text: str) -> Request:
+    def request(self, system: Sequence[str], text: str, **options: Any) -> Request:
         """A request that shows it one text."""
-        return Request(
-            self.spec, tuple(system), (), (RequestMessage("user", (Text(text),)),), max_output=self.max_reply
-        )
+        message = RequestMessage("user", (Text(text),))
+        return Request(self.spec, tuple(system), (), (message,), max_output=self.max_reply, options=options)
 
     async def _heard(self, request: Request) -> tuple[ReplyBuilder, ModelError | None]:
         reply = ReplyBuilder()

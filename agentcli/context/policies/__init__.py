@@ -31,7 +31,7 @@ class Pruner:
     """The rule by which a policy clears old outputs.
 
     `plan` gives the prune to make now, if any, and why now or why not. Below `threshold` nothing is cleared while the
-    cache is warm. It is asked before each request, or only once a prompt.
+    cache is warm. It is asked before each request, or only once a prompt has been answered.
     """
 
     plan: Callable[[Window, Pressure], tuple[Prune | None, str]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, opens_turn, split_plan
-from agentcli.context.pruning.candidates import TokenLayout, clearable, completed, turns_behind
+from agentcli.context.pruning.candidates import TokenLayout, clearable, completed
 from agentcli.context.pruning.plan import NONE, Pressure
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import estimator
@@ -70,8 +70,8 @@ def prunes_from(window: Window) -> int:
 def prunable(window: Window) -> tuple[str, ...]:
     """The call ids that opencode would clear now, newest first.
 
-    From the newest message back, the user's messages are turns and everything until `turns` of them are passed is
-    skipped. A summary ends the walk, and so does an output that is already cleared. What completed outputs hold is
+    From the newest message back, the user's messages, those that a program wrote in the user's place included, are turns
+    and everything until `turns` of them are passed is skipped. A summary ends the walk, and so does an output that is already cleared. What completed outputs hold is
     added up: those beyond the newest `protect` tokens are cleared, if together they hold more than `minimum`. The texts
     alone are counted, by `estimator`.
     """
@@ -93,9 +93,13 @@ def prunable(window: Window) -> tuple[str, ...]:
 
 def _beyond_turns(view: View, turns: int) -> Iterator[Block]:
     """Blocks from the newest back, beginning where so many of the user's messages have been passed."""
-    blocks = list(view.blocks)
-    behind = turns_behind(blocks)
-    return (blocks[number] for number in range(len(blocks) - 1, -1, -1) if behind[number] >= turns)
+    passed: set[int] = set()
+    for message in reversed(view.messages):
+        for block in reversed(message.blocks):
+            if message.role == "user" and not isinstance(block.part, ToolResult):
+                passed.add(block.seq)
+            if len(passed) >= turns:
+                yield block
 
 
 def _answered(view: View) -> View:

@@ -37,7 +37,8 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     trigger = _due(window, forced)
     if trigger is None or not (forced or window.settings.autocompact):
         return keep_all(POLICY, window, f"{before:,} tokens are below {rules.soft:.0%} of the window.")
-    aim = int(limits.window * rules.aim)
+    # Who asks for it below the aim means what is there.
+    aim = int(min(limits.window, before) * rules.aim)
     if trigger == "hard":
         aim = min(limits.usable, int(limits.window * rules.hard)) - rules.buffer
     chosen, after = _enough(by_worth(regions(window), rules), before, aim, rules)

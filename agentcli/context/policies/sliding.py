@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from agentcli.context.compaction.carryover import former_compaction
+from agentcli.context.ledger.ledger import from_json
+from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, split_plan
 from agentcli.context.view import ViewMessage
 from agentcli.context.window import Window
+from agentcli.core.message import Text
 
 POLICY = "sliding"
 
@@ -24,7 +28,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     if not forced and not (window.settings.autocompact and (full or many)):
         return keep_all(POLICY, window, f"{before:,} of {budget:,} tokens are in use, less than {rules.trigger:.0%}.")
     first = primers(messages, rules.primers)
-    room = int(budget * rules.aim) - window.counter.head - _size(messages[:first], window)
+    room = int(budget * rules.aim) - window.counter.head - _size(messages[:first], window) - _summary(window)
     at = recents(messages, window, room)
     # A budget does not wait for the end of a turn.
     trigger: PlanTrigger = "manual" if forced else "hard"
@@ -51,6 +55,16 @@ def threshold(window: Window) -> int:
 def _budget(window: Window) -> int:
     rules = window.settings.sliding
     return min(rules.budget or rules.task_budget or window.usable, window.usable)
+
+
+def _summary(window: Window) -> int:
+    """Tokens of the summary and of the user's rules, which stand below it."""
+    former = former_compaction(window.view)
+    rules = {rule.text for rule in from_json(former.ledger).rules} if former else set()
+    for block in window.view.blocks:
+        if block.source == "user" and isinstance(block.part, Text):
+            rules |= {*rule_sentences(block.part.text, window.settings.ledger)}
+    return window.settings.sliding.summary_tokens + sum(map(window.counter.text, rules))
 
 
 def primers(messages: Sequence[ViewMessage], wanted: int) -> int:

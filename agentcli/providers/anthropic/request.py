@@ -24,7 +24,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """The body of `POST /v1/messages` without `stream`.
 
     `request.options` may hold `thinking` (bool, default true; models of style "budget" think only where it is asked for),
-    `effort` (low … max), `thinking_budget` (tokens, for models of that style; else by `effort`) and `thinking_display`.
+    `effort` (low … max), `thinking_budget` (tokens, for models of that style; else by `effort`) and `thinking_display`. A `temperature` is not sent: Claude takes none.
     """
     system = [{"type": "text", "text": text} for text in request.system if text.strip()]
     tools = [_tool(tool) for tool in request.tools]

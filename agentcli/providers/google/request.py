@@ -27,7 +27,8 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """The arguments of `generate_content_stream`.
 
     `request.options` may hold `thinking` (bool, default true; None sends nothing about it), `effort` (minimal … xhigh, for models of style "level") and
-    `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget"; else by `effort`, or the model's choice).
+    `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget"; else by `effort`, or the model's choice),
+    and `temperature`.
     """
     config: Json = {
         "max_output_tokens": min(request.max_output, request.model.max_output),
@@ -40,6 +41,8 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     if request.tools:
         config["tools"] = [{"function_declarations": [_tool(tool) for tool in request.tools]}]
     config |= _thinking(request)
+    if "temperature" in request.options:
+        config["temperature"] = request.options["temperature"]
     if settings.extra_body:
         config["http_options"] = {"extra_body": dict(settings.extra_body)}
     return fit_to_send({"model": request.model.id, "contents": _contents(request), "config": config})

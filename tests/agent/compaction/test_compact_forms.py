@@ -54,6 +54,16 @@ def test_sliding_stands_primers_before_the_summary_and_recents_behind() -> None:
     assert view.messages[-6:] == before.messages[-6:]
 
 
+def test_sliding_asks_for_a_cool_head_and_cuts_what_is_too_long() -> None:
+    journal, rules = session(long_story()), replace(SLIDING.sliding, summary_tokens=100)
+    model = Answers("The parser was edited. " * 200)
+    compress(journal, model, policy="sliding", settings=replace(SLIDING, sliding=rules))
+    assert model.requests[0].options == {"temperature": 0.2}
+    summary = newest(journal).snapshot
+    assert 100 < len(summary) < 600
+    assert summary.split("\n\n")[0].endswith("was edited.")
+
+
 def test_sliding_says_how_long_a_summary_may_be_and_in_which_language() -> None:
     model = Answers(SUMMARY)
     compress(session(long_story()), model, policy="sliding", settings=SLIDING)

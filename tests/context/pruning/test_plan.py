@@ -19,7 +19,7 @@ from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.view import CLEARED, View, view
 from agentcli.context.window import Limits, Window, limits_of
 from agentcli.core.history import evolve
-from agentcli.core.message import ToolResult
+from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record
 from agentcli.tools.registry import TRAITS
@@ -76,6 +76,13 @@ def test_two_of_the_users_messages_must_have_passed() -> None:
     assert letter(*work, prompt("p2", 2), reply("ok"), prompt("p3", 3)) == ["c1", "c0"]
     one = replace(RULE, turns=1)
     assert letter(*work, prompt("p2", 2), rule=one) == ["c1", "c0"]
+
+
+def test_what_a_program_wrote_in_the_users_place_is_a_turn_as_well() -> None:
+    remind = Message("user", (Text("A job has ended.", synthetic=True, source="reminder"),), 1)
+    large = steps(*[10_000] * 8)
+    assert letter(prompt("p1"), *large, prompt("p2", 2)) == []
+    assert letter(prompt("p1"), *large, remind, prompt("p2", 2)) != []
 
 
 def test_a_summary_ends_the_walk() -> None:
