@@ -697,7 +697,14 @@ def test_each_number_of_a_policy_is_a_setting(key: str) -> None:
 @pytest.mark.parametrize("section", ["auto", "gemini", "opencode", "regions", "sliding"])
 def test_no_number_of_a_policy_is_left_out_above(section: str) -> None:
     names = {f"{section}.{field.name}" for field in fields(getattr(SETTINGS, section)) if field.name != "estimator"}
-    elsewhere = {"sliding.temperature", "auto.scratchpad", "auto.clipped", "regions.slack", "regions.large_output", "regions.small_output"}
+    elsewhere = {
+        "sliding.temperature",
+        "auto.scratchpad",
+        "auto.clipped",
+        "regions.slack",
+        "regions.large_output",
+        "regions.small_output",
+    }
     assert names - elsewhere == {key for key in NUMBERS if key.startswith(section + ".")}
 
 
