@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question, Tool
 from agentcli.integrations.instructions import Instructions, instructions
+from agentcli.providers.catalog import lifetime
 from agentcli.providers.memory import FILE, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
 from agentcli.resources import prompt
@@ -125,7 +127,7 @@ class Program(ProjectContext):
         mode = _mode(self.options.mode or history.mode or self.config.general.mode)
         if history.model and (spec.name, mode) != (history.model, history.mode):
             journal.append(Settings(spec.name, mode, why=why))
-        setup = self._setup([*notes, why] if why else notes)
+        setup = self._setup([*notes, *filter(None, (why, lifetime(spec, date.today().isoformat())))])
         return AgentSession(journal, setup, self.models.connect(spec.name), mode)
 
     def past(self, selector: str) -> Session:

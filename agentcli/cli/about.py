@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,9 @@ from agentcli.app.program import Program
 from agentcli.cli.output import say, say_json, table
 from agentcli.core.sanitise import safe
 from agentcli.paths import app_dirs
+
+if TYPE_CHECKING:
+    from agentcli.core.model import ModelSpec
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="as if in this folder")]
@@ -54,10 +58,21 @@ def models(json: Json = False) -> None:
         for m in known
     ]
     say(table(["model", "window", "output", "in $", "out $", "cached $"], rows))
+    for line in (line for model in known for line in _dates(model)):
+        say(line)
     for name, learnt in sorted(program.memory.all().items()):
         if missing := gaps(learnt):
             say(f"{name} {missing}")
     say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in catalog.ALIASES.items()))
+
+
+def _dates(model: ModelSpec) -> Iterator[str]:
+    """Lines about the changes that lie ahead of a model."""
+    for change in model.price_changes:
+        prices = change.prices
+        yield f"{model.name} from {change.since}: in ${prices.input:g}, out ${prices.output:g}, cached ${prices.cache_read:g}"
+    if model.retires:
+        yield f"{model.name} ends on {model.retires}" + (f"; successor {model.successor}" if model.successor else "")
 
 
 def _model(spec: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Mapping
 from dataclasses import fields
+from datetime import date
 from functools import cache
 from typing import Any, Literal
 
@@ -44,6 +45,9 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
             names = [f"{table}.{owner}.{_OTHERWISE[field]}"]
         return f"Unknown setting {key!r} in {layer.origin} is ignored.{near(key, names)}"
     there = tables[table].setdefault(owner, {})
+    if field == "prices" and isinstance(dated := _value(raw, layer), list):
+        there[field] = tuple(_dated_prices(key, each, layer) for each in dated)
+        return ""
     if inner:
         raw, layer = (
             {**there.get(field, {}), inner[0]: _value(raw, layer)},
@@ -51,6 +55,23 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
         )
     there[field] = coerce(key, known[field], raw, layer)
     return ""
+
+
+def _dated_prices(key: str, table: Any, layer: Layer) -> Mapping[str, Any]:
+    """One of several tables of prices: those of a day, `since`, on, or without it the present ones."""
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{key}{layer.place(key)} must be a table, or a list of tables with `since`, not {table!r}.")
+    values = {name: value for name, value in table.items() if name != "since"}
+    prices = coerce(key, Mapping[str, float], values, Layer(layer.origin, {}, places=layer.places))
+    if "since" not in table:
+        return dict(prices)
+    try:
+        since = date.fromisoformat(str(table["since"]))
+    except ValueError:
+        raise ConfigError(
+            f"{key}.since{layer.place(key)} must be a day such as 2026-12-01, not {table['since']!r}."
+        ) from None
+    return {**prices, "since": since.isoformat()}
 
 
 def _value(raw: Any, layer: Layer) -> Any:
@@ -64,7 +85,7 @@ def _settings(table: str) -> Mapping[str, Any]:
         hints = typing.get_type_hints(ProviderSettings) | {"kind": _one_of[SERVERS]}
     else:
         hints = typing.get_type_hints(ModelSpec) | {"prices": Mapping[str, float]}
-    fixed = ("name",) if table == "providers" else ("provider", "id", "kind", "known")
+    fixed = ("name",) if table == "providers" else ("provider", "id", "kind", "known", "price_changes")
     return {name: hint for name, hint in hints.items() if name not in fixed}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any, Literal, Protocol
 
 from agentcli.core.event import CallDelta, Noticed, ReplyRestarted, Retrying, TextDelta, ThinkingDelta
@@ -37,10 +38,19 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
+class PriceChange:
+    """Prices that hold from the day `since` on, an ISO date."""
+
+    since: str
+    prices: Prices
+
+
+@dataclass(frozen=True, slots=True)
 class ModelSpec:
     """Specification of a model: `kind` is that of its provider, sizes are in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
 
-    `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model that is in
+    `prices` hold today, `price_changes` from later days on. On the day `retires`, an ISO date, the vendor switches it off;
+    `successor` is the model to take instead. `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model that is in
     no table: the numbers are then a stated default.
     """
 
@@ -50,6 +60,9 @@ class ModelSpec:
     window: int = 200_000
     max_output: int = REPLY_TOKENS
     prices: Prices | None = None
+    price_changes: tuple[PriceChange, ...] = ()
+    retires: str = ""
+    successor: str = ""
     cache_minimum: int = 1024
     cache_lifetime: float = 300.0
     cache_lookback: int = 20
@@ -68,8 +81,18 @@ class ModelSpec:
         return f"{self.provider}/{self.id}"
 
     def cost(self, usage: Usage) -> float | None:
-        """USD, or None where the prices are unknown."""
-        return None if self.prices is None else self.prices.cost(usage)
+        """USD at the prices of today, or None where they are unknown."""
+        prices = self.on(date.today().isoformat()).prices if self.price_changes else self.prices
+        return None if prices is None else prices.cost(usage)
+
+    def on(self, day: str) -> ModelSpec:
+        """The spec with the prices of a day, an ISO date, and the changes after it."""
+        past = [change for change in self.price_changes if change.since <= day]
+        if not past:
+            return self
+        newest = max(past, key=lambda change: change.since)
+        later = tuple(change for change in self.price_changes if change.since > day)
+        return replace(self, prices=newest.prices, price_changes=later)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Any
 
 from agentcli.core.errors import ConfigError, InputError
-from agentcli.core.model import ModelSpec, Prices
+from agentcli.core.model import ModelSpec, PriceChange, Prices
 from agentcli.core.near import near_names
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
@@ -18,6 +19,8 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 )
 """Short names, each for the newest model of its line that we have figures for."""
 
+RETIRES_SOON = 30
+"""Days before the end of a model from which on it is announced."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _SCRIPT = "script:"
 _NO_PROVIDERS: Mapping[str, ProviderSettings] = MappingProxyType({})
@@ -27,11 +30,12 @@ def spec(
     name: str,
     overrides: Mapping[str, Mapping[str, Any]] = _NOTHING,
     providers: Mapping[str, ProviderSettings] = _NO_PROVIDERS,
+    today: str = "",
 ) -> ModelSpec:
     """The spec of the model called `provider/model`, a bare id, an alias, or `script:<name-or-path>`.
 
-    `overrides` maps an id or `provider/id` to fields of ModelSpec (`prices` is a table of its own); `providers` holds
-    the configured providers by name. A model that is in no table gets the stated defaults with `known` false. Raises
+    `overrides` maps an id or `provider/id` to fields of ModelSpec (`prices` is a table of its own, or several that begin on the day
+    `since`); `providers` holds the configured providers by name. Prices are those of `today`, an ISO date, by default the present day. A model that is in no table gets the stated defaults with `known` false. Raises
     InputError for a provider or name that nothing is known about, ConfigError for an override of a field that does not
     exist.
     """
@@ -45,7 +49,16 @@ def spec(
         found = replace(found, thinking=settings.thinking)
     if settings and not settings.caching:
         found = replace(found, cache_explicit=False)
-    return found
+    return found.on(today or date.today().isoformat())
+
+
+def lifetime(model: ModelSpec, today: str) -> str:
+    """A warning about a model that is retired, or will be within `RETIRES_SOON` days of `today`; empty for any other."""
+    if not model.retires or model.retires > (date.fromisoformat(today) + timedelta(RETIRES_SOON)).isoformat():
+        return ""
+    verb = "retires" if today < model.retires else "was retired"
+    other = f" Its successor is {model.successor}: `-m {model.successor}`." if model.successor else ""
+    return f"{model.name} {verb} on {model.retires}.{other}"
 
 
 def full_name(name: str) -> str:
@@ -92,7 +105,9 @@ def _renamed(candidate: ModelSpec, provider: str) -> ModelSpec:
     """The same model from another provider, whose prices may differ."""
     if provider == candidate.provider:
         return candidate
-    return replace(candidate, provider=provider, prices=None, summary_model="")
+    return replace(
+        candidate, provider=provider, prices=None, price_changes=(), retires="", successor="", summary_model=""
+    )
 
 
 def _unknown(settings: ProviderSettings, model: str) -> ModelSpec:
@@ -103,24 +118,45 @@ def _unknown(settings: ProviderSettings, model: str) -> ModelSpec:
 
 
 def _overridden(found: ModelSpec, changes: Mapping[str, Any]) -> ModelSpec:
-    names = {field.name for field in fields(ModelSpec)} - {"provider", "id", "kind", "known", "summary_prices"}
+    names = {field.name for field in fields(ModelSpec)} - {
+        "provider",
+        "id",
+        "kind",
+        "known",
+        "summary_prices",
+        "price_changes",
+    }
     unknown = sorted(set(changes) - names)
     if unknown:
         raise ConfigError(f"models.{found.id} has no setting {unknown[0]!r}{_near(unknown[0], names)}.")
     values = dict(changes)
-    if isinstance(values.get("prices"), Mapping):
-        values["prices"] = _prices_overridden(found, values["prices"])
+    if (given := values.get("prices")) is not None:
+        dated = [given] if isinstance(given, Mapping) else given
+        values["prices"], later = _prices_overridden(found, dated)
+        found = replace(found, price_changes=later)
     for key, value in values.items():
         _check_kind(found, key, value)
     return replace(found, **values, known=True)
 
 
-def _prices_overridden(found: ModelSpec, changes: Mapping[str, Any]) -> Prices:
-    names = {field.name for field in fields(Prices)}
-    unknown = sorted(set(changes) - names)
-    if unknown:
-        raise ConfigError(f"models.{found.id}.prices has no setting {unknown[0]!r}{_near(unknown[0], names)}.")
-    return replace(found.prices or Prices(), **changes)
+def _prices_overridden(
+    found: ModelSpec, tables: Iterable[Mapping[str, Any]]
+) -> tuple[Prices | None, tuple[PriceChange, ...]]:
+    """The prices of the table without a date, and the changes by those that have one. Each keeps what it does not name."""
+    prices = found.prices
+    changes: list[PriceChange] = []
+    for table in sorted(tables, key=lambda table: str(table.get("since", ""))):
+        since, values = str(table.get("since", "")), {key: value for key, value in table.items() if key != "since"}
+        names = {field.name for field in fields(Prices)}
+        unknown = sorted(set(values) - names)
+        if unknown:
+            raise ConfigError(f"models.{found.id}.prices has no setting {unknown[0]!r}{_near(unknown[0], names)}.")
+        before = changes[-1].prices if changes else prices
+        if since:
+            changes.append(PriceChange(since, replace(before or Prices(), **values)))
+        else:
+            prices = replace(before or Prices(), **values)
+    return prices, tuple(changes)
 
 
 def _check_kind(found: ModelSpec, key: str, value: Any) -> None:

@@ -266,3 +266,15 @@ def test_a_preset_stands_between_what_a_run_asks_for_and_files_and_environment(t
 def test_a_preset_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(ConfigError, match=r"context\.preset in --set must be one of"):
         load(env={}, flags=["context.preset=q"])
+
+
+def test_prices_may_be_several_tables_each_from_its_day(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[models."a/b"]\nprices = [{ input = 1, output = 5 }, { since = 2027-01-01, input = 2 }]\n')
+    assert load(file, env={}).models["a/b"]["prices"] == (
+        {"input": 1.0, "output": 5.0},
+        {"input": 2.0, "since": "2027-01-01"},
+    )
+    file.write_text('[[models."a/b".prices]]\nsince = "soon"\ninput = 2\n')
+    with pytest.raises(ConfigError, match=r"since in .* must be a day such as 2026-12-01"):
+        load(file, env={})

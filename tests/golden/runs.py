@@ -34,6 +34,8 @@ PICTURE = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63f8cfc0000003010100c9fe92"
     "ef0000000049454e44ae426082"
 )
+PRICES = "models.google/gemini-3.8-flash.prices={input=0.75, output=3.75, cache_read=0.075, cache_write=0.75}"
+"""Prices that do not change with the day."""
 Events = list[dict[str, Any]]
 
 
@@ -150,7 +152,7 @@ def big_files(program: Program) -> None:
 
 def ask(program: Program, model: str, prompt: str, *more: str, start: tuple[str, ...] = ()) -> Events:
     """One prompt; its event lines."""
-    ran = program.ask(*start, "-p", prompt, "-m", model, "--set", "retry.attempts=1", *more)
+    ran = program.ask(*start, "-p", prompt, "-m", model, "--set", "retry.attempts=1", "--set", PRICES, *more)
     assert ran.code == 0, (ran.err, ran.out[-2000:])
     return ran.lines
 

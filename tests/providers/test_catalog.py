@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.message import Usage
-from agentcli.core.model import Prices
-from agentcli.providers.catalog import ALIASES, models, spec
+from agentcli.core.model import PriceChange, Prices
+from agentcli.providers.catalog import ALIASES, lifetime, models, spec
 from agentcli.providers.connect import connect
 from agentcli.providers.scripted.model import ScriptedModel, say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key
@@ -179,3 +180,41 @@ def test_connecting_imports_no_sdk() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_prices_are_those_of_the_day() -> None:
+    for name, day, dearer in (("argon", "2026-12-01", (4, 20)), ("gemini-3.8-flash", "2027-01-01", (1.5, 7.5))):
+        before, after = spec(name, today="2026-11-30"), spec(name, today=day)
+        assert (before.prices, after.prices) != (None, None)
+        assert before.prices.input * 2 == after.prices.input  # type: ignore[union-attr]
+        assert (after.prices.input, after.prices.output) == dearer  # type: ignore[union-attr]
+        assert [change.since for change in before.price_changes] == [day]
+        assert after.price_changes == ()
+
+
+def test_a_cost_follows_a_change_that_comes_while_the_program_runs() -> None:
+    past, coming = PriceChange("2020-01-01", Prices(2)), PriceChange("9999-01-01", Prices(8))
+    running = replace(spec("argon"), prices=Prices(1), price_changes=(past, coming))
+    assert running.cost(Usage(input=1_000_000)) == 2
+
+
+def test_prices_of_the_configuration_may_be_dated() -> None:
+    dated = [{"input": 1.0, "output": 5.0}, {"since": "2027-01-01", "input": 2.0}]
+    assert spec("argon", {"google/gemini-4-argon": {"prices": dated}}, today="2026-12-31").cost(Usage(input=10**6)) == 1
+    after = spec("argon", {"google/gemini-4-argon": {"prices": dated}}, today="2027-01-01").prices
+    assert after is not None
+    assert (after.input, after.output) == (2.0, 5.0)
+    fixed = spec("argon", {"gemini-4-argon": {"prices": {"input": 3.0}}}, today="2026-11-30")
+    assert fixed.price_changes == ()
+
+
+def test_a_model_that_ends_is_announced_with_its_successor() -> None:
+    sonnet = spec("claude-sonnet-4-5")
+    assert lifetime(sonnet, "2026-10-30") == ""
+    assert lifetime(sonnet, "2026-11-22").startswith("anthropic/claude-sonnet-4-5 retires on 2026-11-30.")
+    assert "was retired on 2026-11-30" in lifetime(sonnet, "2026-11-30")
+    assert "`-m anthropic/claude-sonnet-5-5`" in lifetime(sonnet, "2027-01-01")
+    assert lifetime(spec("claude-sonnet-5-5"), "2027-01-01") == ""
+    elsewhere = {"mine": ProviderSettings("mine", "anthropic")}
+    assert lifetime(spec("mine/claude-sonnet-4-5", providers=elsewhere), "2027-01-01") == ""
+    assert all(spec(model.successor).known for model in models() if model.successor)

@@ -45,7 +45,7 @@ _HAIKU_OVER = {
     "over_cache_write": 0.625,
 }
 # Prices in USD per million tokens and limits as the vendor's pages had them in November 2026. Where a page is silent (the outputs of the
-# 4.5 models and of Sonnet 4.6) the figure is the family's usual one.
+# 4.5 models and of Sonnet 4.6) the figure is the family's usual one. Not confirmed: when Opus 4.5 and Haiku 4.5 end; their earliest dates have come.
 MODELS: tuple[ModelSpec, ...] = (
     _claude("claude-fable-5-1", 10, 50, 12.5, 0.25, preserved_thinking=True, system_messages=True),
     _claude("claude-fable-5", 10, 50, 12.5, 1.0, system_messages=True),
@@ -58,7 +58,8 @@ MODELS: tuple[ModelSpec, ...] = (
     _claude("claude-sonnet-5-5", 2, 10, 2.5, 0.1, preserved_thinking=True, system_messages=True),
     _claude("claude-sonnet-5", 2, 10, 2.5, 0.2, cache_minimum=1024),
     _claude("claude-sonnet-4-6", 3, 15, 3.75, 0.3, cache_minimum=1024, max_output=64_000),
-    _claude("claude-sonnet-4-5", 3, 15, 3.75, 0.3, cache_minimum=1024, window=200_000, max_output=64_000, thinking="budget"),
+    _claude("claude-sonnet-4-5", 3, 15, 3.75, 0.3, cache_minimum=1024, window=200_000, max_output=64_000, thinking="budget",
+            retires="2026-11-30", successor=f"{KIND}/claude-sonnet-5-5"),
     _claude("claude-haiku-5-5", 0.1, 0.5, 0.125, 0.01, over=_HAIKU_OVER, preserved_thinking=True),
     _claude("claude-haiku-4-5", 1, 5, 1.25, 0.1, cache_minimum=4096, window=200_000, max_output=64_000, thinking="budget"),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from agentcli.core.model import ModelSpec, Prices
+from agentcli.core.model import ModelSpec, PriceChange, Prices
 
 KIND = "google"
 SUMMARY_MODEL = f"{KIND}/gemini-3.5-flash-lite"
@@ -31,11 +31,16 @@ def _gemini(model: str, *prices: float, **known: Any) -> ModelSpec:
         window=1_048_576,
         max_output=65_536,
         prices=replace(Prices(fresh, out, read, fresh), **known.pop("over", {})),
+        price_changes=tuple(_change(*later) for later in known.pop("later", ())),
         cache_minimum=known.pop("cache_minimum", 4096),
         cache_explicit=False,
         summary_model=SUMMARY_MODEL,
         **{"thinking": "level", **known},
     )  # fmt: skip
+
+
+def _change(since: str, fresh: float, out: float, read: float) -> PriceChange:
+    return PriceChange(since, Prices(fresh, out, read, fresh))
 
 
 _PRO_31_OVER = {
@@ -53,14 +58,16 @@ _PRO_25_OVER = {
     "over_cache_write": 2.5,
 }
 
-# Prices in USD per million tokens and limits as the vendor's pages had them in November 2026. Where a page is silent (the cache reads of
-# models other than 3.8 Flash and 3.1 Pro) the figure is the family's usual one.
+# Prices in USD per million tokens, limits and dates as the vendor's pages, or others who read them, had them in November 2026. Not confirmed: the
+# cache reads of models other than 3.8 Flash and 3.1 Pro (the family's usual tenth), after a change of prices too, and that of 4 Argon.
 MODELS: tuple[ModelSpec, ...] = (
-    _gemini("gemini-4-argon", 2, 10, 0.2),  # 4 and 20 from 2026-12-01
-    _gemini("gemini-3.8-flash", 0.75, 3.75, 0.075),  # 1.5 and 7.5 from 2027-01-01
-    _gemini("gemini-3.7-flash", 0.75, 3.75, 0.075),
+    _gemini("gemini-4-argon", 2, 10, 0.2, later=[("2026-12-01", 4, 20, 0.4)]),
+    _gemini("gemini-3.8-flash", 0.75, 3.75, 0.075, later=[("2027-01-01", 1.5, 7.5, 0.15)]),
+    _gemini("gemini-3.7-flash", 0.75, 3.75, 0.075, later=[("2027-01-01", 1.5, 7.5, 0.15)]),
     _gemini("gemini-3.5-flash-lite", 0.3, 2.5, 0.03),
     _gemini("gemini-3.1-pro-preview", 2, 12, 0.2, over=_PRO_31_OVER),
-    _gemini("gemini-2.5-pro", 1.25, 10, 0.125, cache_minimum=2048, thinking="budget", over=_PRO_25_OVER),
-    _gemini("gemini-2.5-flash", 0.3, 2.5, 0.03, cache_minimum=2048, thinking="budget"),
-)
+    _gemini("gemini-2.5-pro", 1.25, 10, 0.125, cache_minimum=2048, thinking="budget", over=_PRO_25_OVER,
+            retires="2026-12-01", successor=f"{KIND}/gemini-3.8-flash"),
+    _gemini("gemini-2.5-flash", 0.3, 2.5, 0.03, cache_minimum=2048, thinking="budget",
+            retires="2026-12-01", successor=f"{KIND}/gemini-3.5-flash-lite"),
+)  # fmt: skip
