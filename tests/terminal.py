@@ -16,7 +16,7 @@ from types import TracebackType
 
 import pyte
 
-_TELLING = ("TMUX", "STY", "TERM_PROGRAM", "VTE_VERSION", "KITTY_", "WT_SESSION", "KONSOLE_", "COLORFGBG")
+_TELLING = ("TMUX", "STY", "TERM_PROGRAM", "VTE_VERSION", "KITTY_", "WT_SESSION", "KONSOLE_", "COLORFGBG", "COLORTERM")
 
 
 class Terminal:

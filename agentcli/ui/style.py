@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agentcli.ui.render import links
@@ -14,17 +14,21 @@ from agentcli.ui.settings import UiSettings
 
 Role = Literal[
     "dim", "strong", "accent", "good", "bad", "warn", "added", "removed", "thought", "user", "chosen", "heading",
-    "stress", "struck", "code", "link", "quote", "changed",
+    "stress", "struck", "code", "link", "quote", "changed", "added changed", "removed changed",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Select Graphic Rendition parameters for each role and for Pygments' kinds of tokens. Absent ones are plain."""
+    """Select Graphic Rendition parameters for each role and for Pygments' kinds of tokens. Absent ones are plain.
+
+    `bands`: the roles of prompts and of a diff's lines are backgrounds over the whole width.
+    """
 
     name: str
     roles: Mapping[Role, str]
     tokens: Mapping[str, str] = field(default_factory=dict)
+    bands: bool = False
 
     def sgr(self, role: Role) -> str:
         """The parameters of a role."""
@@ -60,7 +64,7 @@ DARK = Theme(
     "dark",
     {
         **_WEIGHTS, "accent": "36", "good": "32", "bad": "31", "warn": "33", "added": "32", "removed": "31",
-        "user": "1;36", "heading": "1;36", "code": "36",
+        "user": "1", "heading": "1;36", "code": "36",
     },
     {
         **_SHAPES, "Keyword": "35", "Operator.Word": "35", "Literal.String": "32", "Literal.Number": "33", "Keyword.Constant": "33",
@@ -73,13 +77,28 @@ LIGHT = Theme(
     "light",
     {
         **_WEIGHTS, "accent": "34", "good": "32", "bad": "31", "warn": "35", "added": "32", "removed": "31",
-        "user": "1;34", "heading": "1;34", "code": "34",
+        "user": "1", "heading": "1;34", "code": "34",
     },
     {
         **_SHAPES, "Keyword": "35", "Operator.Word": "35", "Literal.String": "32", "Literal.Number": "31", "Keyword.Constant": "31",
         "Name.Function": "34", "Name.Class": "34", "Name.Builtin": "34", "Keyword.Type": "34", "Name.Decorator": "31", "Name.Tag": "35", "Name.Attribute": "34",
     },
 )  # fmt: skip
+
+
+def _with_bands(theme: Theme, user: str, removed: tuple[str, str], added: tuple[str, str]) -> Theme:
+    """The theme with backgrounds in true colour, given as hexadecimal RGB: of lines, and of what changed in them."""
+    colours: dict[Role, str] = {
+        "user": user, "removed": removed[0], "removed changed": removed[1], "added": added[0], "added changed": added[1],
+    }  # fmt: skip
+    bands = {role: ";".join(["48;2", *(str(each) for each in bytes.fromhex(rgb))]) for role, rgb in colours.items()}
+    return replace(theme, roles={**theme.roles, **bands}, bands=True)
+
+
+TRUE_DARK = _with_bands(DARK, "2a2a2a", ("3a1a1a", "6b2a2a"), ("12301c", "1f5a33"))
+
+
+TRUE_LIGHT = _with_bands(LIGHT, "f0f0f0", ("ffe9e9", "ffc9c9"), ("e3f7e6", "b4e8bd"))
 
 
 PLAIN = Theme("none", _WEIGHTS)
@@ -92,8 +111,10 @@ MUTE = Theme("mute", {})
 THEMES = ("auto", "dark", "light", "none")
 
 
-def theme_for_background(light: bool) -> Theme:
-    """The theme for a light background, or a dark one."""
+def theme_for_background(light: bool, environment: Mapping[str, str] = os.environ) -> Theme:
+    """The theme for a light background, or a dark one, with the colours that the terminal is known to have."""
+    if environment.get("COLORTERM", "") in ("truecolor", "24bit"):
+        return TRUE_LIGHT if light else TRUE_DARK
     return LIGHT if light else DARK
 
 
@@ -102,17 +123,14 @@ def choose_theme(name: str, environment: Mapping[str, str], light: bool | None =
     if environment.get("NO_COLOR"):
         return PLAIN
     match name:
-        case "light":
-            return LIGHT
+        case "light" | "dark":
+            return theme_for_background(name == "light", environment)
         case "none":
             return PLAIN
-        case "dark":
-            return DARK
         case _:
             background = environment.get("COLORFGBG", "").rpartition(";")[2]
-            return theme_for_background(
-                background in ("7", "9", "10", "11", "12", "13", "14", "15") if light is None else light
-            )
+            bright = background in ("7", "9", "10", "11", "12", "13", "14", "15")
+            return theme_for_background(bright if light is None else light, environment)
 
 
 @dataclass(frozen=True, slots=True)

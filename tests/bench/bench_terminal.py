@@ -30,7 +30,7 @@ def main() -> None:
 def _measure(columns: int, rows: int, text: str) -> str:
     command = [sys.executable, "-m", "tests.ui.preview"]
     with Terminal(command, columns=columns, rows=rows, cwd=str(REPOSITORY)) as terminal:
-        terminal.until("demo/demo · ask")
+        terminal.until("ask · demo")
         terminal.settle(1.0)
         start = len(terminal.raw)
         terminal.send(f"long {BLOCKS} {RATE}\r")

@@ -53,7 +53,7 @@ def test_a_folder_that_is_not_trusted_changes_nothing(program: Program) -> None:
         with terminal(program, "-m", CLAUDE) as t:
             t.until("Do you trust this folder?")
             t.send("n")
-            t.until("claude-sonnet-5 · ask")
+            t.until("ask · sonnet-5")
             t.send("/budget\r")
             t.until("No budget is set.")
             t.send("hello\r")
@@ -160,7 +160,7 @@ def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(pr
             assert shown.count("Waiting 0 s: a budget runs low") == 2, shown
             session = leave(t)
         with terminal(program, "resume", session) as t:
-            t.until("claude-sonnet-5 · ask")
+            t.until("ask · sonnet-5")
             t.send("/why\r")
             t.until("Retrying in")
             leave(t)

@@ -175,5 +175,5 @@ def test_past_sessions_can_be_chosen_from_without_a_key(program: Program) -> Non
     with terminal(program, "resume") as t:
         t.until("the mango session")
         t.send("\r")
-        t.until("script/echo · ask")
+        t.until("ask · echo")
         leave(t)

@@ -8,8 +8,8 @@ from agentcli.core.errors import UsageError
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.render import diff
-from agentcli.ui.render.draw import todo_lines
 from agentcli.ui.render.past_messages import newest_answer
+from agentcli.ui.render.scrollback import todo_lines
 
 
 @command(at_once=True)

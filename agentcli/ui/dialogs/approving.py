@@ -13,7 +13,7 @@ from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Cancelled, Choice, Dialog, Edited, Picked
 from agentcli.ui.input.editor import Editor
 from agentcli.ui.render.cells import clip
-from agentcli.ui.render.scrollback import Printed
+from agentcli.ui.render.pieces import Printed
 from agentcli.ui.terminal.screen import Screen
 
 Compose = Callable[[str, str], Awaitable[str]]

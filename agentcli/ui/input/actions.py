@@ -14,7 +14,7 @@ from agentcli.ui.input import clipboard
 from agentcli.ui.input.handler import Act
 from agentcli.ui.input.history import Memory
 from agentcli.ui.input.keys import help_rows
-from agentcli.ui.render.scrollback import called
+from agentcli.ui.render.calls import called
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.dispatch import Repl
 from agentcli.ui.terminal.screen import renderer

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from agentcli.ui.render.calls import brief
 from agentcli.ui.render.cells import clip
-from agentcli.ui.render.scrollback import Called, Note, Piece, Printed, Reply, Thought, UserMessage, brief
-from agentcli.ui.render.state import State, Work
+from agentcli.ui.render.facts import Work
+from agentcli.ui.render.pieces import (
+    Called,
+    CalledTogether,
+    Finished,
+    Note,
+    Piece,
+    Printed,
+    Reply,
+    Thought,
+    TodoList,
+    UserMessage,
+)
+from agentcli.ui.render.state import State
 from agentcli.ui.style import Look, duration
 
 OUTPUT_LINES = 20
@@ -26,6 +39,10 @@ def narrate(piece: Piece, look: Look) -> list[str]:
             return [f"Thought for {duration(seconds)}.", *(text.strip().split("\n") if look.thinking else [])]
         case Called():
             return _called(piece, look)
+        case CalledTogether(calls):
+            return [line for call in calls for line in _called(call, look)]
+        case TodoList() | Finished():
+            return []  # the list is told when it changes, and the turn's end by `ended`
         case Note(kind, text):
             return [{"act": "Note: ", "warn": "Warning: ", "error": "Error: "}[kind] + text]
         case Printed(lines):

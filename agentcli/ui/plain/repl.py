@@ -279,7 +279,7 @@ class PlainTerminal:
 
     def _hear(self, event: Event) -> None:
         before = self.state
-        after = update(before, event, time.monotonic())
+        after = update(before, event, time.monotonic()).settle()
         self._print(after)
         self.say(*narration.began(before, after, self.look))
 

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Literal
 
 from agentcli.core.sanitise import safe
 from agentcli.ui.render.cells import chop, clip, expand
-from agentcli.ui.render.spans import Run, written
+from agentcli.ui.render.spans import Row, Run, cut, size, written
+from agentcli.ui.render.syntax import coloured
 from agentcli.ui.style import Role, Theme
 
-MARGIN = 7
-"""Cells before a line's text: its number and its sign."""
+MARGIN = 8
+"""Cells before a line's text: its number, its sign, and blanks between them."""
 
-_Line = tuple[int, str]
-"""A line and its number."""
 _Kind = Literal["-", "+", " ", "gap", "file", ""]
 """Kind of a diff's line: removed, added, context, start of a further hunk, file name, or hidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the diff with its number, also as coloured runs."""
+
+    kind: _Kind
+    number: int
+    text: str
+    runs: Row
+
+
 _HEADERS = ("diff --git", "--- a/", "+++ b/")
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
@@ -34,26 +47,61 @@ def lines(diff: str, width: int, theme: Theme, named: str = "") -> list[str]:
 def _numbered(diff: str, columns: int, theme: Theme, named: str) -> Iterator[str]:
     removed: list[_Line] = []
     added: list[_Line] = []
-    for kind, number, text in _parsed(diff):
-        if kind == "+":
-            added.append((number, expand(text)))
+    for line in _coloured(diff, theme, named):
+        if line.kind == "+":
+            added.append(line)
             continue
-        if kind == "-" and not added:
-            removed.append((number, expand(text)))
+        if line.kind == "-" and not added:
+            removed.append(line)
             continue
         yield from _changed(removed, added, columns, theme)
         removed, added = [], []
-        match kind:
+        match line.kind:
             case "-":
-                removed.append((number, expand(text)))
+                removed.append(line)
             case " ":
-                for n, row in enumerate(chop(expand(text), columns)):
-                    yield theme.paint("dim", f"{number:>5}" if n == 0 else "     ") + f"  {row}".rstrip()
+                for n, row in enumerate(_chopped(line.runs, columns)):
+                    margin = theme.paint("dim", f"{line.number:>5}" if n == 0 else "     ")
+                    yield f"{margin}   {written(row)}" if any(run.text.strip() for run in row) else margin
             case "gap":
                 yield theme.paint("dim", "     ⋮")
-            case "file" if text and not named.endswith(text):
-                yield theme.paint("strong", clip(text, columns))
+            case "file" if line.text and not named.endswith(line.text):
+                yield theme.paint("strong", clip(line.text, columns))
     yield from _changed(removed, added, columns, theme)
+
+
+def _coloured(diff: str, theme: Theme, named: str) -> Iterator[_Line]:
+    """The lines of the diff; on a theme with bands their code is highlighted, each hunk's old and new side as one text."""
+    hunk: list[_Line] = []
+    suffix = _suffix(named)
+    for kind, number, text in _parsed(diff):
+        if kind in ("-", "+", " "):
+            text = expand(text)
+            hunk.append(_Line(kind, number, text, [Run(text)]))
+            continue
+        yield from _highlighted(hunk, suffix, theme)
+        hunk = []
+        if kind == "file" and text:
+            suffix = _suffix(text)
+        yield _Line(kind, number, text, [])
+    yield from _highlighted(hunk, suffix, theme)
+
+
+def _highlighted(hunk: Sequence[_Line], suffix: str, theme: Theme) -> Sequence[_Line]:
+    if not theme.bands or not suffix:
+        return hunk
+    found = list(hunk)
+    for side in ("-", "+"):
+        places = [n for n, line in enumerate(hunk) if line.kind in (side, " ")]
+        rows = coloured("\n".join(hunk[n].text for n in places), suffix, theme)
+        for n, row in zip(places, rows, strict=False):
+            found[n] = replace(hunk[n], runs=row)
+    return found
+
+
+def _suffix(path: str) -> str:
+    """The suffix of a file's name, which is also a name of its language."""
+    return PurePath(path).suffix.removeprefix(".")
 
 
 def _parsed(diff: str) -> Iterator[tuple[_Kind, int, str]]:
@@ -88,12 +136,10 @@ def _parsed(diff: str) -> Iterator[tuple[_Kind, int, str]]:
 def _changed(removed: Sequence[_Line], added: Sequence[_Line], columns: int, theme: Theme) -> Iterator[str]:
     """Replaced lines; differences are highlighted within each pair."""
     pairs = len(removed) == len(added)
-    for n, (number, text) in enumerate(removed):
-        span = _differs(text, added[n][1]) if pairs else (0, 0)
-        yield from _rows(f"{number:>5} -", text, columns, "removed", span, theme)
-    for n, (number, text) in enumerate(added):
-        span = _differs(text, removed[n][1]) if pairs else (0, 0)
-        yield from _rows(f"{number:>5} +", text, columns, "added", span, theme)
+    for side, others in ((removed, added), (added, removed)):
+        for n, line in enumerate(side):
+            span = _differs(line.text, others[n].text) if pairs else (0, 0)
+            yield from _rows(line, columns, span, theme)
 
 
 def _differs(text: str, other: str) -> tuple[int, int]:
@@ -111,10 +157,25 @@ def _common(text: str, other: str) -> int:
     return next((n for n, (one, another) in enumerate(pairs) if one != another), min(len(text), len(other)))
 
 
-def _rows(margin: str, text: str, columns: int, role: Role, span: tuple[int, int], theme: Theme) -> Iterator[str]:
-    at, sgr, strong = 0, theme.sgr(role), theme.sgr("changed")
-    for n, row in enumerate(chop(text, columns)):
-        lead = margin if n == 0 else " " * MARGIN
-        start, end = (min(max(place - at, 0), len(row)) for place in span)
-        at += len(row)
-        yield written([Run(lead + row[:start], sgr), Run(row[start:end], sgr).also(strong), Run(row[end:], sgr)])
+def _rows(line: _Line, columns: int, span: tuple[int, int], theme: Theme) -> Iterator[str]:
+    role: Role = "added" if line.kind == "+" else "removed"
+    changed: Role = "changed" if not theme.bands else "added changed" if role == "added" else "removed changed"
+    sgr, start, end = theme.sgr(role), *span
+    # A band does not touch the colours of the code; without one the line has a colour of its own.
+    runs = [
+        *cut(line.runs, 0, start),
+        *(run.also(theme.sgr(changed)) for run in cut(line.runs, start, end)),
+        *cut(line.runs, end, len(line.text)),
+    ]
+    for n, row in enumerate(_chopped(runs, columns)):
+        margin = f"{line.number:>5} {line.kind} " if n == 0 else " " * MARGIN
+        full = [Run(margin), *row, Run(" " * (columns - size(row)) if theme.bands else "")]
+        yield written(run.also(sgr) for run in full)
+
+
+def _chopped(runs: Row, columns: int) -> Iterator[Row]:
+    """A line as rows of exactly so many cells but the last."""
+    at = 0
+    for text in chop("".join(run.text for run in runs), columns):
+        yield cut(runs, at, at + len(text))
+        at += len(text)

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.event import seconds_left
 from agentcli.core.sanitise import safe
+from agentcli.ui.render.calls import together
 from agentcli.ui.render.cells import clip, expand, width, wrap
 from agentcli.ui.render.frame import Edit, Live, Size
 from agentcli.ui.render.input_box import dialog_lines, input_lines
-from agentcli.ui.render.scrollback import Called
-from agentcli.ui.render.status_line import PROVIDER_FROM, status_line
+from agentcli.ui.render.pieces import Called
+from agentcli.ui.render.scrollback import count, todo_lines
+from agentcli.ui.render.status_line import BAR_FROM, status_line
 from agentcli.ui.style import Look, Markdown, Theme, duration
 
 if TYPE_CHECKING:
     from agentcli.core.event import Retrying
     from agentcli.core.record import TodoItem
-    from agentcli.ui.render.state import State, Work
+    from agentcli.ui.render.facts import Work
+    from agentcli.ui.render.state import State
 
 RUNNING_ROWS = 5
 THOUGHT, THOUGHT_ROWS = 2000, 3
@@ -36,12 +39,30 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
     if block is not None:
         block = replace(block, source=_end(block.source, _HEADS.get(state.reply.kind, 0), look.tail_rows, size.columns))
         rows = markdown(block, size.columns, look)
-        more = [look.theme.paint("dim", "⋮")] if len(rows) > look.tail_rows else []
-        return [*more, *rows[-look.tail_rows + len(more) :]]
+        limit = _tail_limit(rows, size, look)
+        more = [look.theme.paint("dim", "⋮")] if len(rows) > limit else []
+        return [*more, *rows[len(rows) - limit + len(more) :]]
     if state.thought:
         rows = wrap(expand(recent(state.thought, THOUGHT).strip()), size.columns - 3)[-THOUGHT_ROWS:]
         return ["", *(look.theme.paint("thought", "  " + row) for row in rows)]
     return []
+
+
+def _tail_limit(rows: Sequence[str], size: Size, look: Look) -> int:
+    """Rows of the tail to show: of a lower or narrower window they must not be pushed into the scrollback, where they would stay."""
+    limit = min(look.tail_rows, max(size.rows // 3, TAIL_LEAST))
+    cells = fitting = 0
+    for row in reversed(rows):
+        cells += max(width(row), TAIL_NARROWEST)
+        if fitting >= limit or cells > limit * TAIL_WIDTH:
+            break
+        fitting += 1
+    return max(fitting, min(TAIL_LEAST, limit))
+
+
+TAIL_LEAST = 3
+TAIL_WIDTH, TAIL_NARROWEST = 80, 40
+"""Mean cells of the tail's rows at most, and cells that each counts as at least: of a wide row a narrow window makes several."""
 
 
 def recent(text: str, keep: int) -> str:
@@ -59,7 +80,8 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
     else:
         apart = state.printed is not None and state.work is None and size.rows >= ROOMY
         above = [*([""] if apart else []), *_around(state, size, look.theme)]
-        low, (row, column) = input_lines(edit, size, look.theme)
+        status = status_line(state.status, size.columns, look.theme)
+        low, (row, column) = input_lines(edit, size, look.theme, status)
         low, cursor = _lowest([*above, *low], (len(above) + row, column), room)
     high = [*unfinished, *_busy(state, size, look, now)][-max(room - len(low), 0) :] if room > len(low) else []
     return Live((*high, *low), (len(high) + cursor[0], cursor[1]))
@@ -78,14 +100,14 @@ def _end(source: str, head: int, rows: int, columns: int) -> str:
 
 
 def _around(state: State, size: Size, theme: Theme) -> list[str]:
-    lines = [theme.paint("dim", clip(f"  steering: {_one_line(text)}", size.columns - 1)) for text in state.steering]
+    lines = [theme.paint("dim", clip(f"  next: {_one_line(text)}", size.columns - 1)) for text in state.steering]
     for n, text in enumerate(state.queue, 1):
-        hint = " (Up takes it back)" if n == len(state.queue) and size.columns >= PROVIDER_FROM else ""
+        hint = " (Up to edit)" if n == len(state.queue) and size.columns >= BAR_FROM else ""
         line = clip(f"  queued: {_one_line(text)}", size.columns - 1 - len(hint))
         lines.append(theme.paint("dim", line + hint))
     if state.notice:
         lines += [theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n")]
-    return [*lines[-6:], status_line(state.status, size.columns, theme)]
+    return lines[-6:]
 
 
 def _busy(state: State, size: Size, look: Look, now: float) -> list[str]:
@@ -94,12 +116,27 @@ def _busy(state: State, size: Size, look: Look, now: float) -> list[str]:
     # While a question is open, it is the person who works.
     if state.work is not None and state.dialog is None:
         lines += _todo(state.todo, size, theme)
-        doing = f"Writing {state.writing}" if state.writing else "Thinking" if state.thought else state.work.doing
+        doing = (
+            _PREPARED.get(state.writing, f"Preparing {state.writing}")
+            if state.writing
+            else "Thinking"
+            if state.thought
+            else state.work.doing
+        )
         if state.running and not state.thought:
             doing = "Running"
         lines += [""] if size.rows >= ROOMY else []
         lines.append(_progress_line(doing, state.work, now, size.columns - 1, theme))
     return lines
+
+
+_PREPARED = {
+    "bash": "Preparing command",
+    "edit": "Preparing edit",
+    "multi_edit": "Preparing edit",
+    "write": "Preparing file",
+}
+"""Activities while the model writes a call, by the tool's name."""
 
 
 def _progress_line(doing: str, work: Work, now: float, columns: int, theme: Theme) -> str:
@@ -119,7 +156,7 @@ def _retry(retry: Retrying, wait: float, columns: int) -> str:
 def _progress(doing: str, work: Work, now: float, columns: int) -> str:
     """Progress line: activity, duration, tokens, interrupt key; without the tokens if too long."""
     coming = work.received + work.characters // 4
-    tokens = [f"↑ {_short(work.sent)}"] * bool(work.sent) + [f"↓ {_short(coming)} tokens"] * bool(coming)
+    tokens = [f"↑ {count(work.sent)}"] * bool(work.sent) + [f"↓ {count(coming)} tokens"] * bool(coming)
     for facts in (tokens, []):
         line = f"✻ {doing}… ({' · '.join([duration(now - work.since), *facts, 'esc to interrupt'])})"
         if width(line) <= columns:
@@ -129,7 +166,8 @@ def _progress(doing: str, work: Work, now: float, columns: int) -> str:
 
 def _running(state: State, size: Size, look: Look, now: float) -> list[str]:
     running, theme = state.running, look.theme
-    lines = [""] if running and state.printed is not Called else []
+    lines = together(state.reads, size.columns, look) if state.reads else []
+    lines += [""] if running and not state.reads and (state.printed is not Called or state.bodied) else []
     for one in running[:RUNNING_ROWS]:
         since = f" · {duration(now - one.since)}" if now - one.since >= 1 else ""
         title = clip(look.near(one.title), max(size.columns - 2 - len(since), 8))
@@ -148,24 +186,6 @@ def _todo(items: Sequence[TodoItem], size: Size, theme: Theme) -> list[str]:
     return todo_lines(items, size.columns - 1, theme, TODO_ROWS)
 
 
-def todo_lines(items: Sequence[TodoItem], columns: int, theme: Theme, limit: int = 1000) -> list[str]:
-    """The todo list, one line per step; a long list starts at the last completed step."""
-    done = sum(item.status == "completed" for item in items)
-    start = max(0, min(done - 1, len(items) - limit)) if len(items) > limit else 0
-    return [_step(item, columns, theme) for item in items[start : start + limit]]
-
-
-def _step(item: TodoItem, columns: int, theme: Theme) -> str:
-    text = safe(item.content).replace("\n", " ")
-    match item.status:
-        case "completed":
-            return theme.paint("dim", clip(f"  ☒ {text}", columns))
-        case "in_progress":
-            return theme.paint("strong", clip(f"  ◐ {safe(item.active_form) or text}", columns))
-        case "pending":
-            return clip(f"  ☐ {text}", columns)
-
-
 def _lowest(lines: list[str], cursor: tuple[int, int], limit: int) -> tuple[list[str], tuple[int, int]]:
     """At most `limit` lines around the cursor, the lower ones preferred."""
     cut = max(len(lines) - limit, 0)
@@ -177,7 +197,3 @@ def _lowest(lines: list[str], cursor: tuple[int, int], limit: int) -> tuple[list
 def _one_line(text: str) -> str:
     # Of a paste of megabytes only the beginning can be seen.
     return safe(text[:ONE_LINE]).replace("\n", " ⏎ ")
-
-
-def _short(count: int) -> str:
-    return f"{count}" if count < 1000 else f"{count / 1000:.1f}k" if count < 1_000_000 else f"{count / 1e6:.1f}M"

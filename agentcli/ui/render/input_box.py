@@ -16,16 +16,26 @@ CHOICE_ROWS = 12
 """Rows of choices that a dialog shows at once, at most; fewer on a low screen."""
 
 
-def input_lines(edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
-    """Lines of the input and its menu, and the cursor's position in them."""
+RULED = 10
+"""Minimal rows of the terminal for a rule above the input."""
+
+
+def rule(columns: int, theme: Theme) -> str:
+    """A line over the whole width."""
+    return theme.paint("dim", "─" * columns)
+
+
+def input_lines(edit: Edit, size: Size, theme: Theme, below: str = "") -> tuple[list[str], tuple[int, int]]:
+    """Lines of the input under its rule, with its menu or else the line `below`, and the cursor's position in them."""
     columns = max(size.columns - 3, 4)
     rows, (row, column) = rows_of(edit.text, columns, edit.cursor)
     limit = max((size.rows - 4) // 2, 1)
     first = min(max(0, row - limit + 1), max(0, len(rows) - limit)) if len(rows) > limit else 0
-    mark = edit.mark or "> "
+    mark = theme.paint("accent", (edit.mark or "> ").rstrip()) + " "
     lines = [(mark if n == 0 else "  ") + line for n, line in enumerate(rows)][first : first + limit]
-    menu = _menu(edit, size, theme)
-    return [*lines, *menu], (row - first, column + 2)
+    above = [rule(size.columns - 1, theme)] if size.rows >= RULED else []
+    menu = _menu(edit, size, theme) or ([below] if below else [])
+    return [*above, *lines, *menu], (len(above) + row - first, column + 2)
 
 
 def _menu(edit: Edit, size: Size, theme: Theme) -> list[str]:

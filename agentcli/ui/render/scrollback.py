@@ -1,77 +1,33 @@
-"""Finished pieces, and their rendering as lines for the scrollback."""
+"""Rendering of finished pieces as lines for the scrollback."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import assert_never
 
-from agentcli.core.message import ToolResult
+from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe
-from agentcli.ui.render import diff
+from agentcli.ui.render.calls import called, together
 from agentcli.ui.render.cells import clip, expand, wrap
 from agentcli.ui.render.cells import width as _width
 from agentcli.ui.render.markdown_blocks import Block
-from agentcli.ui.style import Look, Markdown, Role, Theme, duration
-
-
-@dataclass(frozen=True, slots=True)
-class UserMessage:
-    """A prompt of the user."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A finished block of the model's answer."""
-
-    block: Block
-
-
-@dataclass(frozen=True, slots=True)
-class Thought:
-    """Reasoning that is over; it took `seconds`."""
-
-    text: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """A tool call that has its result. `gap`: preceded by a blank line; `displayed`: the approval printed all of it."""
-
-    title: str
-    result: ToolResult
-    gap: bool = False
-    displayed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A line from the program: an automatic act, a warning, an error. `gap`: preceded by a blank line."""
-
-    kind: Literal["act", "warn", "error"]
-    text: str
-    gap: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Printed:
-    """Styled lines of a command's output; text from outside is sanitised."""
-
-    lines: tuple[str, ...]
-
-
-Piece = UserMessage | Reply | Thought | Called | Note | Printed
-
+from agentcli.ui.render.pieces import (
+    Called,
+    CalledTogether,
+    Finished,
+    Note,
+    Piece,
+    Printed,
+    Reply,
+    Thought,
+    TodoList,
+    UserMessage,
+)
+from agentcli.ui.render.spans import Run, written
+from agentcli.ui.style import Look, Markdown, Theme, duration
 
 MESSAGE_LINES, MESSAGE_CHARACTERS = 40, 8_000
 """A prompt with more of either is displayed to a quarter of it."""
-
-
-_MARKS = {"success": "●", "error": "✗", "denied": "⊘", "interrupted": "⊘"}
-"""Marks of a call's status; no meaning by colour alone."""
 
 
 def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) -> list[str]:
@@ -89,6 +45,12 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
             return _thought(piece, width, look)
         case Called():
             return called(piece, width, look, markdown)
+        case CalledTogether(calls):
+            return together(calls, width, look)
+        case TodoList(items):
+            return ["", *todo_lines(items, width, look.theme)]
+        case Finished():
+            return ["", look.theme.paint("dim", clip(_finished(piece), width))]
         case Note():
             return _note(piece, width, look.theme)
         case Printed(lines):
@@ -102,88 +64,47 @@ def as_it_is(block: Block, width: int, look: Look) -> list[str]:
     return [*([""] if block.gap else []), *wrap(expand(block.own), width)]
 
 
-def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: bool = False) -> list[str]:
-    """Line of a call, then its diff or the start of its output; all of it if `whole`."""
-    theme, result = look.theme, piece.result
-    mark = theme.paint(
-        "bad" if result.status == "error" else "warn" if result.failed else "good", _MARKS[result.status]
-    )
-    short = brief(result, look) + (", as shown above" if piece.displayed and not (whole or result.failed) else "")
-    title = clip(expand(look.near(piece.title)), max(width // 2, width - _width(short) - 5))
-    head = clip(f"{mark} {title}" + (theme.paint("dim", f" · {short}") if short else ""), width)
-    above = [""] if piece.gap else []
-    change = result.metadata.get("diff")
-    if isinstance(change, str) and change:
-        rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.displayed else []
-        limit = len(rows) if whole else look.diff_lines
-        return [*above, head, *_fold(_indented(rows), limit, theme)]
-    rows = _output(result, width, look, markdown, whole)
-    if result.name in look.for_people and not result.failed:
-        return [*above, head, *_fold(_indented(rows), len(rows) if whole else look.diff_lines, theme)]
-    limit = len(rows) if whole else look.output_lines
-    return [*above, head, *_fold(_indented(rows), limit, theme, end=True)]
+def todo_lines(items: Sequence[TodoItem], columns: int, theme: Theme, limit: int = 1000) -> list[str]:
+    """The todo list, one line per step; a long list starts at the last completed step."""
+    done = sum(item.status == "completed" for item in items)
+    start = max(0, min(done - 1, len(items) - limit)) if len(items) > limit else 0
+    return [_step(item, columns, theme) for item in items[start : start + limit]]
 
 
-def _indented(rows: Sequence[str]) -> list[str]:
-    return [f"  {row}" if row else "" for row in rows]
+def _step(item: TodoItem, columns: int, theme: Theme) -> str:
+    text = safe(item.content).replace("\n", " ")
+    match item.status:
+        case "completed":
+            return theme.paint("dim", clip(f"  ☒ {text}", columns))
+        case "in_progress":
+            return theme.paint("strong", clip(f"  ◐ {safe(item.active_form) or text}", columns))
+        case "pending":
+            return clip(f"  ☐ {text}", columns)
 
 
-def _fold(rows: list[str], limit: int, theme: Theme, end: bool = False) -> list[str]:
-    """The first rows and a count of the rest; with `end`, for output of commands, the last rows."""
-    if len(rows) <= limit + 1:
-        return rows
-    if end:
-        return [theme.paint("dim", f"  … {len(rows) - limit} earlier lines (Ctrl-O)"), *rows[-limit:]]
-    return [*rows[:limit], theme.paint("dim", f"  … {len(rows) - limit} more lines (Ctrl-O)")]
+def _finished(piece: Finished) -> str:
+    cost = "" if piece.cost is None else f" · ${piece.cost:.2f}" if piece.cost >= 0.005 else f" · ${piece.cost:.4f}"
+    return f"{duration(piece.seconds)} · {count(piece.sent)} in, {count(piece.received)} out{cost}"
 
 
-def brief(result: ToolResult, look: Look) -> str:
-    """Brief result of a call."""
-    facts: list[str] = []
-    data = result.metadata
-    if result.status in ("denied", "interrupted"):
-        facts.append(result.status)
-    if "exit_code" in data and data["exit_code"] is not None:
-        facts.append(f"exit {data['exit_code']}")
-    if data.get("job") and "state" not in data:
-        facts.append(f"in the background as {data['job']}")
-    elif data.get("additions") or data.get("deletions"):
-        facts.append(f"+{data.get('additions', 0)} −{data.get('deletions', 0)}")
-    elif isinstance(data.get("of"), int):
-        facts.append(f"{data.get('done', 0)} of {data['of']} done")
-    elif isinstance(data.get("plan"), str):
-        facts.append("approved")
-    elif isinstance(data.get("matches"), int):
-        facts.append(_many(data["matches"], "match", "matches"))
-    elif isinstance(data.get("lines"), int):
-        facts.append(_many(data["lines"], "line", "lines"))
-    elif result.output and result.name not in look.for_people and not result.failed and not data.get("diff"):
-        facts.append(_many(len(result.output.splitlines()), "line", "lines"))
-    spent = result.ended - result.started
-    if spent >= 2:
-        facts.append(duration(spent))
-    return ", ".join(facts)
-
-
-def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whole: bool) -> list[str]:
-    """Rows of output worth showing at once: of commands and failures."""
-    if not (whole or result.failed or result.name in look.for_people or "exit_code" in result.metadata):
-        return []
-    if isinstance(plan := result.metadata.get("plan"), str):
-        return markdown(Block(safe(plan.strip("\n")), gap=False), width - 2, look)
-    role: Role = "bad" if result.status == "error" and "exit_code" not in result.metadata else "dim"
-    # The line above tells the exit code.
-    output = result.output.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
-    text = expand(safe(output))
-    rows = wrap(text, width - 2) if text else []
-    plain = result.name in look.for_people and not result.failed
-    return rows if plain else [look.theme.paint(role, row) for row in rows]
+def count(tokens: int) -> str:
+    """A count in at most four characters and its unit: 820, 3.2k, 34k, 1.2M."""
+    if tokens < 1000:
+        return str(tokens)
+    value, unit = (tokens / 1000, "k") if tokens < 999_500 else (tokens / 1e6, "M")
+    return f"{value:.0f}{unit}" if value >= 9.95 or value == int(value) else f"{value:.1f}{unit}"
 
 
 def _prompt(text: str, width: int, theme: Theme) -> list[str]:
     text, left = _beginning(text.rstrip("\n"))
     rows = wrap(expand(text), width - 3)
-    lines = [theme.paint("user", ("> " if n == 0 else "  ") + row) for n, row in enumerate(rows)]
+    if theme.bands:
+        rows = [row + " " * (width - 2 - _width(row)) for row in rows]
+    glyph = Run("> ", theme.sgr("accent"))
+    lines = [
+        written(run.also(theme.sgr("user")) for run in (glyph if n == 0 else Run("  "), Run(row)))
+        for n, row in enumerate(rows)
+    ]
     return [*lines, *([theme.paint("dim", clip(f"  … {left}", width))] if left else [])]
 
 
@@ -212,7 +133,3 @@ def _note(piece: Note, width: int, theme: Theme) -> list[str]:
     rows = wrap(expand(piece.text), width - 3)
     lines = [theme.paint(role, f"{mark if n == 0 else ' '} {row}") for n, row in enumerate(rows)]  # type: ignore[arg-type]
     return ["", *lines] if piece.gap else lines
-
-
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count:,} {one if count == 1 else more}"

@@ -41,7 +41,7 @@ def wrap(runs: Sequence[Run], columns: int) -> list[Row]:
     """Rows of at most `columns` cells, broken at word boundaries and newlines."""
     rows: list[Row] = []
     for line in lines(runs):
-        rows += [_slice(line, start, end) for start, end in breaks("".join(run.text for run in line), columns)]
+        rows += [cut(line, start, end) for start, end in breaks("".join(run.text for run in line), columns)]
     return rows
 
 
@@ -55,12 +55,8 @@ def lines(runs: Iterable[Run]) -> list[Row]:
     return found
 
 
-def indented(rows: Iterable[Row], first: Run, later: Run) -> list[Row]:
-    """The rows behind a mark, and those after the first behind another one."""
-    return [[first if n == 0 else later, *row] for n, row in enumerate(rows)]
-
-
-def _slice(line: Row, start: int, end: int) -> Row:
+def cut(line: Row, start: int, end: int) -> Row:
+    """The runs between two characters of a line."""
     found, at = [], 0
     for run in line:
         text = run.text[max(start - at, 0) : max(end - at, 0)]
@@ -68,6 +64,11 @@ def _slice(line: Row, start: int, end: int) -> Row:
             found.append(Run(text, run.sgr, run.link))
         at += len(run.text)
     return found
+
+
+def indented(rows: Iterable[Row], first: Run, later: Run) -> list[Row]:
+    """The rows behind a mark, and those after the first behind another one."""
+    return [[first if n == 0 else later, *row] for n, row in enumerate(rows)]
 
 
 def _written(run: Run) -> str:

@@ -12,63 +12,22 @@ from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe
 from agentcli.ui.dialogs.dialogs import Dialog
+from agentcli.ui.render.facts import Running, Status, Work
 from agentcli.ui.render.markdown_blocks import Blocks
-from agentcli.ui.render.scrollback import Called, Note, Piece, Reply, Thought, UserMessage
+from agentcli.ui.render.pieces import (
+    Called,
+    CalledTogether,
+    Finished,
+    Note,
+    Piece,
+    Reply,
+    Thought,
+    TodoList,
+    UserMessage,
+)
 
 MAX_OUTPUTS = 50
 MAX_ACTS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A call that runs since `since` (monotonic seconds); `last` is the end of its output so far."""
-
-    call_id: str
-    title: str
-    since: float
-    last: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """Running work since `since` (monotonic seconds), with the turn's tokens: reported ones, and characters received since."""
-
-    doing: str
-    since: float
-    sent: int = 0
-    received: int = 0
-    characters: int = 0
-    retry: happened.Retrying | None = None
-    """The newest wait for a retry, which ends at `retry_at` (monotonic seconds)."""
-    retry_at: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """Facts of the status line, drawn in `order`.
-
-    Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where it begins if it
-    pays. Cost in USD; `hit_rate` and `budget` are shares, None where unknown or not set; `jobs` run in the background.
-    """
-
-    model: str = ""
-    mode: str = ""
-    used: int = 0
-    usable: int = 0
-    soft: int = 0
-    early: int = 0
-    prunes: int = 0
-    hit_rate: float | None = None
-    cost: float | None = None
-    budget: float | None = None
-    jobs: int = 0
-    sandbox: str = ""
-    session: str = ""
-    branch: str = ""
-    extra: str = ""
-    order: tuple[str, ...] = (
-        "model", "mode", "jobs", "context", "cost", "budget", "cache", "extra", "branch", "sandbox", "session",
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +35,8 @@ class State:
     """Everything on the screen except the input. `finished` waits to be printed once; the rest is live.
 
     `displayed` are calls printed whole to the scrollback for their approval; `printed` is the kind
-    of the last piece, if any, `considered` the last thought that ended.
+    of the last piece, if any, `considered` the last thought that ended. `asked_at` is when the model was last asked
+    (monotonic seconds), `reads` are results without a body that wait to be printed together.
     """
 
     finished: tuple[Piece, ...] = ()
@@ -84,6 +44,7 @@ class State:
     spoke: bool = False
     thought: str = ""
     thinking_since: float = 0.0
+    asked_at: float = 0.0
     writing: str = ""
     calls: Mapping[str, ToolCall] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -92,20 +53,34 @@ class State:
     queue: tuple[str, ...] = ()
     steering: tuple[str, ...] = ()
     todo: tuple[TodoItem, ...] = ()
+    todo_changed: bool = False
     dialog: Dialog | None = None
     notice: str = ""
     acts: tuple[str, ...] = ()
     outputs: tuple[Called, ...] = ()
+    reads: tuple[Called, ...] = ()
+    harmless: frozenset[str] = frozenset()
+    bodied: bool = False
     displayed: frozenset[str] = frozenset()
     printed: type[Piece] | None = None
     considered: Thought | None = None
     status: Status = field(default_factory=Status)
 
     def add(self, *pieces: Piece) -> State:
-        """Add pieces to print; a note is set apart from the model's text."""
-        if pieces and isinstance(pieces[0], Note) and self.printed is Reply:
+        """Add pieces to print; a note is set apart from the model's text. Results that wait are printed before."""
+        if not pieces:
+            return self
+        if isinstance(pieces[0], Note) and self.printed is Reply:
             pieces = (replace(pieces[0], gap=True), *pieces[1:])
-        return replace(self, finished=(*self.finished, *pieces), printed=type(pieces[-1])) if pieces else self
+        finished = (*self.settle().finished, *pieces)
+        return replace(self, finished=finished, printed=type(pieces[-1]), reads=(), bodied=False)
+
+    def settle(self) -> State:
+        """Print the results that wait for others of their kind."""
+        if not self.reads:
+            return self
+        group = self.reads[0] if len(self.reads) == 1 else CalledTogether(self.reads)
+        return replace(self, finished=(*self.finished, group), reads=())
 
     def begin(self, doing: str, now: float) -> State:
         """Start of work."""
@@ -113,7 +88,7 @@ class State:
 
     def end(self) -> State:
         """End of work: unfinished parts are printed as they are. Steering messages that came too late go with the next prompt."""
-        return replace(_end_reply(self, 0.0), work=None, running=(), writing="")
+        return replace(_end_reply(self, 0.0).settle(), work=None, running=(), writing="")
 
     def act(self, text: str) -> State:
         """Add an automatic action: printed once, listed by `/why`."""
@@ -127,7 +102,8 @@ def update(state: State, event: Event, now: float) -> State:
         case happened.TextDelta(text):
             return _hear(_end_thought(state, now), text)
         case happened.ThinkingDelta(text):
-            since = state.thinking_since if state.thought else now
+            # A provider may send the summary of a long thought at its end: it began with the request.
+            since = state.thinking_since if state.thought else min(now, state.asked_at or now)
             return _count(replace(state, thought=state.thought + safe(text), thinking_since=since), len(text))
         case happened.CallDelta(_, name, text):
             return _count(replace(_end_thought(state, now), writing=safe(name)), len(text))
@@ -144,6 +120,8 @@ def update(state: State, event: Event, now: float) -> State:
             )
         case happened.ToolProgress(call_id, text):
             return replace(state, running=tuple(_progress(one, call_id, text) for one in state.running))
+        case happened.PermissionDecided(call_id, _, "allow", "read-only"):
+            return replace(state, harmless=state.harmless | {call_id})
         case happened.PermissionDecided():
             return state
         case happened.Recorded(record):
@@ -153,7 +131,7 @@ def update(state: State, event: Event, now: float) -> State:
         case happened.Retrying():
             return _retrying(state, event, now)
         case _:
-            return _automatic(state, event)
+            return _automatic(state, event, now)
 
 
 def call_title(call: ToolCall) -> str:
@@ -173,6 +151,7 @@ def _automatic(
     | happened.Warned
     | happened.Noticed
     | happened.TurnEnded,
+    now: float,
 ) -> State:
     match event:
         case happened.CompactionStarted():
@@ -192,7 +171,7 @@ def _automatic(
         case happened.Noticed(message):
             return state.act(message)
         case happened.TurnEnded():
-            return _ended(state, event)
+            return _ended(state, event, now)
         case _:
             assert_never(event)
 
@@ -204,13 +183,22 @@ def _retrying(state: State, event: happened.Retrying, now: float) -> State:
     return replace(state, work=work, acts=acts)
 
 
-def _ended(state: State, event: happened.TurnEnded) -> State:
-    state = state.end()
+def _ended(state: State, event: happened.TurnEnded, now: float) -> State:
+    """The end of a turn: why it ended, the todo list if it changed, then duration, tokens and cost."""
+    work, state = state.work, _with_reason(state.end(), event)
+    if state.todo_changed and state.todo:
+        state = state.add(TodoList(state.todo))
+    if work is not None and work.sent:
+        state = state.add(Finished(max(now - work.since, 0.0), work.sent, work.received, work.cost))
+    return replace(state, todo_changed=False)
+
+
+def _with_reason(state: State, event: happened.TurnEnded) -> State:
     match event.ending:
         case "done":
             return state
         case "interrupted":
-            return state.add(Note("warn", "Interrupted. What came so far is kept; say how to go on."))
+            return state.add(Note("warn", "Interrupted. Tell it what to do instead."))
         case "failed" | "limit" | "refused" | "incomplete":
             message = safe(str(event.error)) if event.error else f"The turn ended: {event.ending}."
             return state.add(Note("error", message))
@@ -220,7 +208,8 @@ def _recorded(state: State, record: Record, now: float) -> State:
     body = record.body
     match body:
         case Message(role="user"):
-            state = replace(state, steering=tuple(text for text in state.steering if text.strip() != body.text.strip()))
+            steering = tuple(text for text in state.steering if text.strip() != body.text.strip())
+            state = replace(state, steering=steering, asked_at=now)
             return state.add(UserMessage(safe(body.text))) if body.text.strip() else state
         case Message():
             if body.text and not state.spoke:
@@ -228,9 +217,9 @@ def _recorded(state: State, record: Record, now: float) -> State:
             calls = {**state.calls, **{call.call_id: call for call in body.calls}}
             return replace(_end_reply(state, now), calls=calls, writing="")
         case ToolResult():
-            return _answered(state, body)
+            return replace(_answered(state, body), asked_at=now)
         case Todo(items):
-            return replace(state, todo=items)
+            return replace(state, todo=items, todo_changed=True)
         case Prune(call_ids=(), reason=reason):  # no event tells of what clears no output
             return state.act(reason)
         case _:
@@ -240,9 +229,19 @@ def _recorded(state: State, record: Record, now: float) -> State:
 def _answered(state: State, result: ToolResult) -> State:
     call = state.calls.get(result.call_id)
     title = result.title or state.titles.get(result.call_id) or (call_title(call) if call else result.name)
-    called = Called(_one_line(title), result, state.printed is not Called, result.call_id in state.displayed)
+    called = Called(
+        _one_line(title),
+        result,
+        gap=state.printed is not Called or state.bodied,
+        displayed=result.call_id in state.displayed,
+        harmless=result.call_id in state.harmless,
+    )
+    if called.body == "none":
+        state = replace(state, reads=(*state.reads, called), printed=Called, bodied=False)
+    else:
+        state = replace(state.add(called), bodied=called.body == "whole")
     return replace(
-        state.add(called),
+        state,
         running=tuple(one for one in state.running if one.call_id != result.call_id),
         calls={name: one for name, one in state.calls.items() if name != result.call_id},
         titles={name: one for name, one in state.titles.items() if name != result.call_id},
@@ -286,6 +285,7 @@ def _used(state: State, event: happened.UsageReported) -> State:
         sent=state.work.sent + event.usage.prompt,
         received=state.work.received + event.usage.output,
         characters=0,
+        cost=state.work.cost if event.cost is None else (state.work.cost or 0.0) + event.cost,
     )
     return replace(state, status=status, work=work)
 

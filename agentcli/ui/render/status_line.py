@@ -7,19 +7,22 @@ import contextlib
 import json
 import os
 import signal
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.ui.render.cells import width
-from agentcli.ui.render.state import Status
-from agentcli.ui.style import Theme
+from agentcli.ui.render.facts import Status
+from agentcli.ui.render.scrollback import count
+from agentcli.ui.style import Role, Theme
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.ui.render.state import Status
+    from agentcli.ui.render.facts import Status
 
 
 SCRIPT_SECONDS = 2.0
@@ -68,10 +71,9 @@ class StatusLine:
 
 def check_facts(names: str) -> None:
     """Raises ConfigError where `ui.status` names a fact that does not exist."""
-    facts = Status().order
-    unknown = sorted(set(names.split()) - set(facts))
+    unknown = sorted(set(names.split()) - set(FACTS))
     if unknown:
-        raise ConfigError(f"ui.status knows no {unknown[0]!r}. There are: {', '.join(facts)}.")
+        raise ConfigError(f"ui.status knows no {unknown[0]!r}. There are: {', '.join(FACTS)}.")
 
 
 async def run_script(command: str, status: Status, folder: Path) -> str:
@@ -109,54 +111,106 @@ def branch(folder: Path) -> str:
     return ""
 
 
-MARKS_FROM = 100
-"""Minimal columns for thresholds of the window in words instead of single letters."""
+FACTS = (
+    "model", "mode", "jobs", "context", "cost", "budget", "cache", "extra", "branch", "sandbox", "session",
+)  # fmt: skip
+"""Names of the facts that `ui.status` may choose from."""
+_LEFT = ("mode", "model", "context")
+_RIGHT = ("extra", "cost", "budget", "cache", "jobs", "branch")
+_DROPPED = ("cache", "branch", "budget", "extra", "cost", "jobs")
+"""Facts of the right side in the order in which they are left out where there is no room."""
+_MODES: Mapping[str, Role] = MappingProxyType({"plan": "accent", "auto-edit": "warn", "auto": "good", "yolo": "bad"})
+_BAR, _PARTS = 8, " ▏▎▍▌▋▊▉"
+"""Cells of the context window's bar, and its parts of a cell."""
+BAR_FROM = 60
+"""Minimal columns for the bar."""
+NEAR = 0.8
+"""Share of the way to compaction from which on the context is an alarm."""
 
-
-PROVIDER_FROM = 60
-"""Minimal columns for the model's provider."""
+Fact = tuple[str, Role]
+"""Text of a fact, and its role."""
 
 
 def status_line(status: Status, columns: int, theme: Theme) -> str:
-    """The facts named in `status.order`, in that order; those that do not fit are left out."""
-    line = ""
-    for fact in filter(None, (_fact(status, name, columns) for name in status.order)):
-        longer = f"{line} · {fact}" if line else fact
-        if width(longer) < columns:
-            line = longer
-    return theme.paint("dim", line)
+    """Facts that change and matter at the left, the others at the right, as many as fit; or those of `status.order` in a row."""
+    if status.order:
+        return _row([fact for name in status.order for fact in _fact(status, name, columns)], columns, theme)
+    left = [fact for name in _LEFT for fact in _fact(status, name, columns)]
+    names = [name for name in _RIGHT if _fact(status, name, columns)]
+    for dropped in _DROPPED:
+        if _free(left, _facts(status, names, columns), columns) >= GAP:
+            break
+        names = [name for name in names if name != dropped]
+    right = _facts(status, names, columns)
+    if not right:
+        return _row(left, columns, theme)
+    return _row(left, columns, theme) + " " * _free(left, right, columns) + _row(right, columns, theme)
 
 
-def _fact(status: Status, name: str, columns: int) -> str:
+GAP = 2
+"""Minimal cells between the two sides."""
+
+
+def _facts(status: Status, names: Sequence[str], columns: int) -> list[Fact]:
+    return [fact for name in names for fact in _fact(status, name, columns)]
+
+
+def _free(left: Sequence[Fact], right: Sequence[Fact], columns: int) -> int:
+    return columns - 1 - _width(left) - _width(right)
+
+
+def _row(facts: Sequence[Fact], columns: int, theme: Theme) -> str:
+    """The facts that fit, parted by dots."""
+    while facts and _width(facts) >= columns:
+        facts = facts[:-1]
+    return theme.paint("dim", " · ").join(theme.paint(role, text) for text, role in facts)
+
+
+def _width(facts: Sequence[Fact]) -> int:
+    return width(" · ".join(text for text, _ in facts))
+
+
+def _fact(status: Status, name: str, columns: int) -> Sequence[Fact]:
     match name:
+        case "mode":
+            return [(status.mode, _MODES.get(status.mode, "dim"))] if status.mode else []
         case "context" if status.usable:
-            return f"ctx {100 * status.used / status.usable:.0f}%{_marks(status, columns)}"
+            return [_context(status, columns)]
+        case _:
+            text = _text(status, name)
+            return [(text, "dim")] if text else []
+
+
+def _text(status: Status, name: str) -> str:
+    match name:
+        case "model":
+            return short_model(status.model)
         case "cost" if status.cost is not None:
             return f"${status.cost:.2f}"
-        case "model" if columns < PROVIDER_FROM:
-            return status.model.rpartition("/")[2]
         case "budget" if status.budget is not None:
             return f"budget {100 * status.budget:.0f}%"
         case "cache" if status.hit_rate is not None:
             return f"cache {100 * status.hit_rate:.0f}%"
         case "jobs" if status.jobs:
             return f"{status.jobs} job{'s' if status.jobs > 1 else ''}"
-        case "model" | "mode" | "branch" | "session" | "extra" | "sandbox":
+        case "branch" | "session" | "extra" | "sandbox":
             return str(getattr(status, name))
         case _:
             return ""
 
 
-def _marks(status: Status, columns: int) -> str:
-    """Thresholds of pruning and compaction: the latter from where it pays to where it always happens."""
-    prunes, early, compacts = (
-        f"{100 * size / status.usable:.0f}" if size else "" for size in (status.prunes, status.early, status.soft)
-    )
-    marks = {"prunes": prunes, "compacts": f"{early}-{compacts}" if early else compacts}
-    if columns < PROVIDER_FROM:
-        return ""
-    if columns < MARKS_FROM:
-        text = " ".join(what[0] + share for what, share in marks.items() if share)
-    else:
-        text = ", ".join(f"{what} {share}%" for what, share in marks.items() if share)
-    return f" ({text})" if text else ""
+def _context(status: Status, columns: int) -> Fact:
+    """Tokens in use and usable, with a bar; where compaction is near, also where it comes."""
+    text = f"{count(status.used)}/{count(status.usable)}"
+    if columns >= BAR_FROM:
+        eighths = min(round(8 * _BAR * status.used / status.usable), 8 * _BAR)
+        bar = "█" * (eighths // 8) + _PARTS[eighths % 8].strip()
+        text += f" ▕{bar.ljust(_BAR)}▏"
+    if not status.soft or status.used < NEAR * status.soft:
+        return text, "dim"
+    return f"{text} compacts at {100 * status.soft / status.usable:.0f}%", "warn"
+
+
+def short_model(name: str) -> str:
+    """The model's name without its provider."""
+    return name.rpartition("/")[2].removeprefix("claude-")

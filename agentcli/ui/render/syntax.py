@@ -37,7 +37,12 @@ def _lexer(name: str) -> Any:
         return None
 
 
-_ALIASES = {"jsonc": "json5", "shell": "bash", "console": "console", "vue": "html", "svelte": "html", "golang": "go"}
+_ALIASES = {
+    "jsonc": "json5", "shell": "bash", "console": "console", "vue": "html", "svelte": "html", "golang": "go", "pyi": "python", "yml": "yaml",
+    "h": "c", "hh": "cpp", "hpp": "cpp", "cc": "cpp", "mjs": "js", "cjs": "js", "jsx": "js", "tsx": "ts", "kt": "kotlin", "ex": "elixir",
+    "hs": "haskell", "htm": "html",
+}  # fmt: skip
+"""Languages by the names and suffixes that Pygments does not know."""
 
 
 def _colour(kind: Any, theme: Theme) -> str:

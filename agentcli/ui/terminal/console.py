@@ -25,7 +25,7 @@ from agentcli.ui.input.editor import Editor
 from agentcli.ui.render.cells import hanging
 from agentcli.ui.render.frame import Item
 from agentcli.ui.render.past_messages import newest
-from agentcli.ui.render.scrollback import Note, Printed, UserMessage
+from agentcli.ui.render.pieces import Note, Printed, UserMessage
 from agentcli.ui.render.state import State
 from agentcli.ui.render.status_line import StatusLine
 from agentcli.ui.style import Look
@@ -187,7 +187,9 @@ class Console:
         self.screen.status = self.status_line
         for record in newest(session.journal, replay):
             self.screen.hear(Recorded(record))
-        self.screen.change(replace(self.state, todo=session.history.todo, acts=(), steering=()))
+        self.screen.change(
+            replace(self.state.settle(), todo=session.history.todo, todo_changed=False, acts=(), steering=())
+        )
         self.show_events([Warned(note) for note in session.notes])
         self.screen.refresh()
 

@@ -16,7 +16,7 @@ from agentcli.ui import commands
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
-from agentcli.ui.render.scrollback import Note, UserMessage
+from agentcli.ui.render.pieces import Note, UserMessage
 from agentcli.ui.terminal.console import Console
 
 PATIENCE = 1.0

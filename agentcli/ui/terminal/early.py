@@ -35,30 +35,32 @@ def start(status: str = "starting…") -> EarlyTerminal:
 class EarlyTerminal:
     """Terminal in raw mode with a prompt, and the input so far.
 
-    `lines` are the rows on the screen, the cursor at the end of the last; `typed` all bytes received, for the real editor.
+    `lines` are the rows on the screen, the cursor at the end of the second; `typed` all bytes received, for the real editor.
     Only plain text is echoed: from the first control byte on, keys are kept but not shown.
     """
 
     def __init__(self, keyboard: int, screen: int, status: str) -> None:
         self._keyboard, self.screen = keyboard, screen
         self._before: list[Any] = termios.tcgetattr(keyboard)
-        self._wide_enough = _columns(screen) - len(PROMPT) - 1
+        self._columns = _columns(screen)
+        self._wide_enough = self._columns - len(PROMPT) - 1
         self._held, self._standing = False, False
         self.typed = b""
         self.echoed = ""
         self.status = status[: self._wide_enough]
         self.guard()
         termios.tcsetattr(keyboard, termios.TCSANOW, _raw(self._before))
-        _write(screen, f"{BRACKETED_PASTE}{self.lines[0]}\r\n{self.lines[1]}")
+        rule, prompt, below = self.lines
+        _write(screen, f"{BRACKETED_PASTE}{rule}\r\n{prompt}\r\n{below}\x1b[A\r{prompt}")
         self._standing = True
         if select.select([keyboard], [], [], 0)[0]:
             # Typed before we were here: the terminal has made a line feed of Enter, which would mean a new line to us.
             self._take(os.read(keyboard, 65536).replace(b"\n", b"\r"))
 
     @property
-    def lines(self) -> tuple[str, str]:
-        """Rows on the screen."""
-        return f"\x1b[2m{self.status}\x1b[0m", PROMPT + self.echoed
+    def lines(self) -> tuple[str, str, str]:
+        """Rows on the screen: a rule, the prompt, the status."""
+        return _dim("─" * (self._columns - 1)), PROMPT + self.echoed, _dim(self.status)
 
     def during(self, load: Callable[[], T]) -> T:
         """Call `load` in a thread, echoing keys meanwhile. Ctrl-C raises KeyboardInterrupt and abandons the thread."""
@@ -146,6 +148,10 @@ def _raw(attributes: list[Any]) -> list[Any]:
     raw[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
     raw[6][termios.VMIN] = 1
     return raw
+
+
+def _dim(text: str) -> str:
+    return f"\x1b[2m{text}\x1b[0m"
 
 
 def _columns(screen: int) -> int:

@@ -12,9 +12,11 @@ from dataclasses import replace
 from agentcli.core.event import Event, TextDelta, ThinkingDelta
 from agentcli.core.sanitise import safe_line
 from agentcli.ui.render.draw import draw, tail
+from agentcli.ui.render.facts import Status
 from agentcli.ui.render.frame import Edit, Live, Size
-from agentcli.ui.render.scrollback import Piece, as_it_is, render
-from agentcli.ui.render.state import State, Status, update
+from agentcli.ui.render.pieces import Piece
+from agentcli.ui.render.scrollback import as_it_is, render
+from agentcli.ui.render.state import State, update
 from agentcli.ui.style import Look, Markdown
 from agentcli.ui.terminal.device import Device
 from agentcli.ui.terminal.early import PLAIN_PASTE

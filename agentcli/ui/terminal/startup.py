@@ -140,11 +140,11 @@ class Startup:
     def paint(self) -> None:
         """Paint the input under the queued prompts and the status."""
         size = self.device.size
-        lines, (row, column) = input_lines(self.editor.edit, size, self._colours)
+        status = self._colours.paint("dim", self._early.status)
+        lines, (row, column) = input_lines(self.editor.edit, size, self._colours, status)
         queued = [f"  queued: {safe_line(text)}" for text in self.waiting]
         waiting = [self._colours.paint("dim", clip(text, size.columns - 1)) for text in queued[-size.rows // 2 :]]
-        above = [*waiting, self._early.lines[0]]
-        self.painter.paint([], [*above, *lines], (len(above) + row, column))
+        self.painter.paint([], [*waiting, *lines], (len(waiting) + row, column))
 
     def resize(self) -> None:
         """Handle a change of the terminal's size."""

@@ -80,8 +80,8 @@ def test_what_was_changed_is_shown_as_it_would_be_and_marked() -> None:
     changed = taken(EDIT, None, editable(EDIT, None), "x = 3")
     assert title(EDIT, changed, LOOK).endswith("(changed by you)")
     rows = ESCAPE.sub("", "\n".join(preview(EDIT, changed, 80, LOOK)))
-    assert "-x = 1" in rows
-    assert "+x = 3" in rows
+    assert "- x = 1" in rows
+    assert "+ x = 3" in rows
     assert "make -j" in "\n".join(preview(COMMAND, {"command": "make -j"}, 80, LOOK))
 
 

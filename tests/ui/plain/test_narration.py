@@ -5,9 +5,10 @@ from dataclasses import replace
 from agentcli.core.event import CallDelta, CompactionStarted, Retrying, TextDelta, ThinkingDelta, ToolStarted
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.ui.plain.narration import TITLE, began, ended, narrate
+from agentcli.ui.render.facts import Work
 from agentcli.ui.render.markdown_blocks import TABLE_ROWS, Blocks
-from agentcli.ui.render.scrollback import Called, Reply
-from agentcli.ui.render.state import State, Work, update
+from agentcli.ui.render.pieces import Called, Reply
+from agentcli.ui.render.state import State, update
 from agentcli.ui.style import Look
 
 LOOK = Look(folder="/home/me")

@@ -12,12 +12,14 @@ from agentcli.ui.dialogs.dialogs import Choice, Dialog
 from agentcli.ui.render.cells import clip, fit, width, wrap
 from agentcli.ui.render.diff import lines as diff_lines
 from agentcli.ui.render.draw import draw, recent, tail
+from agentcli.ui.render.facts import Running, Status, Work
 from agentcli.ui.render.frame import Edit, Item, Size
 from agentcli.ui.render.input_box import input_lines, rows_of
 from agentcli.ui.render.markdown import lines as markdown
 from agentcli.ui.render.markdown_blocks import Block, Blocks
-from agentcli.ui.render.scrollback import Called, Note, Printed, Reply, Thought, UserMessage, render
-from agentcli.ui.render.state import Running, State, Status, Work, update
+from agentcli.ui.render.pieces import Called, Note, Printed, Reply, Thought, UserMessage
+from agentcli.ui.render.scrollback import render
+from agentcli.ui.render.state import State, update
 from agentcli.ui.render.status_line import status_line
 from agentcli.ui.style import DARK, MUTE, PLAIN, Look
 
@@ -101,16 +103,20 @@ def test_the_cursor_stands_before_the_letter_it_belongs_to(text: str, columns: i
 
 
 def test_the_status_line_leaves_out_what_does_not_fit() -> None:
-    status = Status("demo/demo", "ask", 42, 100, cost=0.5, branch="main", session="a session")
-    assert status_line(status, 80, PLAIN).endswith("demo/demo · ask · ctx 42% · $0.50 · main · a session\x1b[0m")
-    assert "session" not in status_line(status, 40, PLAIN)
+    status = Status("demo/demo", "ask", 4_200, 10_000, cost=0.5, branch="main", hit_rate=0.9, jobs=1)
+    assert (
+        status_line(status, 80, MUTE)
+        == "ask · demo · 4.2k/10k ▕███▍    ▏".ljust(47) + "$0.50 · cache 90% · 1 job · main"
+    )
+    assert status_line(status, 40, MUTE) == "ask · demo · 4.2k/10k     $0.50 · 1 job"
+    assert status_line(status, 24, MUTE) == "ask · demo · 4.2k/10k"
 
 
 def test_long_output_of_a_command_is_folded_to_its_end_with_a_count() -> None:
     result = ToolResult("c", "bash", "error", "\n".join(f"line {n}" for n in range(30)), metadata={"exit_code": 1})
     shown = render([Called("$ make", result)], 80, Look(PLAIN, output_lines=3), markdown)
     text = "\n".join(shown)
-    assert "27 earlier lines" in text
+    assert "24 earlier lines" in text
     assert "line 29" in text
     assert "line 5" not in text
 
@@ -120,8 +126,8 @@ def test_a_diff_has_the_numbers_of_the_file() -> None:
     shown = render(
         [Called("edit x.py", ToolResult("c", "edit", "success", "", metadata={"diff": diff}))], 80, Look(DARK), markdown
     )
-    assert any("   11 -old" in line for line in shown)
-    assert any("   11 +new" in line for line in shown)
+    assert any("   11 - old" in line for line in shown)
+    assert any("   11 + new" in line for line in shown)
 
 
 def test_a_long_line_of_a_diff_is_shown_to_its_end() -> None:
@@ -131,29 +137,40 @@ def test_a_long_line_of_a_diff_is_shown_to_its_end() -> None:
     assert "".join(row.strip() for row in rows).endswith("END")
 
 
-def test_the_status_line_tells_all_facts_in_the_order_that_was_chosen() -> None:
+def test_the_status_line_tells_the_facts_that_were_chosen_in_their_order() -> None:
     status = Status(
-        "m", "ask", 42, 100, soft=70, early=40, prunes=30, hit_rate=0.876, cost=0.5, budget=0.25, jobs=2, sandbox="bubblewrap",
-        session="s", branch="main",
-    )  # fmt: skip
-    shown = "m · ask · 2 jobs · ctx 42% (prunes 30%, compacts 40-70%) · $0.50 · budget 25% · cache 88% · main · bubblewrap · s"
-    assert shown in status_line(status, 140, PLAIN)
-    assert "ctx 42% (p30 c40-70) · $0.50 · budget 25% · cache 88% · main" in status_line(status, 80, PLAIN)
-    assert "(p30 c70)" in status_line(replace(status, early=0), 80, PLAIN)
-    assert "(c70)" in status_line(replace(status, early=0, prunes=0), 80, PLAIN)
-    assert "cache 88% · ask" in status_line(replace(status, order=("cache", "mode")), 80, PLAIN)
+        "m",
+        "ask",
+        42,
+        100,
+        hit_rate=0.876,
+        sandbox="bubblewrap",
+        session="s",
+        order=("cache", "mode", "session", "sandbox"),
+    )
+    assert status_line(status, 80, MUTE) == "cache 88% · ask · s · bubblewrap"
 
 
-def test_a_narrow_status_line_has_room_for_the_state_of_the_window() -> None:
-    status = Status("anthropic/claude-sonnet-5", "auto-edit", 42, 100)
-    assert "claude-sonnet-5 · auto-edit · ctx 42%" in status_line(status, 40, PLAIN)
-    assert "anthropic" not in status_line(status, 40, PLAIN)
+def test_the_mode_has_a_colour_and_a_window_that_is_nearly_full_another() -> None:
+    status = Status("m", "yolo", 30_000, 100_000, soft=70_000)
+    assert status_line(status, 80, DARK).startswith("\x1b[31myolo\x1b[0m")
+    assert "compacts" not in status_line(status, 80, DARK)
+    near = status_line(replace(status, used=57_000), 80, DARK)
+    assert "\x1b[33m57k/100k ▕████▌   ▏ compacts at 70%\x1b[0m" in near
 
 
 def test_a_tail_that_is_cut_says_so() -> None:
     reply, _ = Blocks().feed("\n".join(f"line {n}" for n in range(30)))
     rows = tail(State(reply=reply), Size(80, 24), Look(MUTE, tail_rows=5), markdown)
     assert rows == ["⋮", "line 26", "line 27", "line 28", "line 29"]
+
+
+def test_the_tail_takes_a_third_of_the_screen_and_less_where_its_rows_are_wide() -> None:
+    reply, _ = Blocks().feed("\n".join(f"line {n} of many" for n in range(30)))
+    wide, _ = Blocks().feed("many words " * 200)
+    for columns, rows, high in ((80, 24, 8), (80, 60, 14), (40, 12, 4)):
+        assert len(tail(State(reply=reply), Size(columns, rows), Look(MUTE), markdown)) == high
+    assert len(tail(State(reply=wide), Size(200, 60), Look(MUTE), markdown)) == 6
 
 
 def test_the_rows_of_a_long_thought_stand_still_while_it_grows() -> None:

@@ -1,18 +1,19 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
-from agentcli.core.event import Recorded, TextDelta, TurnEnded
-from agentcli.core.message import ToolResult
-from agentcli.core.record import Record
+from agentcli.core.event import Event, PermissionDecided, Recorded, TextDelta, ThinkingDelta, TurnEnded, UsageReported
+from agentcli.core.message import Message, Text, ToolResult, Usage
+from agentcli.core.record import Body, Record, Todo, TodoItem
 from agentcli.ui.render.markdown import lines as markdown
-from agentcli.ui.render.scrollback import Called, UserMessage, as_it_is, render
+from agentcli.ui.render.pieces import Called, UserMessage
+from agentcli.ui.render.scrollback import as_it_is, render
 from agentcli.ui.render.state import State, update
 from agentcli.ui.style import MUTE, PLAIN, Look
 
 
-def recorded(result: ToolResult) -> Record:
-    return Record(1, "1", "2026-01-01T00:00:00Z", "", result)
+def recorded(body: Body) -> Record:
+    return Record(1, "1", "2026-01-01T00:00:00Z", "", body)
 
 
 def test_what_came_of_a_call_is_told_without_colours_too() -> None:
@@ -43,16 +44,73 @@ def test_a_change_that_was_shown_to_be_approved_is_not_printed_again() -> None:
     assert len(render([Called("Edit x.py", result)], 80, Look(MUTE), markdown)) == 3
 
 
-def test_a_call_stands_apart_from_words_but_not_from_the_call_before() -> None:
-    result = ToolResult("c1", "read", "success", "")
+def printed(*events: Event, columns: int = 80) -> list[str]:
+    """What a turn with these events prints."""
     state = State()
-    for event in (
-        TextDelta("Look.\n\n"),
-        Recorded(recorded(result)),
-        Recorded(recorded(replace(result, call_id="c2"))),
-    ):
+    for event in events:
         state = update(state, event, 0.0)
-    assert render(state.finished, 80, Look(MUTE), markdown) == ["", "Look.", "", "● read", "● read"]
+    return render(state.settle().finished, columns, Look(MUTE), markdown)
+
+
+def ran(call_id: str, name: str, title: str, **more: Any) -> Recorded:
+    return Recorded(recorded(ToolResult(call_id, name, "success", more.pop("output", ""), title=title, **more)))
+
+
+def test_calls_that_read_are_one_line_and_what_follows_a_body_stands_apart() -> None:
+    files = [ran(f"r{n}", "read", f"Read src/{name}.py", metadata={"lines": 9}) for n, name in enumerate("abca")]
+    make = ran("b", "bash", "$ make", output="ok", metadata={"exit_code": 0})
+    touch = ran("t", "bash", "$ touch x", metadata={"exit_code": 0})
+    shown = printed(TextDelta("Look.\n\n"), *files, ran("l", "list", "List src"), make, touch, files[0])
+    assert shown == [
+        *("", "Look.", ""),
+        "● Read src/a.py, src/b.py, src/c.py · List src",
+        "● $ make · exit 0, 1 line",
+        *("  ok", ""),
+        "● $ touch x · exit 0",
+        "● Read src/a.py · 9 lines",
+    ]
+    assert printed(*files, ran("g", "grep", 'Search "x"'), columns=30)[1:] == ['● Read 3 files · Search "x"']
+
+
+def test_a_failure_shows_more_of_its_output_and_a_command_that_only_reads_less() -> None:
+    output = "\n".join(f"line {n}" for n in range(30))
+    harmless = PermissionDecided("b", "bash", "allow", "read-only")
+    rows = {
+        "failed": printed(Recorded(recorded(ToolResult("b", "bash", "error", output, metadata={"exit_code": 1})))),
+        "done": printed(ran("b", "bash", "$ x", output=output, metadata={"exit_code": 0})),
+        "only reads": printed(harmless, ran("b", "bash", "$ x", output=output, metadata={"exit_code": 0})),
+    }
+    assert {how: sum("  line" in row for row in shown) for how, shown in rows.items()} == {
+        "failed": 10,
+        "done": 5,
+        "only reads": 2,
+    }
+
+
+def test_a_turn_ends_with_its_list_its_duration_its_tokens_and_its_cost() -> None:
+    state = State().begin("Working", 0.0)
+    events = (
+        Recorded(recorded(Todo((TodoItem("read", "completed"), TodoItem("mend"))))),
+        UsageReported(Usage(input=8_000, output=400), 0.008, 8_000),
+        UsageReported(Usage(input=900, output=15), 0.004, 900),
+        TurnEnded("done"),
+    )
+    for now, event in enumerate(events):
+        state = update(state, event, 45.0 * now)
+    assert render(state.finished, 80, Look(MUTE), markdown) == [
+        "",
+        "  ☒ read",
+        "  ☐ mend",
+        "",
+        "2m 15s · 8.9k in, 415 out · $0.01",
+    ]
+
+
+def test_a_thought_that_came_in_one_piece_took_the_time_since_the_model_was_asked() -> None:
+    state = update(State(), Recorded(recorded(Message("user", (Text("go"),)))), 10.0)
+    for event in (ThinkingDelta("Hm."), TextDelta("So.\n\n")):
+        state = update(state, event, 14.0)
+    assert "∴ Thought for 4s (Ctrl-T)" in render(state.finished, 80, Look(MUTE), markdown)
 
 
 def test_a_long_paste_that_was_said_is_folded_with_its_size() -> None:
@@ -72,7 +130,8 @@ def test_the_todo_list_the_answers_and_the_plan_stay_to_be_read_above() -> None:
         look = Look(MUTE, for_people=frozenset({"todo", "ask_user", "exit_plan"}))
         return render([Called("Title", result)], 80, look, as_it_is)
 
-    assert shown("todo", "[x] Read\n[>] Write", done=1, of=2) == ["● Title · 1 of 2 done", "  [x] Read", "  [>] Write"]
+    # The list stands above the input while the turn runs, and is printed at its end.
+    assert shown("todo", "[x] Read\n[>] Write", done=1, of=2) == ["● Title · 1 of 2 done"]
     assert shown("ask_user", "Which?\n→ red") == ["● Title", "  Which?", "  → red"]
     assert shown("exit_plan", "The user approves.", plan="# Plan\n1. Read") == [
         "● Title · approved",

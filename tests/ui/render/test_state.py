@@ -19,7 +19,7 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Prune, Record, Todo, TodoItem
-from agentcli.ui.render.scrollback import Called, Note, Reply, Thought, UserMessage
+from agentcli.ui.render.pieces import Called, Note, Reply, Thought, UserMessage
 from agentcli.ui.render.state import State, update
 
 CALL = ToolCall("c1", "bash", {"command": "make"})

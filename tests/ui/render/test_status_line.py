@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.errors import ConfigError
-from agentcli.ui.render.state import Status
+from agentcli.ui.render.facts import Status
 from agentcli.ui.render.status_line import branch, check_facts, run_script
 
 

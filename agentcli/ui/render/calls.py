@@ -1,0 +1,140 @@
+"""Tool calls as lines: mark, title, brief result, then the diff or the start of the output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentcli.core.message import ToolResult
+from agentcli.core.sanitise import safe
+from agentcli.ui.render import diff
+from agentcli.ui.render.cells import clip, expand, wrap
+from agentcli.ui.render.cells import width as _width
+from agentcli.ui.render.markdown_blocks import Block
+from agentcli.ui.render.pieces import Called
+from agentcli.ui.style import Look, Markdown, Role, Theme, duration
+
+_MARKS = {"success": "●", "error": "✗", "denied": "⊘", "interrupted": "⊘"}
+"""Marks of a call's status; no meaning by colour alone."""
+
+
+def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: bool = False) -> list[str]:
+    """Line of a call, then its diff or the start of its output; all of it if `whole`."""
+    theme, result = look.theme, piece.result
+    mark = theme.paint(
+        "bad" if result.status == "error" else "warn" if result.failed else "good", _MARKS[result.status]
+    )
+    short = brief(result, look) + (", as shown above" if piece.displayed and not (whole or result.failed) else "")
+    title = clip(expand(look.near(piece.title)), max(width // 2, width - _width(short) - 5))
+    head = clip(f"{mark} {title}" + (theme.paint("dim", f" · {short}") if short else ""), width)
+    above = [""] if piece.gap else []
+    change = result.metadata.get("diff")
+    if isinstance(change, str) and change:
+        rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.displayed else []
+        limit = len(rows) if whole else look.diff_lines
+        return [*above, head, *_fold(_indented(rows), limit, theme)]
+    rows = _output(result, width, look, markdown, whole)
+    if result.name in look.for_people and not result.failed:
+        return [*above, head, *_fold(_indented(rows), len(rows) if whole else look.diff_lines, theme)]
+    limit = len(rows) if whole else _limit(piece, look)
+    return [*above, head, *_fold(_indented(rows), limit, theme, end=True)]
+
+
+def _limit(piece: Called, look: Look) -> int:
+    """Rows of a command's output: twice as many of a failure, few of a command that only reads."""
+    if piece.result.failed:
+        return 2 * look.output_lines
+    return min(HARMLESS_LINES, look.output_lines) if piece.harmless else look.output_lines
+
+
+HARMLESS_LINES = 2
+"""Rows of output shown of a command that only reads."""
+
+
+def together(calls: Sequence[Called], width: int, look: Look) -> list[str]:
+    """One line for calls that read or list: `Read a.py, b.py · List src`; numbers where that is too long."""
+    groups: dict[str, list[str]] = {}
+    for call in calls:
+        verb, _, rest = expand(look.near(call.title)).partition(" ")
+        groups.setdefault(verb, [])
+        if rest not in groups[verb]:
+            groups[verb].append(rest)
+    named = " · ".join(f"{verb} {', '.join(names)}" for verb, names in groups.items())
+    if _width(named) > width - 2:
+        named = " · ".join(
+            f"{verb} {names[0] if len(names) == 1 else _many(len(names), *_THINGS.get(verb, _TIMES))}"
+            for verb, names in groups.items()
+        )
+    head = clip(f"{look.theme.paint('good', _MARKS['success'])} {named}", width)
+    return ["", head] if calls[0].gap else [head]
+
+
+_THINGS = {
+    "Read": ("file", "files"),
+    "List": ("folder", "folders"),
+    "Search": ("pattern", "patterns"),
+    "Find": ("pattern", "patterns"),
+}
+_TIMES = ("time", "times")
+
+
+def _indented(rows: Sequence[str]) -> list[str]:
+    return [f"  {row}" if row else "" for row in rows]
+
+
+def _fold(rows: list[str], limit: int, theme: Theme, end: bool = False) -> list[str]:
+    """The first rows and a count of the rest; with `end`, for output of commands, the last rows."""
+    if len(rows) <= limit + 1:
+        return rows
+    if end:
+        return [theme.paint("dim", f"  … {len(rows) - limit} earlier lines (Ctrl-O)"), *rows[-limit:]]
+    return [*rows[:limit], theme.paint("dim", f"  … {len(rows) - limit} more lines (Ctrl-O)")]
+
+
+def brief(result: ToolResult, look: Look) -> str:
+    """Brief result of a call."""
+    facts: list[str] = []
+    data = result.metadata
+    if result.status in ("denied", "interrupted"):
+        facts.append(result.status)
+    if "exit_code" in data and data["exit_code"] is not None:
+        facts.append(f"exit {data['exit_code']}")
+    if data.get("job") and "state" not in data:
+        facts.append(f"in the background as {data['job']}")
+    elif data.get("additions") or data.get("deletions"):
+        facts.append(f"+{data.get('additions', 0)} −{data.get('deletions', 0)}")
+    elif isinstance(data.get("of"), int):
+        facts.append(f"{data.get('done', 0)} of {data['of']} done")
+    elif isinstance(data.get("plan"), str):
+        facts.append("approved")
+    elif isinstance(data.get("matches"), int):
+        facts.append(_many(data["matches"], "match", "matches"))
+    elif isinstance(data.get("lines"), int):
+        facts.append(_many(data["lines"], "line", "lines"))
+    elif result.output and result.name not in look.for_people and not result.failed and not data.get("diff"):
+        facts.append(_many(len(result.output.splitlines()), "line", "lines"))
+    spent = result.ended - result.started
+    if spent >= 2:
+        facts.append(duration(spent))
+    return ", ".join(facts)
+
+
+def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whole: bool) -> list[str]:
+    """Rows of output worth showing at once: of commands and failures."""
+    if not (whole or result.failed or result.name in look.for_people or "exit_code" in result.metadata):
+        return []
+    if isinstance(plan := result.metadata.get("plan"), str):
+        return markdown(Block(safe(plan.strip("\n")), gap=False), width - 2, look)
+    if isinstance(result.metadata.get("of"), int) and not (whole or result.failed):
+        return []  # the list itself stands above the input, and is printed at the end of the turn
+    command = "exit_code" in result.metadata
+    role: Role = "dim" if not result.failed or result.status != "error" else "bad"
+    # The line above tells the exit code.
+    output = result.output.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
+    text = expand(safe(output))
+    rows = wrap(text, width - 2) if text else []
+    plain = result.name in look.for_people and not result.failed
+    return rows if plain or (command and result.failed) else [look.theme.paint(role, row) for row in rows]
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"

@@ -1,0 +1,58 @@
+"""Facts that the live part shows: running calls, the work they belong to, and the status line's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentcli.core.event import Retrying
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A call that runs since `since` (monotonic seconds); `last` is the end of its output so far."""
+
+    call_id: str
+    title: str
+    since: float
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Running work since `since` (monotonic seconds), with the turn's tokens and cost in USD: reported ones, and characters received since."""
+
+    doing: str
+    since: float
+    sent: int = 0
+    received: int = 0
+    characters: int = 0
+    cost: float | None = None
+    retry: Retrying | None = None
+    """The newest wait for a retry, which ends at `retry_at` (monotonic seconds)."""
+    retry_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Facts of the status line, drawn in `order`; empty for the usual layout.
+
+    Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where it begins if it
+    pays. Cost in USD; `hit_rate` and `budget` are shares, None where unknown or not set; `jobs` run in the background.
+    """
+
+    model: str = ""
+    mode: str = ""
+    used: int = 0
+    usable: int = 0
+    soft: int = 0
+    early: int = 0
+    prunes: int = 0
+    hit_rate: float | None = None
+    cost: float | None = None
+    budget: float | None = None
+    jobs: int = 0
+    sandbox: str = ""
+    session: str = ""
+    branch: str = ""
+    extra: str = ""
+    order: tuple[str, ...] = ()

@@ -1,0 +1,107 @@
+"""Finished pieces of a session: what is printed to the scrollback, each once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agentcli.core.message import ToolResult
+from agentcli.core.record import TodoItem
+from agentcli.ui.render.markdown_blocks import Block
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A prompt of the user."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A finished block of the model's answer."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """Reasoning that is over; it took `seconds`."""
+
+    text: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool call that has its result. `gap`: preceded by a blank line; `displayed`: the approval printed all of it.
+
+    `harmless`: a command that only reads.
+    """
+
+    title: str
+    result: ToolResult
+    gap: bool = False
+    displayed: bool = False
+    harmless: bool = False
+
+    @property
+    def body(self) -> Literal["none", "line", "whole"]:
+        """Lines below the call's own: none for reads and listings, `line` where they take no room of their own."""
+        result = self.result
+        if result.failed or (result.metadata.get("diff") and not self.displayed):
+            return "whole"
+        if result.name in FOLDED and not result.metadata.get("diff"):
+            return "none"
+        return (
+            "whole"
+            if result.output.strip() and ("exit_code" in result.metadata or "plan" in result.metadata)
+            else "line"
+        )
+
+
+FOLDED = frozenset({"read", "list", "glob", "grep"})
+"""Tools whose successful calls are printed together in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalledTogether:
+    """Calls that read or list, one after another, in one line."""
+
+    calls: tuple[Called, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TodoList:
+    """The todo list at the end of a turn."""
+
+    items: tuple[TodoItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A turn that is over: seconds, tokens, and USD where known."""
+
+    seconds: float
+    sent: int
+    received: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line from the program: an automatic act, a warning, an error. `gap`: preceded by a blank line."""
+
+    kind: Literal["act", "warn", "error"]
+    text: str
+    gap: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Styled lines of a command's output; text from outside is sanitised."""
+
+    lines: tuple[str, ...]
+
+
+Piece = UserMessage | Reply | Thought | Called | CalledTogether | TodoList | Finished | Note | Printed
