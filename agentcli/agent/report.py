@@ -119,8 +119,10 @@ def lost(journal: Journal) -> Sequence[str]:
 
 def assumed(model: ModelSpec) -> str:
     """The assumptions about a model that is in no table."""
+    window = f"a window of {model.window:,} tokens"
+    stated = f"its server states {window}" if model.window_stated else f"{window} is assumed"
     return (
-        f"{model.name} is in no table: a window of {model.window:,} tokens and replies of up to {model.max_output:,} are assumed, at an "
+        f"{model.name} is in no table: {stated}, and replies of up to {model.max_output:,} tokens are assumed, at an "
         f'unknown price. Say what it has in config: [models."{model.name}"] window, max_output, prices.'
     )
 

@@ -99,6 +99,9 @@ class AgentSession:
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
         self.conversation.run_limits = self._setup.run_limits()
         self.conversation.announce(self.mode, self._setup.today())
+        prepare = getattr(self.conversation.model, "prepare", None)
+        if prepare is not None:
+            await prepare()
         if not self.model.known and self.model.name not in self._unknown_reported:
             self._unknown_reported.add(self.model.name)
             yield Warned(assumed(self.model))

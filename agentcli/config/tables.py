@@ -85,7 +85,7 @@ def _settings(table: str) -> Mapping[str, Any]:
         hints = typing.get_type_hints(ProviderSettings) | {"kind": _one_of[SERVERS]}
     else:
         hints = typing.get_type_hints(ModelSpec) | {"prices": Mapping[str, float]}
-    fixed = ("name",) if table == "providers" else ("provider", "id", "kind", "known", "price_changes")
+    fixed = ("name",) if table == "providers" else ("provider", "id", "kind", "known", "price_changes", "window_stated")
     return {name: hint for name, hint in hints.items() if name not in fixed}
 
 

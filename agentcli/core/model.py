@@ -73,6 +73,8 @@ class ModelSpec:
     images: bool = True
     summary_model: str = ""
     summary_prices: Prices | None = None
+    window_stated: bool = False
+    """True if the server itself has stated the window."""
     known: bool = True
 
     @property

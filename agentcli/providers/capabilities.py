@@ -15,6 +15,7 @@ from agentcli.core.event import Noticed
 from agentcli.core.message import Image, Part, Text, ToolResult
 from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.memory import EndpointMemory, Learnt
+from agentcli.providers.windows import stated_window, window_in
 
 TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -31,6 +32,8 @@ TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
 """Each capability: its name for people, and how agentcli does without it."""
 SCHEMA = "schema:"
 """Prefix of the capability of one keyword in the schemas of tools."""
+WINDOW_SECONDS = 2.0
+"""Seconds for each question about a window."""
 ESSENTIAL = frozenset({"type", "properties", "items"})
 """Keywords without which a schema says nothing."""
 _COMMON_WORDS = frozenset({"required", "description", "title", "default", "format", "pattern", "minimum", "maximum"})
@@ -80,15 +83,33 @@ class CapableModel:
     `fields` holds the wire format's names of capabilities, as `named` wants them.
     """
 
-    def __init__(self, model: Model, fields: Mapping[str, str], memory: EndpointMemory, url: str = "") -> None:
-        self._model, self._fields, self._memory, self._url = model, fields, memory, url
-        self._lacking: Set[str] = memory.known(model.spec.name, url).lacking
-        self._uncounted = False
+    def __init__(
+        self, model: Model, fields: Mapping[str, str], memory: EndpointMemory, url: str = "", key: str | None = None
+    ) -> None:
+        """`url` and `key` are those of a server of the user's own, which may state the window; empty for a vendor's."""
+        self._model, self._fields, self._memory, self._url, self._key = model, fields, memory, url, key
+        learnt = memory.known(model.spec.name, url)
+        self._lacking: Set[str] = learnt.lacking
+        self._window = learnt.window
+        self._uncounted = self._asked = False
 
     @property
     def spec(self) -> ModelSpec:
-        """Spec of the wrapped model."""
-        return self._model.spec
+        """Spec of the wrapped model, with the window that the server has stated where ours is a guess or too large."""
+        spec, window = self._model.spec, self._window
+        if not window or (spec.known and window >= spec.window):
+            return spec
+        return replace(spec, window=window, max_output=min(spec.max_output, window // 2), window_stated=True)
+
+    async def prepare(self) -> None:
+        """Ask a server of the user's own, once, for the window of a model that is in no table."""
+        if self._asked or self._window or not self._url or self._model.spec.known:
+            return
+        import asyncio
+
+        self._asked = True
+        window = await asyncio.to_thread(stated_window, self._url, self._model.spec.id, self._key, WINDOW_SECONDS)
+        self._learn_window(window)
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """See `Model.stream`. A refusal that names a field is answered by the same request without it."""
@@ -107,6 +128,8 @@ class CapableModel:
                         yield step
                 return
             except ModelError as error:
+                if error.cause == "too_long" and (window := window_in(error.answer)) < self.spec.window:
+                    self._learn_window(window)
                 refused = set() if started or error.cause != "bad_request" else named(error.answer, sent, self._fields)
                 if not refused:
                     raise
@@ -127,6 +150,11 @@ class CapableModel:
         close = getattr(self._model, "close", None)
         if close is not None:
             await close()
+
+    def _learn_window(self, window: int) -> None:
+        if window:
+            self._window = window
+            self._memory.learn(self.spec.name, self._url, window=window)
 
     def _learn(self, capabilities: Iterable[str]) -> Iterator[Noticed]:
         """Remember what is missing, and say what was not known."""

@@ -124,6 +124,7 @@ def _overridden(found: ModelSpec, changes: Mapping[str, Any]) -> ModelSpec:
         "kind",
         "known",
         "summary_prices",
+        "window_stated",
         "price_changes",
     }
     unknown = sorted(set(changes) - names)

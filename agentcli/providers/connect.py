@@ -46,7 +46,7 @@ def connect(
     url = base_url(settings, env)
     model = _imported(provider.adapter)(spec, settings, key, url)
     if provider.takes_key:
-        model = CapableModel(model, provider.fields, memory or EndpointMemory(), url)
+        model = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key)
     return RetryingModel(model, retry)
 
 

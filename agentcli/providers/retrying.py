@@ -110,6 +110,12 @@ class RetryingModel:
             if started:
                 yield event.ReplyRestarted()
 
+    async def prepare(self) -> None:
+        """Have the model inside find out what it can before its first request."""
+        prepare = getattr(self._model, "prepare", None)
+        if prepare is not None:
+            await prepare()
+
     async def count(self, request: Request) -> int | None:
         """See `Model.count`; a failure is not worth a second try."""
         return await self._model.count(request)

@@ -1,0 +1,97 @@
+"""Windows of models on servers of the user's own: as the server states them, or as its refusal of a long prompt does."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agentcli import __version__
+
+SMALLEST, LARGEST = 1_000, 100_000_000
+"""Tokens between which a number is taken for a window."""
+_BODY = 4_000_000
+"""Bytes of an answer that are read."""
+_STATED = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length")
+"""Fields of an entry of `/v1/models` by which servers state the window, the one in force first."""
+_REFUSED = (
+    r"\bn_ctx\W{1,4}(\d+)",
+    r"> ?(\d[\d,]*) maximum",
+    r"(?:maximum|max)\b[^.]{0,60}?\b(?:context|tokens allowed|length|window)\b\D{0,30}(\d[\d,]*)",
+    r"(?:context|window)[ _](?:length|size|window|limit)?\D{0,30}(\d[\d,]*)",
+)
+"""Wordings of a refusal that name the window."""
+
+
+def stated_window(url: str, model: str, key: str | None, seconds: float) -> int:
+    """The window in tokens that a server states for a model; 0 where it states none. Each question takes up to `seconds`."""
+    root = url.rstrip("/").removesuffix("/v1").removesuffix("/v1beta")
+    entries = _asked(f"{root}/v1/models", key, seconds).get("data")
+    for entry in entries if isinstance(entries, list) else []:
+        if (
+            isinstance(entry, dict)
+            and entry.get("id") == model
+            and (found := _first(entry.get(name) for name in _STATED))
+        ):
+            return found
+    props = _asked(f"{root}/props", key, seconds)
+    defaults = props.get("default_generation_settings")
+    if found := _first((props.get("n_ctx"), defaults.get("n_ctx") if isinstance(defaults, dict) else None)):
+        return found
+    return _shown(_asked(f"{root}/api/show", key, seconds, {"model": model}))
+
+
+def window_in(answer: str) -> int:
+    """The window that a refusal of a prompt as too long names; 0 where it names none."""
+    for wording in _REFUSED:
+        if (found := re.search(wording, answer.lower())) and (window := _first([int(found[1].replace(",", ""))])):
+            return window
+    return 0
+
+
+def listed_models(url: str, key: str | None, seconds: float) -> list[str]:
+    """The ids of the models that a server lists."""
+    root = url.rstrip("/").removesuffix("/v1").removesuffix("/v1beta")
+    entries = _asked(f"{root}/v1/models", key, seconds).get("data")
+    return (
+        [str(entry["id"]) for entry in entries if isinstance(entry, dict) and entry.get("id")]
+        if isinstance(entries, list)
+        else []
+    )
+
+
+def _shown(answer: Mapping[str, Any]) -> int:
+    """The window in an answer of `/api/show`: the one that is set, else the model's own."""
+    parameters, info = answer.get("parameters"), answer.get("model_info")
+    if isinstance(parameters, str) and (found := re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)):
+        return _first([int(found[1])])
+    values = info.items() if isinstance(info, dict) else ()
+    return _first(value for name, value in values if name.endswith(".context_length"))
+
+
+def _first(values: Any) -> int:
+    return next((value for value in values if isinstance(value, int) and SMALLEST <= value <= LARGEST), 0)
+
+
+def _asked(url: str, key: str | None, seconds: float, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    """The JSON object that a server answers; empty where it answers anything else."""
+    import urllib.request
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        """Follows no redirect: it could take the key to another host."""
+
+        def redirect_request(self, *_: Any) -> None:
+            return None
+
+    headers = {"User-Agent": f"agentcli/{__version__}", "Content-Type": "application/json"}
+    if key:
+        headers |= {"Authorization": f"Bearer {key}", "x-api-key": key}
+    data = json.dumps(body).encode() if body is not None else None
+    try:
+        request = urllib.request.Request(url, data, headers)
+        with urllib.request.build_opener(NoRedirect).open(request, timeout=seconds) as reply:
+            answer = json.loads(reply.read(_BODY))
+    except (OSError, ValueError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
