@@ -14,7 +14,7 @@ _SHORTEST = 8
 
 def holds_secret(name: str, value: str) -> bool:
     """True if a variable of the environment must be hidden from commands, by its name or by its value."""
-    return bool(_NAME.search(name) or _TOKEN.search(value) or _URL_PASSWORD.search(value))
+    return bool(_NAME.search(_CAMEL.sub("_", name)) or _TOKEN.search(value) or _URL_PASSWORD.search(value))
 
 
 def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -65,12 +65,15 @@ def luhn(digits: str) -> bool:
     return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0
 
 
-# SSH_AUTH_SOCK, XAUTHORITY, GIT_AUTHOR_NAME, SSH_ASKPASS and PATH are no secrets.
+# Whole words, or the last part of one (PGPASSWORD, NPMTOKEN); not SSH_AUTH_SOCK, GIT_AUTHOR_NAME, SSH_ASKPASS, PATH, BYPASS_CACHE,
+# TOKENIZERS_PARALLELISM or MY_KEYBOARD.
 _NAME = re.compile(
-    r"KEY|TOKEN|SECRET|(?<!ASK)PASS|_PWD|CREDENTIAL|AUTH(?!_SOCK|OR(?!IZ))|JWT|COOKIE|BEARER|DSN|WEBHOOK"
-    r"|(?:^|_)(?:PAT|SK)(?:_|$)",
-    re.IGNORECASE,
+    r"""(?:KEY|TOKEN|SECRET|(?<!ASK)(?<!BY)(?<!COM)PASS|PASSWORD|PASSWD|PASSPHRASE|PASSCODE|(?<=_)PWD|CREDENTIAL|AUTH(?!_SOCK)|JWT|COOKIE|BEARER
+        |DSN|WEBHOOK|AUTHORIZATION|AUTHENTICATION|KEYID|(?<![A-Z0-9])(?:PAT|SK))
+        (?:S|ES)?[0-9]*(?![A-Z0-9])""",
+    re.IGNORECASE | re.VERBOSE,
 )
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL
 )
