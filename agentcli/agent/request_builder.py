@@ -95,7 +95,7 @@ class RequestBuilder:
             self._inputs += 1
             path = self.journal.keep_output(f"input-{self.journal.history.last_seq + 1}-{self._inputs}", part.text)
             text = reference(part.text, path, size_of(part.text, self.counter), window.settings)
-            return replace(part, text=text)
+            return replace(part, text=text, sha256="") if isinstance(part, File) else replace(part, text=text)
 
         return replace(prompt, parts=tuple(map(replaced, prompt.parts or (Text(prompt.text),))))
 

@@ -61,6 +61,7 @@ class AgentSession:
             self._leave_plan,
             lambda *call: self._subagents.delegate(*call),
             lambda *asked: self._pages.answer(*asked),
+            lambda: self.model,
         )
         self._subagents = Subagents(setup, self._runner, lambda: self.conversation, AgentSession)
         self._pages = PageReader(
@@ -179,9 +180,12 @@ class AgentSession:
             raise InputError("This session keeps no states of files to go back to.")
         return self._runner.checkpointer
 
-    async def _leave_plan(self, plan: str) -> None:
-        """The person approved the plan: go on in the mode that was chosen with it."""
+    async def _leave_plan(self, plan: str) -> bool:
+        """The person approved the plan: go on in the mode that was chosen with it. False outside of plan mode."""
+        if self.mode != "plan":
+            return False
         self.switch(mode=self._runner.approval.after_plan)
+        return True
 
     def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""

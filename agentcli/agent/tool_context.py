@@ -39,6 +39,7 @@ class SessionToolContext:
         self.cwd = cwd
         self.roots = tuple(roots)
         self.limits = limits
+        self.line_numbers = True
         self.allowed_path: Path | None = None
         self.sandbox = NO_SANDBOX
         self.jobs: object | None = jobs

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agentcli.agent.approval import ApprovalGate, Permit, RepeatGuard
 from agentcli.agent.checkpointing import Checkpointer
+from agentcli.agent.seen_files import seen_files, seen_in
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.core.aliases import own_name
@@ -16,6 +17,7 @@ from agentcli.core.event import Event, Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.mending import mended, with_ignored
 from agentcli.core.message import Message, Part, ToolCall, ToolResult
+from agentcli.core.model import ModelSpec
 from agentcli.core.record import Body, Mode
 from agentcli.core.tool import (
     NO_SANDBOX,
@@ -38,7 +40,8 @@ _BLIND = (
 class ToolRunner:
     """Runs a session's tool calls: approval, checkpoint, execution, recording.
 
-    `leave_plan` is called when the person has approved a plan, `spawn` runs a subagent, `answer_page` asks about a page.
+    `leave_plan` is called when the person has approved a plan, `spawn` runs a subagent, `answer_page` asks about a page,
+    `model` is the one in use.
     """
 
     def __init__(
@@ -49,12 +52,14 @@ class ToolRunner:
         leave_plan: LeavePlan,
         spawn: Spawn,
         answer_page: AnswerPage,
+        model: Callable[[], ModelSpec],
     ) -> None:
         self._journal = journal
         self._setup = setup
         self._calls: dict[str, ToolCall] = {}
         self._ignored: dict[str, Sequence[str]] = {}
         self._permits: dict[str, Permit] = {}
+        self._model = model
         self.tools = {tool.name: tool for tool in setup.tools}
         self.jobs = setup.jobs()
         self.approval = ApprovalGate(
@@ -80,6 +85,7 @@ class ToolRunner:
             leave_plan=leave_plan,
             answer_page=answer_page,
         )
+        self.ctx.seen.update(seen_files(journal.history.entries))
         makes = setup.changes(journal)
         self.checkpointer = (
             Checkpointer(makes, self.record, self.ctx.printed.put_nowait, self.ctx.cwd) if makes else setup.checkpointer
@@ -106,6 +112,7 @@ class ToolRunner:
         harmless = permit.event is not None and permit.event.rule == "read-only"
         sandbox = self._sandbox(permit, harmless) if tool.traits.effect == "run" else NO_SANDBOX
         ctx = self.ctx.for_call(permit.path, sandbox)
+        ctx.line_numbers = self._model().line_numbers
         if self.checkpointer is None:
             output = await self._setup.run(tool, ctx, call_id, given)
         else:
@@ -157,6 +164,8 @@ class ToolRunner:
                 body = replace(body, parts=tuple(map(self._named, body.parts)))
                 self._permits, self._ignored = {}, {}
                 self._calls = {call.call_id: self._mended(call) for call in body.calls}
+            case Message():
+                self.ctx.seen.update(seen_in(body))
             case ToolResult() if (call := self._calls.get(body.call_id)) and not self._traits_of(call).polls:
                 self.approval.repeats.note(call, body)
             case _:

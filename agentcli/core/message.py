@@ -62,12 +62,16 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file or folder that the user attached with `@path`; its text as it was at that moment."""
+    """A file or folder that the user attached with `@path`; its text as it was at that moment.
+
+    `sha256` is that of the content, where the text is all of it.
+    """
 
     mime: str
     path: str
     text: str = ""
     meta: Meta | None = None
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

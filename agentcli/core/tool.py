@@ -76,7 +76,8 @@ class ToolOutput:
     """Result of a tool. `output` is already cut for the model; the whole went to `ToolContext.keep_output`.
 
     `metadata` may hold `diff` (unified), `additions`, `deletions`, `exit_code`, `path`, `lines`, `created`, `matches`:
-    the ledger and the front ends read them.
+    the ledger and the front ends read them; and `seen`, the SHA-256 of each file that the result shows, by path: a resume
+    restores `ToolContext.seen` from it.
     """
 
     output: str
@@ -111,7 +112,7 @@ class ToolLimits:
     """Limits of the tools; every field can be set in config under `[tools]`. Sizes in bytes unless said."""
 
     read_lines: int = 2_000
-    read_bytes: int = 50_000
+    read_bytes: int = 51_200
     line_characters: int = 2_000
     bash_output: int = 30_000
     bash_timeout: float = 120.0
@@ -167,8 +168,8 @@ class PageAnswer:
 
 Spawn = Callable[[str, str, str, str], Awaitable[ToolOutput]]
 """Runs a subagent: (call id, description, prompt, kind of agent) → its report."""
-LeavePlan = Callable[[str], Awaitable[None]]
-"""Leaves plan mode with an approved plan."""
+LeavePlan = Callable[[str], Awaitable[bool]]
+"""Leaves plan mode with an approved plan; false where it was not on."""
 AnswerPage = Callable[[str, str], Awaitable[PageAnswer]]
 """Answers a prompt from a page's text."""
 
@@ -181,7 +182,9 @@ class ToolContext(Protocol):
     """The folders of the workspace, resolved."""
     limits: ToolLimits
     seen: dict[Path, str]
-    """SHA-256 of each file's content as the model last saw it in full or in part: an edit needs it to be current."""
+    """SHA-256 of each file's content as the model last saw it in full or in part: replacing the whole of it needs it to be current."""
+    line_numbers: bool
+    """True if what is read has line numbers, which some models pay dearly for."""
     allowed_path: Path | None
     """The resolved path that the call was allowed for, which it may use and no other; None for all beneath the roots."""
     sandbox: CommandSandbox

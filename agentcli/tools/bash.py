@@ -20,6 +20,7 @@ from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Wrap
 from agentcli.tools.jobs import MILLISECONDS, Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.lib.process import Command, Ended, Sink, Why, run
+from agentcli.tools.lib.shown import with_files_seen
 from agentcli.tools.lib.text import plural
 
 _TICK = 0.1
@@ -64,7 +65,7 @@ async def bash(
         outcome = replace(outcome, output="\n".join([outcome.output.rstrip("\n"), sandbox.note]))
     reason = _blocked_by_sandbox(outcome) if sandbox.wrap is not None else ""
     if not reason or sandbox.escalate is None or not await sandbox.escalate(command, reason):
-        return outcome
+        return await asyncio.to_thread(with_files_seen, ctx, command, outcome)
     again = await _run(ctx, call_id, command, _prepared(ctx, command, None), timeout)
     return replace(again, output=f"[run again outside the sandbox, as the user allowed: {reason}]\n{again.output}")
 

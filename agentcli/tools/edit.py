@@ -1,19 +1,39 @@
-"""The edit and multi_edit tools: replace text in a file that the model has read, exactly where it says."""
+"""The edit and multi_edit tools: replace text in a file, exactly where the model says.
+
+An exact match that occurs once proves that the model knows the place; any other needs the present content to have been read.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_value
 from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolOutput
-from agentcli.tools.lib.diff import unified
-from agentcli.tools.lib.files import changing, load_if_there, missing, remember, replace, require_seen
-from agentcli.tools.lib.matching import Match, find, nearest, overlaps_itself, replacement
-from agentcli.tools.lib.paths import FileHandle, locate
-from agentcli.tools.lib.text import Encoding, decode, encode, plural, replace_surrogates
+from agentcli.tools.lib.diff import Diff, changed_ranges, unified
+from agentcli.tools.lib.files import (
+    READ_IT,
+    UNSEEN,
+    Knowledge,
+    changing,
+    knowledge,
+    load_if_there,
+    remember,
+    remember_part,
+    replace,
+)
+from agentcli.tools.lib.matching import Match, find, overlaps_itself, unescaped
+from agentcli.tools.lib.nearest import already_there, nearest
+from agentcli.tools.lib.omission import refuse_omissions
+from agentcli.tools.lib.paths import FileHandle, locate, missing
+from agentcli.tools.lib.replacement import replacement
+from agentcli.tools.lib.text import Encoding, clip, decode, encode, plural, replace_surrogates
+
+_SHOWN, _WIDTH = 30, 200
+"""Lines shown after an edit whose outcome the model cannot know, and characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +46,23 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True)
+class _Source:
+    """A file before an edit: its text and encoding, its name for people, and what the model knows of it."""
+
+    text: str
+    name: str
+    encoding: Encoding
+    known: Knowledge = "current"
+
+
+@dataclass(frozen=True, slots=True)
 class _Applied:
     """A text after a change, with the number of replacements and the allowance that found them."""
 
     text: str
     places: int
     found_by: str
+    unescaped: bool = False
 
 
 async def edit(
@@ -78,95 +109,117 @@ def multi_preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
 def _preview(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> str:
     target = locate(ctx, path)
     if not target.path.exists() and changes and changes[0].old_string == "":
-        return unified("", _in_order("", changes, target.display)[0], target.display, created=True).text
+        return unified(
+            "", _in_order(_Source("", target.display, Encoding()), changes)[0], target.display, created=True
+        ).text
     with changing(ctx, path) as handle:
-        _, before, after, _ = _changed(ctx, handle, changes)
-    return unified(replace_surrogates(before), replace_surrogates(after), handle.display).text
+        source, after, _ = _changed(ctx, handle, changes)
+    return unified(replace_surrogates(source.text), replace_surrogates(after), handle.display).text
 
 
 def _edit(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> ToolOutput:
     with changing(ctx, path, make=changes[0].old_string == "") as handle:
-        encoding, before, after, notes = _changed(ctx, handle, changes)
-        data = encode(after, encoding, handle.display)
+        source, after, notes = _changed(ctx, handle, changes)
+        data = encode(after, source.encoding, handle.display)
         created = load_if_there(ctx, handle) is None
         replace(handle, data)
-        remember(ctx, handle.path, data)
-    diff = unified(replace_surrogates(before), replace_surrogates(after), handle.display, created)
+        seen = _remembered(ctx, handle, source.known, data)
+    diff = unified(replace_surrogates(source.text), replace_surrogates(after), handle.display, created)
     return ToolOutput(
-        f"{'Created' if created else 'Edited'} {handle.display}: {_sum(notes)}.",
+        f"{'Created' if created else 'Edited'} {handle.display}: {_report(source, notes, replace_surrogates(after), diff)}",
         metadata={
             "path": str(handle.path),
             "diff": diff.text,
             "additions": diff.additions,
             "deletions": diff.deletions,
             "created": created,
+            **({"seen": seen} if seen else {}),
         },
     )
 
 
+def _remembered(ctx: ToolContext, handle: FileHandle, known: Knowledge, data: bytes) -> dict[str, str]:
+    """The new content counts as seen where the former one was; elsewhere no more than the edit itself does."""
+    if known == "current":
+        return remember(ctx, handle.path, data)
+    if known != "unread":
+        remember_part(ctx, handle.path, data)
+    return {}
+
+
 def _changed(
     ctx: ToolContext, handle: FileHandle, changes: Sequence[Replacement]
-) -> tuple[Encoding, str, str, list[_Applied]]:
+) -> tuple[_Source, str, list[_Applied]]:
     if handle.name.lower().endswith(".ipynb"):
         raise ToolError(
             f"{handle.display} is a notebook; text edits break its JSON. Change it with bash and a script (python with nbformat or json)."
         )
-    encoding, before = _text_of(ctx, handle, may_be_new=changes[0].old_string == "")
-    after, notes = _in_order(before, changes, handle.display)
-    if after == before:
+    source = _source(ctx, handle, may_be_new=changes[0].old_string == "")
+    after, notes = _in_order(source, changes)
+    if after == source.text:
         raise ToolError(f"The edits leave {handle.display} as it is. Nothing was changed.")
-    return encoding, before, after, notes
+    return source, after, notes
 
 
-def _in_order(text: str, changes: Sequence[Replacement], name: str) -> tuple[str, list[_Applied]]:
-    notes = []
+def _source(ctx: ToolContext, handle: FileHandle, may_be_new: bool) -> _Source:
+    data = load_if_there(ctx, handle)
+    if data is None and may_be_new:
+        return _Source("", handle.display, Encoding())
+    if data is None:
+        raise missing(handle)
+    decoded = decode(data)
+    if decoded is None:
+        raise ToolError(f"{handle.display} is a binary file and cannot be edited as text.")
+    return _Source(decoded[0], handle.display, decoded[1], knowledge(ctx, handle.path, data))
+
+
+def _in_order(source: _Source, changes: Sequence[Replacement]) -> tuple[str, list[_Applied]]:
+    text, notes = source.text, []
     for n, change in enumerate(changes, 1):
         where = f"Edit {n} of {len(changes)}: " if len(changes) > 1 else ""
-        applied = _apply(text, change, name, where)
+        refuse_omissions(text, change.new_string, f"{where}new_string" if where else "new_string")
+        applied = _apply(text, change, source, where)
         text = applied.text
         notes.append(applied)
     return text, notes
 
 
-def _text_of(ctx: ToolContext, handle: FileHandle, may_be_new: bool) -> tuple[Encoding, str]:
-    data = load_if_there(ctx, handle) if may_be_new else None
-    if data is None:
-        if may_be_new:
-            return Encoding(), ""
-        data = load_if_there(ctx, handle)
-    if data is None:
-        raise missing(handle)
-    require_seen(ctx, handle, data)
-    decoded = decode(data)
-    if decoded is None:
-        raise ToolError(f"{handle.display} is a binary file and cannot be edited as text.")
-    return decoded[1], decoded[0]
-
-
-def _apply(text: str, change: Replacement, name: str, where: str) -> _Applied:
+def _apply(text: str, change: Replacement, source: _Source, where: str) -> _Applied:
     if change.old_string == change.new_string:
         raise ToolError(f"{where}old_string and new_string are the same. Nothing was changed.")
     if not change.old_string:
         if text:
             raise ToolError(
-                f"{where}old_string is empty, but {name} is not. Give the text to replace, or use write. Nothing was changed."
+                f"{where}old_string is empty, but {source.name} is not. Give the text to replace, or use write. Nothing was changed."
             )
         return _Applied(change.new_string, 1, "exact")
     matches, found_by = find(text, change.old_string)
+    if not matches and (plain := _unescaped(text, change)):
+        return replace_value(_apply(text, plain, source, where), unescaped=True)
     if not matches:
-        raise ToolError(_not_found(text, change, name, where))
+        raise ToolError(_not_found(text, change, source, where))
+    if source.known != "current" and (found_by != "exact" or (change.replace_all and len(matches) > 1)):
+        raise ToolError(_not_proven(text, change, source, where, found_by))
     if len(matches) > 1 and not change.replace_all:
         lines = ", ".join(str(text.count("\n", 0, match.start) + 1) for match in matches[:20])
         raise ToolError(
-            f"{where}old_string occurs {len(matches)} times in {name} (lines {lines}). "
+            f"{where}old_string occurs {len(matches)} times in {source.name} (lines {lines}). "
             "Add surrounding lines to make it unique, or set replace_all. Nothing was changed."
         )
     if not change.replace_all and overlaps_itself(text, matches[0], change.old_string):
         raise ToolError(
-            f"{where}old_string occurs more than once in {name}, one place overlapping the next. "
+            f"{where}old_string occurs more than once in {source.name}, one place overlapping the next. "
             "Add surrounding lines to make it unique. Nothing was changed."
         )
     return _Applied(_put(text, matches, change), len(matches), found_by)
+
+
+def _unescaped(text: str, change: Replacement) -> Replacement | None:
+    """The change with `\\n` and its like read as the signs they stand for, where its old text then occurs once."""
+    old = unescaped(change.old_string)
+    if old == change.old_string or text.count(old) != 1:
+        return None
+    return replace_value(change, old_string=old, new_string=unescaped(change.new_string))
 
 
 def _put(text: str, matches: Sequence[Match], change: Replacement) -> str:
@@ -177,14 +230,51 @@ def _put(text: str, matches: Sequence[Match], change: Replacement) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _not_found(text: str, change: Replacement, name: str, where: str) -> str:
+def _not_found(text: str, change: Replacement, source: _Source, where: str) -> str:
+    """The refusal; with the nearest place, unless the model has never seen the file."""
+    if source.known == "unread":
+        return (
+            f"{where}old_string is not in {source.name}, which {UNSEEN['unread']}. Nothing was changed. Read it first."
+        )
+    since = "" if source.known == "current" else f", which {UNSEEN[source.known]}"
+    there = already_there(text, change.new_string)
+    head = f"{where}old_string is not in {source.name}{since}. Nothing was changed.{f' {there}' if there else ''}"
     hint = nearest(text, change.old_string)
-    return (
-        f"{where}old_string is not in {name}. Nothing was changed.{chr(10) + hint if hint else ' Read the file again.'}"
-    )
+    return f"{head}\n{hint}" if hint else f"{head} Read the file again."
 
 
-def _sum(notes: Sequence[_Applied]) -> str:
+def _not_proven(text: str, change: Replacement, source: _Source, where: str, found_by: str) -> str:
+    """The refusal of a match that is not exact and unique, in a file whose present content the model has not seen."""
+    only = f", and old_string is there only if {found_by} may differ" if found_by != "exact" else ""
+    head = f"{where}{source.name} {UNSEEN[source.known]}{only}. Nothing was changed."
+    hint = nearest(text, change.old_string) if only and source.known != "unread" else ""
+    return f"{head}\n{hint}" if hint else f"{head} {READ_IT[source.known]}, then change it."
+
+
+def _report(source: _Source, notes: Sequence[_Applied], after: str, diff: Diff) -> str:
+    """`1 replacement.`; with the lines as they are now where the model cannot know them."""
     places = plural(sum(note.places for note in notes), "replacement")
     allowances = sorted({note.found_by for note in notes} - {"exact"})
-    return f"{places}, matched ignoring {' and '.join(allowances)}" if allowances else places
+    why = [f"matched ignoring {' and '.join(allowances)}"] if allowances else []
+    if any(note.unescaped for note in notes):
+        why.append(r"with \n and the like in old_string and new_string read as line breaks")
+    if source.known == "changed":
+        why.append("the file had changed since you read it")
+    if not why:
+        return f"{places}."
+    ranges, lines = _lines_now(after, diff)
+    return f"{places} ({'; '.join(why)}; lines {ranges} now:)\n{lines}" if lines else f"{places} ({'; '.join(why)})."
+
+
+def _lines_now(after: str, diff: Diff) -> tuple[str, str]:
+    """The ranges of lines that the edits changed, with some around them, and these lines."""
+    lines = after.splitlines()
+    shown: list[str] = []
+    ranges = []
+    for first, last in changed_ranges(diff):
+        last = min(last, first + _SHOWN - len(shown) - 1)
+        if last < first:
+            break
+        ranges.append(f"{first}-{last}" if last > first else str(first))
+        shown += [clip(line, _WIDTH) for line in lines[first - 1 : last]]
+    return ", ".join(ranges), "\n".join(shown)

@@ -19,7 +19,7 @@ _SORTED = 50_000
 async def listing(
     ctx: ToolContext, call_id: str, path: Annotated[str, "Default: the current folder"] = "."
 ) -> ToolOutput:
-    return await asyncio.to_thread(_list, ctx, path)
+    return await asyncio.to_thread(entries_of, ctx, path)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -27,7 +27,8 @@ def title(given: Mapping[str, Any]) -> str:
     return f"List {given.get('path') or '.'}"
 
 
-def _list(ctx: ToolContext, path: str) -> ToolOutput:
+def entries_of(ctx: ToolContext, path: str) -> ToolOutput:
+    """The entries of a folder, sorted; its subfolders first."""
     target, fd = open_folder(ctx, path)
     try:
         with os.scandir(fd) as entries:

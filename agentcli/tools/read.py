@@ -1,4 +1,4 @@
-"""The read tool: a file with line numbers, a part of a huge one, or a picture."""
+"""The read tool: a file with line numbers, a part of a huge one, a picture, or the entries of a folder."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from typing import Annotated, Any, BinaryIO
 from agentcli.core.errors import ToolError
 from agentcli.core.images import IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
-from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.core.truncate import head_of
 from agentcli.tools.lib.files import remember
-from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
+from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular, resolve
 from agentcli.tools.lib.text import decode, is_binary, plural, replace_surrogates
-from agentcli.tools.lib.truncate import numbered
+from agentcli.tools.lib.truncate import fitting
+from agentcli.tools.list import entries_of
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Some lines of a file, numbered. `total` is the number of all lines where it is known without reading on."""
+    """Some lines of a file as they are shown. `total` is the number of all lines where it is known without reading on.
+
+    `clipped` is true if one of them is shown in part.
+    """
 
     rows: tuple[str, ...]
     first: int
     total: int | None
     cut_by: str = ""
+    clipped: bool = False
 
     @property
     def last(self) -> int:
@@ -58,6 +63,8 @@ def _whole_number(value: object) -> int:
 
 def _read(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
     count = min(limit, ctx.limits.read_lines) if limit > 0 else ctx.limits.read_lines
+    if resolve(ctx.cwd, path).is_dir():
+        return entries_of(ctx, path)
     with open_parent(ctx, path) as handle, os.fdopen(open_regular(handle), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(16)
@@ -66,11 +73,10 @@ def _read(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
         if mime:
             return _image(handle, file, size, mime)
         if size > ctx.limits.file_bytes:
-            return _outcome(handle, _page_of_huge(handle, file, offset, count, ctx.limits), size)
+            return _outcome(ctx, handle, _page_of_huge(ctx, handle, file, offset, count), size, {})
         data = file.read()
-        page = _page(handle, data, offset, count, ctx.limits)
-        remember(ctx, handle.path, data)
-        return _outcome(handle, page, size)
+        page = _page(ctx, handle, data, offset, count)
+        return _outcome(ctx, handle, page, size, remember(ctx, handle.path, data))
 
 
 def _image(handle: FileHandle, file: BinaryIO, size: int, mime: str) -> ToolOutput:
@@ -86,7 +92,7 @@ def _image(handle: FileHandle, file: BinaryIO, size: int, mime: str) -> ToolOutp
     )
 
 
-def _page(handle: FileHandle, data: bytes, offset: int, count: int, limits: ToolLimits) -> _Page:
+def _page(ctx: ToolContext, handle: FileHandle, data: bytes, offset: int, count: int) -> _Page:
     decoded = decode(data)
     if decoded is None:
         raise _binary(handle, len(data))
@@ -96,16 +102,16 @@ def _page(handle: FileHandle, data: bytes, offset: int, count: int, limits: Tool
         lines.pop()
     if offset > max(1, len(lines)):
         raise ToolError(f"{handle.display} has only {plural(len(lines), 'line')}; line {offset:,} is beyond its end.")
-    return _paged(lines[offset - 1 : offset - 1 + count], offset, len(lines), limits)
+    return _paged(ctx, lines[offset - 1 : offset - 1 + count], offset, len(lines))
 
 
-def _page_of_huge(handle: FileHandle, file: BinaryIO, offset: int, count: int, limits: ToolLimits) -> _Page:
+def _page_of_huge(ctx: ToolContext, handle: FileHandle, file: BinaryIO, offset: int, count: int) -> _Page:
     """Only the wanted lines of a file too large to hold. UTF-8 and Latin-1 alike; the file counts as not seen."""
     if is_binary(file.read(8_000)):
         raise _binary(handle, os.fstat(file.fileno()).st_size)
     file.seek(0)
     wanted = []
-    for n, line in enumerate(_bounded_lines(file, 4 * limits.line_characters), 1):
+    for n, line in enumerate(_bounded_lines(file, 4 * ctx.limits.line_characters), 1):
         if n >= offset:
             wanted.append(line)
         if len(wanted) > count:
@@ -113,7 +119,7 @@ def _page_of_huge(handle: FileHandle, file: BinaryIO, offset: int, count: int, l
     if not wanted:
         raise ToolError(f"{handle.display} ends before line {offset:,}.")
     known = offset + len(wanted) - 1 if len(wanted) <= count else None
-    return _paged(wanted[:count], offset, known, limits)
+    return _paged(ctx, wanted[:count], offset, known)
 
 
 def _bounded_lines(file: BinaryIO, size: int) -> Iterator[str]:
@@ -127,23 +133,29 @@ def _bounded_lines(file: BinaryIO, size: int) -> Iterator[str]:
         yield text.rstrip("\n") + (f" [… about {rest:,} more bytes]" if rest else "")
 
 
-def _paged(lines: Sequence[str], first: int, total: int | None, limits: ToolLimits) -> _Page:
-    rows = numbered(enumerate((line.removesuffix("\r") for line in lines), first), limits)
-    return _Page(tuple(rows), first, total, f"{limits.read_bytes:,} bytes" if len(rows) < len(lines) else "")
+def _paged(ctx: ToolContext, lines: Sequence[str], first: int, total: int | None) -> _Page:
+    limits = ctx.limits
+    bare = [line.removesuffix("\r") for line in lines]
+    rows = fitting(enumerate(bare, first), limits, numbers=ctx.line_numbers)
+    cut_by = f"{limits.read_bytes:,} bytes" if len(rows) < len(lines) else ""
+    clipped = any(len(line) > limits.line_characters for line in bare[: len(rows)])
+    return _Page(tuple(rows), first, total, cut_by, clipped)
 
 
-def _outcome(handle: FileHandle, page: _Page, size: int) -> ToolOutput:
-    metadata = {"path": str(handle.path), "lines": [page.first, page.last]}
+def _outcome(ctx: ToolContext, handle: FileHandle, page: _Page, size: int, seen: Mapping[str, str]) -> ToolOutput:
+    metadata = {"path": str(handle.path), "lines": [page.first, page.last], **({"seen": seen} if seen else {})}
     if page.total == 0:
         return ToolOutput(f"[{handle.display} is empty]", metadata=metadata)
-    text = "\n".join(page.rows)
     more = page.total is None or page.last < page.total
-    if not more:
-        return ToolOutput(text, metadata=metadata)
-    of = f" of {page.total:,}" if page.total is not None else f" of a file of {size:,} bytes"
-    why = f", cut at {page.cut_by}" if page.cut_by else ""
-    notice = f"[lines {page.first:,}-{page.last:,}{of}{why}; go on with offset={page.last + 1}]"
-    return ToolOutput(f"{text}\n{notice}", truncated=True, metadata=metadata)
+    notices = []
+    if more or (page.first > 1 and not ctx.line_numbers):
+        of = f" of {page.total:,}" if page.total is not None else f" of a file of {size:,} bytes"
+        why = f", cut at {page.cut_by}" if page.cut_by else ""
+        on = f"; go on with offset={page.last + 1}" if more else ""
+        notices.append(f"[lines {page.first:,}-{page.last:,}{of}{why}{on}]")
+    if page.clipped:
+        notices.append("[for the rest of a long line use bash: cut -c or grep -o]")
+    return ToolOutput("\n".join((*page.rows, *notices)), truncated=more, metadata=metadata)
 
 
 def _binary(handle: FileHandle, size: int) -> ToolError:

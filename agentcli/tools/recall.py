@@ -13,7 +13,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.message import ToolResult
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.tools.lib.text import clip, plural
-from agentcli.tools.lib.truncate import numbered
+from agentcli.tools.lib.truncate import fitting
 
 _LINES_EACH = 5
 """Matching lines listed of each result when several are searched."""
@@ -73,7 +73,13 @@ def _one(ctx: ToolContext, call_id: str, regex: re.Pattern[str], offset: int, li
         raise ToolError(f"No call {call_id} in this session. Search with a pattern instead.")
     result, whole = found
     lines = [(n, line) for n, line in enumerate(whole.split("\n"), 1) if n >= offset and regex.search(line)]
-    return _page(result, lines, limit, ctx.limits)
+    numbers = bool(regex.pattern) and not _has_numbers(result, whole)
+    return _page(result, lines, limit, ctx.limits, numbers)
+
+
+def _has_numbers(result: ToolResult, whole: str) -> bool:
+    """True if the lines of a result begin with the numbers that they have in a file."""
+    return "lines" in result.metadata and re.match(r" *\d+\t", whole) is not None
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -83,9 +89,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise ToolError(f"{pattern!r} is not a regular expression: {error}.") from error
 
 
-def _page(result: ToolResult, lines: Sequence[tuple[int, str]], limit: int, limits: ToolLimits) -> ToolOutput:
+def _page(
+    result: ToolResult, lines: Sequence[tuple[int, str]], limit: int, limits: ToolLimits, numbers: bool
+) -> ToolOutput:
     count = min(limit, limits.read_lines) if limit > 0 else limits.read_lines
-    rows = numbered(lines[:count], limits)
+    rows = fitting(lines[:count], limits, numbers=numbers)
     head = f"[{result.name}: {result.title or result.call_id}, {result.status}]"
     if not lines:
         return ToolOutput(f"{head}\nNothing there.")

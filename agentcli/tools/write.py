@@ -10,6 +10,7 @@ from typing import Any
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.diff import unified
 from agentcli.tools.lib.files import changing, load_if_there, remember, replace, require_seen
+from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.paths import locate
 from agentcli.tools.lib.text import Encoding, decode, encode, plural, replace_surrogates, with_newlines
 
@@ -40,9 +41,10 @@ def _write(ctx: ToolContext, path: str, content: str) -> ToolOutput:
         if old:
             require_seen(ctx, handle, old)
         before, encoding, after = _contents(old, content)
+        refuse_omissions(before, after, "content")
         data = encode(after, encoding, handle.display)
         replace(handle, data)
-        remember(ctx, handle.path, data)
+        seen = remember(ctx, handle.path, data)
     diff = unified(replace_surrogates(before), replace_surrogates(after), handle.display, old is None)
     count = after.count("\n") + (not after.endswith("\n") and bool(after))
     return ToolOutput(
@@ -53,6 +55,7 @@ def _write(ctx: ToolContext, path: str, content: str) -> ToolOutput:
             "additions": diff.additions,
             "deletions": diff.deletions,
             "created": old is None,
+            "seen": seen,
         },
     )
 

@@ -41,4 +41,4 @@ def test_a_command_is_shown_whole(ctx: Bench) -> None:
 def test_an_edit_that_cannot_be_made_is_known_before_anybody_is_asked(ctx: Bench) -> None:
     (ctx.cwd / "a.txt").write_text("one\n")
     with pytest.raises(ToolError, match="has not been read yet"):
-        TOOLS["edit"].preview(ctx, {"file_path": "a.txt", "old_string": "one", "new_string": "2"})
+        TOOLS["edit"].preview(ctx, {"file_path": "a.txt", "old_string": "two", "new_string": "2"})

@@ -21,7 +21,7 @@ PIXEL = base64.b64decode(
 def test_lines_come_with_their_numbers(call: Call, ctx: Bench) -> None:
     (ctx.cwd / "a").write_text("one\r\ntwo\n\nfour")
     outcome = call("read", file_path="a")
-    assert outcome.output == "     1\tone\n     2\ttwo\n     3\t\n     4\tfour"
+    assert outcome.output == "1\tone\n2\ttwo\n3\t\n4\tfour"
     assert not outcome.truncated
     assert outcome.metadata["path"] == str(ctx.cwd / "a")
 
@@ -32,7 +32,7 @@ def test_a_part_is_read_and_the_notice_says_how_to_go_on(call: Call, ctx: Bench)
     assert whole.truncated
     assert whole.output.endswith("[lines 1-2,000 of 5,000; go on with offset=2001]")
     part = call("read", file_path="a", offset=4999, limit=10)
-    assert part.output == "  4999\tline 4999\n  5000\tline 5000"
+    assert part.output == "4999\tline 4999\n5000\tline 5000"
     beyond = call("read", file_path="a", offset=6000)
     assert beyond.status == "error"
     assert "only 5,000 lines" in beyond.output
@@ -42,12 +42,33 @@ def test_long_lines_and_large_files_are_cut_at_whole_characters(call: Call, ctx:
     (ctx.cwd / "long").write_text("é" * 3_000 + "\nend\n")
     long = call("read", file_path="long").output
     assert f"{'é' * 2_000} [… 1000 more characters]" in long
-    assert long.endswith("     2\tend")
+    assert long.endswith("2\tend\n[for the rest of a long line use bash: cut -c or grep -o]")
     (ctx.cwd / "wide").write_text(("😀" * 1_000 + "\n") * 100)
     wide = call("read", file_path="wide")
-    assert len(wide.output.encode()) < 50_300
-    assert "cut at 50,000 bytes; go on with offset=13]" in wide.output
+    assert len(wide.output.encode()) < 51_500
+    assert "cut at 51,200 bytes; go on with offset=13]" in wide.output
     assert "\ufffd" not in wide.output
+
+
+def test_without_line_numbers_the_notice_says_where_a_part_begins(call: Call, ctx: Bench) -> None:
+    ctx.line_numbers = False
+    (ctx.cwd / "a").write_text("".join(f"line {n}\n" for n in range(1, 11)))
+    assert call("read", file_path="a", limit=2).output == "line 1\nline 2\n[lines 1-2 of 10; go on with offset=3]"
+    assert call("read", file_path="a", offset=9).output == "line 9\nline 10\n[lines 9-10 of 10]"
+    assert call("read", file_path="a").output.endswith("line 9\nline 10")
+
+
+def test_numbers_do_not_count_as_bytes_of_the_file(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a").write_text("x" * 30 + "\n" + ("y" * 31 + "\n") * 1_599)
+    assert (ctx.cwd / "a").stat().st_size == ctx.limits.read_bytes - 1
+    assert not call("read", file_path="a").truncated
+
+
+def test_the_entries_of_a_folder_are_read_as_they_are_listed(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "src").mkdir()
+    (ctx.cwd / "a.py").touch()
+    outcome = call("read", file_path=".")
+    assert outcome.output == call("list").output == "src/\na.py"
 
 
 def test_an_empty_file_is_said_to_be_empty(call: Call, ctx: Bench) -> None:
@@ -79,7 +100,7 @@ def test_what_is_no_regular_file_is_refused_at_once(call: Call, ctx: Bench) -> N
     os.mkfifo(ctx.cwd / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(ctx.cwd / "socket"))
-        for name, kind in (("pipe", "a named pipe"), ("socket", "a socket"), (".", "a folder")):
+        for name, kind in (("pipe", "a named pipe"), ("socket", "a socket")):
             outcome = call("read", file_path=name)
             assert outcome.status == "error"
             assert kind in outcome.output, outcome.output
@@ -104,10 +125,10 @@ def test_a_huge_file_is_read_by_range_without_being_held(call: Call, ctx: Bench)
         for n in range(1, 50_001):
             file.write(f"line {n} é\n")
     outcome = call("read", file_path="log", offset=30_000, limit=2)
-    assert outcome.output.startswith(" 30000\tline 30000 é\n 30001\tline 30001 é\n[lines 30,000-30,001 of a file of")
+    assert outcome.output.startswith("30000\tline 30000 é\n30001\tline 30001 é\n[lines 30,000-30,001 of a file of")
     assert outcome.output.endswith("go on with offset=30002]")
     assert (ctx.cwd / "log") not in ctx.seen
-    assert call("read", file_path="log", offset=49_999).output == " 49999\tline 49999 é\n 50000\tline 50000 é"
+    assert call("read", file_path="log", offset=49_999).output == "49999\tline 49999 é\n50000\tline 50000 é"
     assert "more than the 100,000" in call("edit", file_path="log", old_string="a", new_string="b").output
 
 
@@ -115,15 +136,15 @@ def test_a_huge_line_of_a_huge_file_is_cut(call: Call, ctx: Bench) -> None:
     ctx.limits = ToolLimits(file_bytes=100_000)
     (ctx.cwd / "min.js").write_text("ä" * 200_000 + "\nend\n")
     lines = call("read", file_path="min.js").output.split("\n")
-    assert lines[0].startswith("     1\t" + "ä" * 1_000)
+    assert lines[0].startswith("1\t" + "ä" * 1_000)
     assert len(lines[0]) < 2_100
     assert "\ufffd" not in lines[0]
-    assert lines[1] == "     2\tend"
+    assert lines[1] == "2\tend"
 
 
 def test_bytes_that_are_no_text_are_shown_replaced(call: Call, ctx: Bench) -> None:
     (ctx.cwd / "a").write_bytes("größe ä ö ü".encode() + b"\xff end")
-    assert call("read", file_path="a").output == "     1\tgröße ä ö ü\ufffd end"
+    assert call("read", file_path="a").output == "1\tgröße ä ö ü\ufffd end"
 
 
 def test_a_read_is_remembered_by_the_hash_of_the_whole_content(call: Call, ctx: Bench) -> None:

@@ -41,16 +41,23 @@ def former(ctx: Bench, call_id: str, output: str) -> None:
 def test_a_former_result_comes_back_whole_by_its_id(call: Call, ctx: Bench) -> None:
     former(ctx, "call_7", "\n".join(f"line {n}" for n in range(1, 4001)))
     outcome = call("recall", id="call_7")
-    assert outcome.output.startswith("[bash: $ run call_7, success]\n     1\tline 1\n")
-    assert outcome.output.endswith("  2000\tline 2000\n[2,000 more lines; go on with offset=2001]")
+    assert outcome.output.startswith("[bash: $ run call_7, success]\nline 1\n")
+    assert outcome.output.endswith("\nline 2000\n[2,000 more lines; go on with offset=2001]")
     part = call("recall", id="call_7", offset=3999)
-    assert part.output.split("\n")[1:] == ["  3999\tline 3999", "  4000\tline 4000"]
+    assert part.output.split("\n")[1:] == ["line 3999", "line 4000"]
     hits = call("recall", id="call_7", pattern="00$", offset=3800, limit=2)
     assert hits.output.split("\n")[1:] == [
-        "  3800\tline 3800",
-        "  3900\tline 3900",
+        "3800\tline 3800",
+        "3900\tline 3900",
         "[1 more line; go on with offset=4000]",
     ]
+
+
+def test_the_numbers_that_a_read_has_are_not_put_before_a_second_time(call: Call, ctx: Bench) -> None:
+    metadata = {"path": "a.py", "lines": [7, 8]}
+    ctx.results.append((ToolResult("r", "read", "success", "", metadata=metadata), "7\tdef\n8\treturn"))
+    assert call("recall", id="r").output.split("\n")[1:] == ["7\tdef", "8\treturn"]
+    assert call("recall", id="r", pattern="ret").output.split("\n")[1:] == ["8\treturn"]
 
 
 def test_a_recalled_result_is_limited_in_bytes(call: Call, ctx: Bench) -> None:
@@ -113,14 +120,16 @@ def test_without_anybody_to_ask_the_model_is_told_to_decide(call: Call, ctx: Ben
 def test_an_approved_plan_leaves_plan_mode(call: Call, ctx: Bench) -> None:
     left: list[str] = []
 
-    async def leave(plan: str) -> None:
+    async def leave(plan: str) -> bool:
         left.append(plan)
+        return len(left) == 1
 
     ctx.leave_plan = leave
     outcome = call("exit_plan", plan="# Move the parser\n\n1. …")
     assert outcome.title == "Plan ready: Move the parser"
     assert outcome.status == "success"
     assert left == ["# Move the parser\n\n1. …"]
+    assert call("exit_plan", plan="again").output == "You are not in plan mode; go on."
     assert call("exit_plan", plan=" ").status == "error"
 
 

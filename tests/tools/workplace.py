@@ -22,6 +22,7 @@ class Bench:
     roots: tuple[Path, ...] = ()
     limits: ToolLimits = field(default_factory=ToolLimits)
     seen: dict[Path, str] = field(default_factory=dict)
+    line_numbers: bool = True
     allowed_path: Path | None = None
     sandbox: CommandSandbox = NO_SANDBOX
     jobs: object | None = None

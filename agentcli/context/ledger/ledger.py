@@ -210,7 +210,8 @@ def _note_files(
         )
     path = result.metadata.get("path") or call.input.get("file_path") or call.input.get("path")
     change = _change(traits)
-    if change and not result.failed and isinstance(path, str) and path:
+    listed = "entries" in result.metadata
+    if change and not result.failed and not listed and isinstance(path, str) and path:
         _touch(files, _at(cwd, path), seq, lambda fact: change(fact, call, result))
 
 

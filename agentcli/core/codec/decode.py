@@ -85,7 +85,7 @@ def part_from_json(raw: Mapping[str, Any]) -> Part:
         case "image":
             return Image(text(raw, "mime", None), text(raw, "data", None), text(raw, "path"), meta)
         case "file":
-            return File(text(raw, "mime", None), text(raw, "path"), text(raw, "text"), meta)
+            return File(text(raw, "mime", None), text(raw, "path"), text(raw, "text"), meta, text(raw, "sha256"))
         case "tool_call":
             return ToolCall(text(raw, "call_id", None), text(raw, "name", None), table(raw, "input"), meta)
         case other:

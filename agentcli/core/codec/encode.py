@@ -114,8 +114,9 @@ def part_to_json(part: Part) -> Json:
             return _lean({"type": "thinking", "text": text, "signature": signature, "meta": meta})
         case Image(mime, data, path, meta):
             return _lean({"type": "image", "mime": mime, "data": data, "path": path, "meta": meta})
-        case File(mime, path, text, meta):
-            return _lean({"type": "file", "mime": mime, "path": path, "text": text, "meta": meta})
+        case File(mime, path, text, meta, sha256):
+            raw = {"type": "file", "mime": mime, "path": path, "text": text, "meta": meta, "sha256": sha256}
+            return _lean(raw)
         case ToolCall(call_id, name, arguments, meta):
             raw = {"type": "tool_call", "call_id": call_id, "name": name, "input": dict(arguments), "meta": meta}
             return _lean(raw)

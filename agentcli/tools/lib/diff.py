@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,13 @@ def unified(before: str, after: str, label: str, created: bool = False) -> Diff:
     additions = sum(line.startswith("+") for line in hunks)
     deletions = sum(line.startswith("-") for line in hunks)
     return Diff("\n".join([f"--- {name}", f"+++ b/{label}", *_largest(hunks)]) + "\n", additions, deletions)
+
+
+def changed_ranges(diff: Diff) -> list[tuple[int, int]]:
+    """First and last line, in the new text, of each hunk: what has changed and the lines around it."""
+    heads = re.findall(r"(?m)^@@ -\S+ \+(\d+)(?:,(\d+))? @@$", diff.text)
+    spans = ((int(first), int(count or 1)) for first, count in heads)
+    return [(first, first + count - 1) for first, count in spans if count]
 
 
 def _compared(old: Sequence[str], new: Sequence[str], skipped: int) -> list[str]:

@@ -6,14 +6,30 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 from weakref import WeakValueDictionary
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext
-from agentcli.tools.lib.paths import FileHandle, nearby, open_parent, open_regular
+from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
+from agentcli.tools.lib.text import replace_surrogates
+
+Knowledge = Literal["current", "changed", "in part", "unread"]
+"""The model has seen the present content; an earlier one; an earlier one and what has changed around its edits; or none."""
+UNSEEN: Mapping[Knowledge, str] = {
+    "changed": "has changed since you read it",
+    "in part": "has changed since you read it",
+    "unread": "has not been read yet",
+}
+READ_IT: Mapping[Knowledge, str] = {
+    "changed": "Read it again",
+    "in part": "Read it again",
+    "unread": "Read it first",
+}
+_IN_PART = "in part: "
 
 
 class _Lock:
@@ -59,18 +75,33 @@ def load_if_there(ctx: ToolContext, handle: FileHandle) -> bytes | None:
     return load(ctx, handle)
 
 
-def remember(ctx: ToolContext, path: Path, data: bytes) -> None:
-    """Record that the model has seen this content."""
+def remember(ctx: ToolContext, path: Path, data: bytes) -> dict[str, str]:
+    """Record that the model has seen this content. Returns the same as metadata of a result, from which a resume restores it."""
     ctx.seen[path] = fingerprint(data)
+    return {replace_surrogates(str(path)): ctx.seen[path]}
+
+
+def remember_part(ctx: ToolContext, path: Path, data: bytes) -> None:
+    """Record that the model has been told of this change to a file, whose content it has not seen."""
+    ctx.seen[path] = _IN_PART + fingerprint(data)
+
+
+def knowledge(ctx: ToolContext, path: Path, data: bytes) -> Knowledge:
+    """The model's knowledge of the present content, by hash. One that it has seen under another name (moved, copied) is current."""
+    now = fingerprint(data)
+    if now in tuple(ctx.seen.values()):
+        return "current"
+    known = ctx.seen.get(path)
+    if known is None:
+        return "unread"
+    return "in part" if known == _IN_PART + now else "changed"
 
 
 def require_seen(ctx: ToolContext, handle: FileHandle, data: bytes) -> None:
-    """Raises ToolError unless the model has seen the present content, by hash."""
-    known = ctx.seen.get(handle.path)
-    if known is None:
-        raise ToolError(f"{handle.display} has not been read yet. Read it first, then change it.")
-    if known != fingerprint(data):
-        raise ToolError(f"{handle.display} has changed since you read it. Read it again, then change it.")
+    """Raises ToolError unless the model has seen the present content."""
+    known = knowledge(ctx, handle.path, data)
+    if known != "current":
+        raise ToolError(f"{handle.display} {UNSEEN[known]}. {READ_IT[known]}, then change it.")
 
 
 def fingerprint(data: bytes) -> str:
@@ -104,11 +135,6 @@ def replace(handle: FileHandle, data: bytes) -> None:
             raise
     except OSError as error:
         raise ToolError(f"{handle.display} cannot be written: {error.strerror}. Nothing was changed.") from error
-
-
-def missing(handle: FileHandle) -> ToolError:
-    """The error for a file that does not exist."""
-    return ToolError(f"{handle.display} does not exist.{nearby(handle)}")
 
 
 def _stat(handle: FileHandle) -> os.stat_result | None:

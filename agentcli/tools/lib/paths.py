@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.core.errors import ToolError
-from agentcli.core.near import did_you_mean, near_names
 from agentcli.core.resolve import follow, spelled
 from agentcli.core.tool import ToolContext
 
@@ -34,6 +33,7 @@ class ResolvedPath:
     path: Path
     root: Path
     display: str
+    cwd: Path = Path()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def locate(ctx: ToolContext, path: str) -> ResolvedPath:
         raise ToolError(f"{path} is outside the workspace ({roots}). The user can add its folder with --add-dir.")
     base = min(around, key=lambda root: len(root.parts), default=Path(real.anchor))
     _refuse_kernel_files(real, base, path)
-    return ResolvedPath(real, base, _display(real, ctx.cwd))
+    return ResolvedPath(real, base, _display(real, ctx.cwd), ctx.cwd)
 
 
 def resolve(cwd: Path, path: str) -> Path:
@@ -135,13 +135,9 @@ def open_folder(ctx: ToolContext, path: str) -> tuple[ResolvedPath, int]:
             raise _unreadable(handle, error) from error
 
 
-def nearby(handle: FileHandle) -> str:
-    """` Did you mean …?` with the names in the same folder that look alike, or nothing."""
-    try:
-        names = os.listdir(handle.path.parent)[:5_000]
-    except OSError:
-        return ""
-    return did_you_mean(near_names(handle.name, names, 0.6))
+def missing(handle: FileHandle) -> ToolError:
+    """The error for a file that does not exist, with those that may have been meant."""
+    return ToolError(f"{handle.display} does not exist.{_near(handle.target)}")
 
 
 def _descend(target: ResolvedPath, make: bool) -> int:
@@ -185,13 +181,20 @@ def _is_below_a_file(target: ResolvedPath) -> bool:
 
 def _no_folder(target: ResolvedPath, error: OSError) -> ToolError:
     if isinstance(error, FileNotFoundError):
-        return ToolError(f"{target.display} does not exist: there is no folder {target.path.parent}.")
+        folder = _display(target.path.parent, target.cwd)
+        return ToolError(f"{target.display} does not exist: there is no folder {folder}.{_near(target)}")
     return ToolError(f"{target.display} cannot be reached: {error.strerror}.")
+
+
+def _near(target: ResolvedPath) -> str:
+    from agentcli.tools.lib.near_files import did_you_mean_file  # only a mistake needs it
+
+    return did_you_mean_file(target.path, target.root, target.cwd)
 
 
 def _unreadable(handle: FileHandle, error: OSError) -> ToolError:
     if isinstance(error, FileNotFoundError):
-        return ToolError(f"{handle.display} does not exist.{nearby(handle)}")
+        return missing(handle)
     if error.errno == errno.ELOOP:
         return ToolError(f"{handle.display} is being changed by something else. Try again.")
     return ToolError(f"{handle.display} cannot be opened: {error.strerror}.")

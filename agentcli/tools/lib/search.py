@@ -72,7 +72,7 @@ def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
     """
     found = _files_by_ripgrep(base, rg) if rg else gitignore.walk(base)
     matches = glob_regex(pattern).match if pattern else None
-    return sorted(path for path in found if (matches is None or matches(path)) and not _is_secret(path))
+    return sorted(path for path in found if (matches is None or matches(path)) and not is_secret(path))
 
 
 def lines(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:
@@ -137,7 +137,7 @@ def regex_is_plain(rg: str, wanted: Wanted) -> bool:
     return done.returncode != 2
 
 
-def _is_secret(path: str) -> bool:
+def is_secret(path: str) -> bool:
     """True if a path names a file that is protected from reading, in any case: `.env` and all that begins like it."""
     folded = path.casefold()
     return ".env" in folded and any(part.startswith(".env") and part != ".env.example" for part in folded.split("/"))

@@ -35,16 +35,19 @@ def whole_or_cut(ctx: ToolContext, call_id: str, text: str, metadata: Mapping[st
     return ToolOutput(cut, truncated=True, output_file=file, metadata=metadata)
 
 
-def numbered(lines: Iterable[tuple[int, str]], limits: ToolLimits) -> list[str]:
-    """Lines with their numbers, as `cat -n` prints them: as many as fit into `read_bytes`, at least one, each clipped."""
+def fitting(lines: Iterable[tuple[int, str]], limits: ToolLimits, *, numbers: bool) -> list[str]:
+    """As many lines as fit into `read_bytes`, at least one, each clipped; with `numbers`, which count for nothing, before them.
+
+    A number is followed by a tab, without padding: measured over the reads of a recorded session, padding costs 18 % of all tokens.
+    """
     rows: list[str] = []
     size = 0
     for n, line in lines:
-        row = f"{n:>6}\t{clip(line, limits.line_characters)}"
+        row = clip(line, limits.line_characters)
         size += len(row.encode("utf-8", "replace")) + 1
         if size > limits.read_bytes and rows:
             break
-        rows.append(row)
+        rows.append(f"{n}\t{row}" if numbers else row)
     return rows
 
 

@@ -78,8 +78,16 @@ def _read(path: Path) -> Iterator[Part]:
     elif b"\0" in data:
         yield File("application/octet-stream", str(path))
     else:
-        cut = "\n… (the file goes on)" if len(data) > FILE_BYTES else ""
-        yield File("text/plain", str(path), data[:FILE_BYTES].decode(errors="replace") + cut)
+        yield _text(path, data)
+
+
+def _text(path: Path, data: bytes) -> File:
+    from hashlib import sha256  # the editor knows this module, too
+
+    cut = "\n… (the file goes on)" if len(data) > FILE_BYTES else ""
+    text = data[:FILE_BYTES].decode(errors="replace") + cut
+    whole = text.encode() == data
+    return File("text/plain", str(path), text, sha256=sha256(data).hexdigest() if whole else "")
 
 
 def _listing(path: Path) -> str:

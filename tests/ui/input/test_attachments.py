@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def test_a_file_a_folder_and_a_picture_are_attached_ahead_of_the_words(tmp_path:
     (tmp_path / "shot.png").write_bytes(PNG)
     said = with_attachments("look at @a.py, (@lib/) and @shot.png.", tmp_path)
     assert said.parts == (
-        File("text/plain", str(tmp_path / "a.py"), "x = 1\n"),
+        File("text/plain", str(tmp_path / "a.py"), "x = 1\n", sha256=sha256(b"x = 1\n").hexdigest()),
         File("inode/directory", str(tmp_path / "lib"), "b.py"),
         Image("image/png", base64.b64encode(PNG).decode(), str(tmp_path / "shot.png")),
         Text("look at @a.py, (@lib/) and @shot.png."),
@@ -33,7 +34,9 @@ def test_a_file_a_folder_and_a_picture_are_attached_ahead_of_the_words(tmp_path:
 
 def test_a_name_with_spaces_is_quoted(tmp_path: Path) -> None:
     (tmp_path / "two words.txt").write_text("x")
-    assert attached('see @"two words.txt" now', tmp_path) == (File("text/plain", str(tmp_path / "two words.txt"), "x"),)
+    (part,) = attached('see @"two words.txt" now', tmp_path)
+    assert isinstance(part, File)
+    assert (part.path, part.text) == (str(tmp_path / "two words.txt"), "x")
 
 
 def test_a_picture_is_what_its_bytes_say_whatever_its_name(tmp_path: Path) -> None:

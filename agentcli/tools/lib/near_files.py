@@ -1,0 +1,60 @@
+"""Existing files and folders that a path which does not exist may have meant."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from agentcli.core.near import NEAREST, did_you_mean, near_names
+from agentcli.tools.lib import gitignore
+from agentcli.tools.lib.search import is_secret
+
+_FILES = 20_000
+"""Files of the workspace among which one of the same name is looked for."""
+_SECONDS = 0.5
+"""Duration of that search at most."""
+_LIKENESS = 0.6
+"""Share of a name that must agree."""
+
+
+def did_you_mean_file(path: Path, root: Path, cwd: Path) -> str:
+    """` Did you mean src/a.py?` with whole paths, relative to `cwd` where beneath it, or the empty string.
+
+    First files of the same name anywhere beneath `root`, the nearest paths first, then names alike in the same folder, then folders alike.
+    """
+    near = list(dict.fromkeys((*_same_name(path, root), *_alike(path, root))))[:NEAREST]
+    here = os.path.realpath(cwd)
+    return did_you_mean([os.path.relpath(each, here) if each.is_relative_to(here) else str(each) for each in near])
+
+
+def _same_name(path: Path, root: Path) -> list[Path]:
+    if root == Path(root.anchor):  # not the workspace, but a path that was allowed by itself
+        return []
+    wanted = str(path.relative_to(root))
+    found = [name for name in _files(root) if os.path.basename(name).casefold() == path.name.casefold()]
+    return [root / name for name in near_names(wanted, found, 0)]
+
+
+def _files(root: Path) -> Iterator[str]:
+    end = time.monotonic() + _SECONDS
+    for name in islice(gitignore.walk(root), _FILES):
+        if time.monotonic() > end:
+            return
+        if not is_secret(name):
+            yield name
+
+
+def _alike(path: Path, root: Path) -> Iterator[Path]:
+    """Names like the first part of the path that does not exist, in the folder where it should be."""
+    missing = path
+    while missing.parent != root and not missing.parent.is_dir() and missing.parent != missing:
+        missing = missing.parent
+    try:
+        names = list(islice(os.listdir(missing.parent), 5_000))
+    except OSError:
+        return
+    for name in near_names(missing.name, names, _LIKENESS):
+        yield missing.parent / name

@@ -1,0 +1,80 @@
+"""Hints for an edit whose old text is not in the file: the place most like it, and the new text if it is already there."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from agentcli.tools.lib.matching import NEWLINE
+
+_SEARCHED = 20_000
+"""Lines among which the nearest place is looked for when nothing matches."""
+_SHOWN, _LEAD, _WIDTH = 30, 3, 200
+"""Lines of the diff that is shown, lines before the first difference, characters of a line: the cost grows with their cubes."""
+_AROUND = 2
+"""Lines of the file shown before and after the place."""
+_TELLING = 3
+"""Characters of a new text, blanks aside, from which on it is worth saying that it is in the file."""
+
+
+def nearest(text: str, old: str) -> str:
+    """The most similar lines with a small diff against the old text, for a model that must try again; or the empty string."""
+    lines = re.split(NEWLINE, text)[:_SEARCHED]
+    wanted = re.split(NEWLINE, old.strip("\r\n"))
+    start = _most_alike(lines, wanted)
+    if start is None:
+        return ""
+    pairs = zip(wanted, lines[start : start + len(wanted)], strict=False)
+    different = next((n for n, (one, other) in enumerate(pairs) if one != other), 0)
+    skipped = max(0, different - _LEAD)
+    first, last = start + skipped, min(len(lines), start + min(len(wanted), skipped + _SHOWN))
+    begin, end = max(0, first - _AROUND), min(len(lines), last + _AROUND)
+    if end == len(lines) and lines[-1] == "":
+        end -= 1
+    ours = [line[:_WIDTH] for line in wanted[skipped : skipped + _SHOWN]]
+    theirs = [line[:_WIDTH] for line in lines[begin:end]]
+    excerpt = "\n".join(_compared(ours, theirs, first - begin, max(0, end - last))[: _SHOWN + 2 * _AROUND])
+    return f"Nearest: lines {begin + 1}-{end} (- your old_string, + the file):\n{excerpt}"
+
+
+def already_there(text: str, new: str) -> str:
+    """`new_string is already there (line 12).` where the text has it once, or the empty string."""
+    if len(new.strip()) < _TELLING or text.count(new) != 1:
+        return ""
+    return f"new_string is already there (line {text.count(chr(10), 0, text.index(new)) + 1:,})."
+
+
+def _compared(ours: Sequence[str], theirs: Sequence[str], lead: int, trail: int) -> list[str]:
+    """The diff; of the file's first `lead` and last `trail` lines, those that ours do not have stand there as context."""
+    diff = [line for line in difflib.ndiff(ours, theirs) if not line.startswith("?")]
+    before, after = min(_added(diff), lead), min(_added(diff[::-1]), trail)
+    context = [*range(before), *range(len(diff) - after, len(diff))]
+    return [f"  {line[2:]}" if n in context else line for n, line in enumerate(diff)]
+
+
+def _added(diff: Sequence[str]) -> int:
+    """Number of lines at the beginning that only the file has."""
+    return next((n for n, line in enumerate(diff) if not line.startswith("+")), len(diff))
+
+
+def _most_alike(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """The index where most of the wanted lines match, blanks aside; else that of a line similar to the longest of them."""
+    stripped = [line.strip() for line in lines]
+    places: dict[str, list[int]] = {}
+    for n, line in enumerate(stripped):
+        if line:
+            places.setdefault(line, []).append(n)
+    votes = Counter(
+        place - offset
+        for offset, line in enumerate(wanted)
+        for place in places.get(line.strip(), ())[:50]
+        if place >= offset
+    )
+    if votes:
+        return max(votes, key=lambda start: (votes[start], -start))
+    longest = max(range(len(wanted)), key=lambda n: len(wanted[n].strip()))
+    close = difflib.get_close_matches(wanted[longest].strip()[:300], [line[:300] for line in places], 1, 0.6)
+    found = next((n for n, line in enumerate(stripped) if close and line[:300] == close[0]), None)
+    return None if found is None else max(0, found - longest)

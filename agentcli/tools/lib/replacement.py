@@ -1,0 +1,88 @@
+"""The text that an edit puts in place of a match: as the model gave it, in the file's own line endings, indentation and signs."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+
+from agentcli.tools.lib.matching import FOLD, NEWLINE, Match
+from agentcli.tools.lib.text import newline_style
+
+_COMPARED = 2_000
+"""Characters of a line up to which it is compared sign by sign: the cost grows with their square."""
+
+
+def replacement(text: str, match: Match, old: str, new: str) -> str:
+    """The replacement of a match: the new text with the file's line endings.
+
+    Lines that old and new have in common keep the file's own bytes, whatever allowance found them; changed lines keep
+    the file's typographic signs in the parts that old and new share.
+    """
+    found = text[match.start : match.end]
+    ending = _ending_around(text, match)
+    if match.unended:
+        old, new = re.sub(f"{NEWLINE}\\Z", "", old), re.sub(f"{NEWLINE}\\Z", "", new)
+    if match.exact:
+        return _exactly(new, old, found, ending)
+    ours = re.split(f"({NEWLINE})", found)
+    contents, endings = ours[0::2], ours[1::2]
+    old_lines, new_lines = re.split(NEWLINE, old), re.split(NEWLINE, new)
+    same, changed = _paired(old_lines, new_lines)
+    result = []
+    for n, line in enumerate(new_lines):
+        twin = same.get(n)
+        if twin is not None:
+            result.append(contents[twin])
+        elif n in changed:
+            former = changed[n]
+            result.append(_with_signs(line, old_lines[former], contents[former], match.indent))
+        else:
+            result.append(_indented(line, match.indent))
+        if n < len(new_lines) - 1:
+            result.append(endings[twin] if twin is not None and twin < len(endings) else ending)
+    return "".join(result)
+
+
+def _exactly(new: str, old: str, found: str, ending: str) -> str:
+    """The new text as it is, but for plain newlines in a file that ends its lines otherwise."""
+    if "\r" in new or "\r" in old or ("\n" in found and "\r" not in found):
+        return new
+    return new.replace("\n", ending)
+
+
+def _ending_around(text: str, match: Match) -> str:
+    """The line ending used in the match, or else after it, or else in most of the file."""
+    found = re.search(NEWLINE, text[match.start : match.end]) or re.compile(NEWLINE).search(text, match.end)
+    return found.group() if found else newline_style(text)
+
+
+def _paired(old: Sequence[str], new: Sequence[str]) -> tuple[dict[int, int], dict[int, int]]:
+    """New line → the old line that it repeats, and new line → the old line that it replaces."""
+    same: dict[int, int] = {}
+    changed: dict[int, int] = {}
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag in ("equal", "replace"):
+            pairs = same if tag == "equal" else changed
+            pairs.update(zip(range(j1, j2), range(i1, i2), strict=False))
+    return same, changed
+
+
+def _with_signs(new: str, old: str, found: str, indent: tuple[str, str]) -> str:
+    """A changed line in which the parts that it shares with the old one are spelled as in the file."""
+    old, new = _indented(old, indent), _indented(new, indent)
+    if found.isascii() or len(old) > _COMPARED or len(new) > _COMPARED:
+        return new
+    if old.rstrip(" \t").translate(FOLD) != found.rstrip(" \t").translate(FOLD):
+        return new
+    spelled = list(new)
+    for block in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        spelled[block.b : block.b + block.size] = (found + old[len(found) :])[block.a : block.a + block.size]
+    return "".join(spelled)
+
+
+def _indented(line: str, indent: tuple[str, str]) -> str:
+    taken, put = indent
+    if not line.strip(" \t"):
+        return line
+    return put + line[len(taken) :] if line.startswith(taken) else put + line.lstrip(" \t")

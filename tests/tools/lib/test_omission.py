@@ -1,0 +1,63 @@
+"""Lines that stand for code left out are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tools.conftest import Call
+from tests.tools.workplace import Bench
+
+PLACEHOLDERS = [
+    "// ... existing code ...",
+    "# ... rest of the code unchanged ...",
+    "# rest of the file remains unchanged...",
+    "    // ... rest of methods ...",
+    "(rest of methods ...)",
+    "/* ... existing styles ... */",
+    "<!-- ... rest of the content ... -->",
+    "{/* ... existing code ... */}",
+    "... rest of code ...",
+    "# ... unchanged ...",
+    "// … rest of the function …",
+    "# ... (rest of the code remains the same) ...",
+    "-- ... remaining methods ...",
+    "// [... other methods unchanged ...]",
+]
+ORDINARY = [
+    "# existing code is slow",
+    'print("... rest of the code ...")',
+    "...",
+    "# ...",
+    "// TODO: remaining work",
+    "...and the rest of the story is history.",
+    "# Parse the rest of the line...",
+    "Loading the remaining files...",
+    "# the same as before",
+    "// See the rest of the code.",
+]
+
+
+@pytest.mark.parametrize("line", PLACEHOLDERS)
+def test_a_placeholder_is_neither_written_nor_put_in_by_an_edit(call: Call, ctx: Bench, line: str) -> None:
+    written = call("write", file_path="a.js", content=f"first\n{line}\n")
+    assert written.output.startswith(
+        f"Line 2 of content stands for code that is left out: {line.strip()}. Nothing was changed."
+    )
+    assert not (ctx.cwd / "a.js").exists()
+    (ctx.cwd / "a.js").write_text("old\n")
+    edit = call("edit", file_path="a.js", old_string="old\n", new_string=f"{line}\nnew\n")
+    assert edit.output.startswith("Line 1 of new_string stands for code")
+    assert (ctx.cwd / "a.js").read_text() == "old\n"
+
+
+@pytest.mark.parametrize("line", ORDINARY)
+def test_an_ordinary_line_is_written(call: Call, line: str) -> None:
+    assert call("write", file_path="a.js", content=f"{line}\n").status == "success"
+
+
+def test_a_placeholder_that_the_file_has_already_may_stay(call: Call, ctx: Bench) -> None:
+    text = "a\n# ... rest of the code ...\n"
+    (ctx.cwd / "a.md").write_text(text)
+    assert call("edit", file_path="a.md", old_string=text, new_string=text.replace("a\n", "b\n")).status == "success"
+    call("read", file_path="a.md")
+    assert call("write", file_path="a.md", content=f"c\n{text}").status == "success"
