@@ -101,7 +101,7 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
         elif live:
             ok, result = reach.answers(url, vendor.models_path, ANSWER_SECONDS)
         elif not own or reach.proxied(url):
-            ok, result = True, "not tried; `agentcli doctor --live` asks it without spending anything"
+            ok, result = True, "not tried; `agentcli doctor --live` asks it"
         else:
             why = reach.connects(url, CONNECT_SECONDS)
             ok, result = not why, why or "somebody listens there; whether it answers was not tried: --live"

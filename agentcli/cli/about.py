@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +15,7 @@ from agentcli.core.sanitise import safe
 from agentcli.paths import app_dirs
 
 if TYPE_CHECKING:
+    from agentcli.app.live import Answer
     from agentcli.core.model import ModelSpec
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -152,20 +153,66 @@ def path() -> None:
 
 def doctor(
     json: Json = False,
-    live: Annotated[bool, typer.Option("--live", help="ask each endpoint, without a key and without spending")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="ask each endpoint; then, if you agree, one small paid request each")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="with --live, agree")] = False,
     cwd: Cwd = "",
 ) -> None:
     """Look at everything that agentcli needs and say what is missing."""
     from agentcli.app.doctor import diagnose
 
     findings = diagnose(Options(cwd=cwd), live)
+    readable = all(finding.ok for finding in findings if finding.what == "configuration" and finding.needed)
+    answers = _asked_live(Program(Options(cwd=cwd)), yes) if live and readable else []
     if json:
-        say_json([{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings])
+        told = [{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings]
+        say_json([*told, *map(_live_json, answers)])
     else:
         for finding in findings:
             say(finding.line)
+        _say_live(answers)
     if not all(finding.ok for finding in findings if finding.needed):
         raise typer.Exit(1)
+
+
+def _asked_live(program: Program, agreed: bool) -> Sequence[Answer]:
+    """The answers to one small real request a provider, once the person agrees; none where nobody does."""
+    from agentcli.app import live
+
+    probes = live.probes(program)
+    if not probes:
+        return []
+    print(live.offer(probes), file=sys.stderr)
+    if not agreed and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        print("Not sent: nobody is there to agree. --yes agrees.", file=sys.stderr)
+        return []
+    return live.ask(program, probes) if agreed or typer.confirm("Send them?", err=True) else []
+
+
+def _say_live(answers: Sequence[Answer]) -> None:
+    from agentcli.app.live import CAPABILITIES
+    from agentcli.providers.capabilities import SCHEMA
+
+    heads = ["model", "seconds", *(name.removeprefix(SCHEMA).replace("_", " ") for name in CAPABILITIES)]
+    rows = [[one.model, f"{one.seconds:.1f}", *one.capabilities] for one in answers if not one.error]
+    if rows:
+        say("\n" + table(heads, rows))
+    for one in answers:
+        if one.error:
+            say(f"FAIL  request to {one.model}: {one.error}")
+
+
+def _live_json(answer: Answer) -> dict[str, Any]:
+    from agentcli.app.live import CAPABILITIES
+
+    capabilities = dict(zip(CAPABILITIES, answer.capabilities, strict=False))
+    return {
+        "what": f"request to {answer.model}",
+        "ok": not answer.error,
+        "detail": answer.error,
+        "capabilities": capabilities,
+    }
 
 
 def stats(

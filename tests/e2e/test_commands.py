@@ -219,3 +219,13 @@ def test_doctor_and_models_list_what_an_endpoint_lacks(program: Program) -> None
         assert f"learnt of anthropic/claude-sonnet-5: {missing}" in program.run("doctor").out
         assert f"anthropic/claude-sonnet-5 {missing}" in program.run("models").out
         assert len(server.requests) == 2
+
+
+def test_the_doctor_sends_nothing_real_unless_somebody_agrees(program: Program) -> None:
+    with Loopback(lambda _: say("OK")) as server:
+        program.more = server.env
+        ran = program.run("doctor", "--live")
+        assert "This sends one small real request each to anthropic/" in ran.err
+        assert "at most $0.0" in ran.err
+        assert "Not sent" in ran.err
+        assert server.asked == []

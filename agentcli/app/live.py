@@ -1,0 +1,149 @@
+"""One small real request to each configured provider, with every capability that its model uses: the answers of `doctor --live`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from agentcli.app.program import Program
+from agentcli.core.errors import AgentError, ModelError
+from agentcli.core.message import Image, Text, ToolCall, ToolResult, Usage
+from agentcli.core.model import Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.providers.capabilities import SCHEMA, reduced
+from agentcli.providers.connect import connect
+from agentcli.providers.memory import EndpointMemory
+from agentcli.providers.registry import PROVIDERS, SERVERS
+from agentcli.providers.retrying import RetryPolicy
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key
+from agentcli.providers.windows import listed_models
+
+MOST_COST = 0.01
+"""USD for one request at most; a model that would cost more is not asked, the vendor's cheap one is."""
+PROMPT, REPLY = 1_500, 400
+"""Tokens of the request with what the vendor adds, and of the reply, at most."""
+LIST_SECONDS = 5.0
+CAPABILITIES = ("thinking", "effort", "cache", "system_messages", "result_images", f"{SCHEMA}enum", "counting", "usage")
+_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+_TOOL = ToolSchema(
+    "look",
+    "Look at the picture.",
+    {"type": "object", "properties": {"at": {"type": "string", "enum": ["all", "part"]}}, "required": ["at"]},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A provider and the model to ask; `cost` in USD at most, None where its price is unknown."""
+
+    settings: ProviderSettings
+    model: ModelSpec
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a probe: `error`, or for each capability `yes`, `no`, or `-` where the model does not use it."""
+
+    model: str
+    capabilities: Sequence[str] = ()
+    seconds: float = 0.0
+    error: str = ""
+
+
+def probes(program: Program) -> list[Probe]:
+    """The request for each provider that has what it needs."""
+    configured = {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}
+    found = (_probe(program, settings) for settings in configured.values() if _ready(program, settings))
+    return [probe for probe in found if probe is not None]
+
+
+def offer(asked: Sequence[Probe]) -> str:
+    """The text that says what will be sent and what it costs at most."""
+    total = sum(probe.cost or 0.0 for probe in asked)
+    unknown = any(probe.cost is None for probe in asked)
+    names = ", ".join(probe.model.name for probe in asked)
+    price = f"${total:.4f} in all" + (", those of unknown price not counted" if unknown else "")
+    return f"This sends one small real request each to {names}: at most {price}."
+
+
+def ask(program: Program, asked: Sequence[Probe]) -> list[Answer]:
+    """Send the requests, one after the other, and remember what the endpoints lack, or no longer lack."""
+    return [asyncio.run(_ask(program, probe)) for probe in asked]
+
+
+async def _ask(program: Program, probe: Probe) -> Answer:
+    """One request with everything; what the endpoint refuses is dropped as in a session."""
+    spec, fresh = probe.model, EndpointMemory()
+    request = _request(spec)
+    used = {name for name in CAPABILITIES if reduced(request, [name]) != request} | {"counting", "usage"}
+    # Not sent by the adapters: thinking that would fill the reply, system messages to others than the vendor.
+    used -= {"thinking"} if spec.thinking == "budget" else set()
+    used -= {"system_messages"} if probe.settings.name != probe.settings.kind else set()
+    used -= set() if probe.settings.counting else {"counting"}
+    began = time.monotonic()
+    try:
+        model = connect(spec, probe.settings, program.env, RetryPolicy(attempts=1), memory=fresh)
+        try:
+            await model.count(request)
+            async for _ in model.stream(request):
+                pass
+        finally:
+            await model.close()  # type: ignore[attr-defined]
+    except ModelError as error:
+        return Answer(spec.name, error=str(error))
+    url = base_url(probe.settings, program.env)
+    lacking = fresh.known(spec.name, url).lacking
+    program.memory.forget(spec.name, url, used - lacking)
+    program.memory.learn(spec.name, url, lacking=lacking)
+    states = ["-" if name not in used else "no" if name in lacking else "yes" for name in CAPABILITIES]
+    return Answer(spec.name, states, time.monotonic() - began)
+
+
+def _ready(program: Program, settings: ProviderSettings) -> bool:
+    own = base_url(settings, program.env)
+    return bool(credentials(settings, program.env)) or (bool(own) and not needs_key(settings, program.env))
+
+
+def _probe(program: Program, settings: ProviderSettings) -> Probe | None:
+    """The probe with the first of a provider's models that is known by name and cheap enough."""
+    for name in _names(program, settings):
+        try:
+            model = program.models.spec(name)
+        except AgentError:
+            continue
+        cost = model.cost(Usage(input=PROMPT, output=REPLY))
+        if model.provider == settings.name and (cost is None or cost <= MOST_COST):
+            return Probe(settings, model, cost)
+    return None
+
+
+def _names(program: Program, settings: ProviderSettings) -> Iterator[str]:
+    """Models of a provider, the one in use first."""
+    url = base_url(settings, program.env)
+    yield from filter(None, (program.models.default,))
+    if settings.name in PROVIDERS and not url:
+        yield from filter(None, (PROVIDERS[settings.kind].default_model, PROVIDERS[settings.kind].summary_model))
+    elif url:
+        yield from (
+            f"{settings.name}/{model}" for model in listed_models(url, credentials(settings, program.env), LIST_SECONDS)
+        )
+    yield from (PROVIDERS[settings.kind].default_model, PROVIDERS[settings.kind].summary_model)
+
+
+def _request(spec: ModelSpec) -> Request:
+    """A small tool loop with an image in a result, a reminder, marks, thinking and an effort."""
+    reminder = Text("This is a test of the connection.", synthetic=True, source="reminder")
+    picture = ToolResult(
+        "call_1", "look", "success", "A picture.", images=(Image("image/png", _PIXEL),) if spec.images else ()
+    )
+    messages = (
+        RequestMessage("user", (reminder, Text("Look at the picture, then answer with one word: OK."))),
+        RequestMessage("assistant", (ToolCall("call_1", "look", {"at": "all"}),)),
+        RequestMessage("user", (picture,)),
+    )
+    marks = (Breakpoint(-1), Breakpoint(2)) if spec.cache_explicit else ()
+    options = {"thinking": True, "effort": "low" if spec.thinking in ("adaptive", "level") else ""}
+    small = replace(spec, max_output=min(spec.max_output, REPLY))
+    return Request(small, ("Answer in one word.",), (_TOOL,), messages, marks, REPLY, options)
