@@ -20,12 +20,13 @@ from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.readonly.commands import Looks
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
 
 Preview = Callable[[Tool, Mapping[str, Any], Path | None], str]
 """The preview of a call in its approval request: for an edit, the diff it would make at the path that was decided about."""
 
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
-NOBODY = "Nobody is there to allow it, so it is denied"
+_REFUSED = "The user said no to this call. Do not try another way to the same end."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class ApprovalGate:
     later: Callable[[ToolCall], Sequence[tuple[ToolCall, Tool]]] = lambda _: ()
     _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The calls that were allowed together with one before them, each with what was shown of it, and why it asked."""
+    _denied_unattended: bool = False
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
         """Decide about one call; ask if need be. What a person edited is decided about again, as it will run."""
@@ -86,9 +88,15 @@ class ApprovalGate:
         if answer is not None and answer.choice == "all":
             self._allowed = {other.call.call_id: (other.preview, other.why) for other in ask.others}
         if answer is None:
-            why = f"{decision.why}. {NOBODY}".lstrip(". ")
-            return _permit(call, replace(decision, decision="deny", why=why))
+            return self._unattended(call, decision)
         return self._answered(call, tool, decision, answer)
+
+    def _unattended(self, call: ToolCall, decision: Decision) -> Permit:
+        """The denial of a call that nobody is there to allow; the first one tells the model what to expect."""
+        denied = replace(decision, decision="deny", why=f"{decision.why}. {NOBODY}".lstrip(". "))
+        more = "" if self._denied_unattended else f". {FIRST_DENIAL}"
+        self._denied_unattended = True
+        return Permit(call, _event(call, denied), denied.why + more)
 
     def _decide(self, call: ToolCall, tool: Tool) -> Decision:
         decision = decide(call, self.traits, self.rules, self.mode, self.workspace)
@@ -135,7 +143,7 @@ class ApprovalGate:
 
     def _answered(self, call: ToolCall, tool: Tool, decision: Decision, answer: ApprovalResponse) -> Permit:
         if answer.choice == "no":
-            why = f"The user said no: {answer.reason}" if answer.reason else "The user said no to this call."
+            why = f"The user said no: {answer.reason}" if answer.reason else _REFUSED
             return _permit(call, replace(decision, decision="deny", rule="user", why=why))
         if answer.input is not None and dict(answer.input) != dict(call.input):
             call = replace(call, input=dict(answer.input))

@@ -31,7 +31,10 @@ MODE_WORDS: Mapping[Mode, str] = {
         "the user decides whether to carry it out."
     ),
     "yolo": "Calls run without asking from now on, unless a rule of the user forbids them.",
-    "auto": "Commands run without asking inside the sandbox from now on.",
+    "auto": (
+        "Commands that the sandbox can hold, and edits inside the workspace, run without asking from now on; the user is asked about "
+        "what uses the network, leads outside the workspace, touches protected files or cannot be undone."
+    ),
 }
 """Reminders for the model when the mode changes."""
 
@@ -64,6 +67,7 @@ class Conversation:
         self.steps = 0
         self.pending: list[Part] = []
         self._announced: Mode = "ask"
+        self._unattended = ""
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
         self._trouble = ""
@@ -93,13 +97,19 @@ class Conversation:
         yield self._record_prompt(prompt, history.turn + 1)
         yield from self.news()
 
-    def announce(self, mode: Mode, today: date) -> None:
-        """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes."""
+    def announce(self, mode: Mode, today: date, unattended: str = "") -> None:
+        """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes.
+
+        `unattended` is the reminder of a run where nobody can allow calls; it is given once.
+        """
         if self.journal.history.turn == 0:
             self.pending.append(_reminder(f"Today is {today.isoformat()}."))
         if mode != self._announced:
             self.pending.append(_reminder(MODE_WORDS[mode]))
             self._announced = mode
+        if unattended and unattended != self._unattended:
+            self.pending.append(_reminder(unattended))
+            self._unattended = unattended
 
     def steer(self, prompt: Prompt) -> None:
         """Say something before the next request of the running turn."""

@@ -32,6 +32,7 @@ from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
 from agentcli.core.tool import Tool
 from agentcli.permissions.rules import Rules
+from agentcli.permissions.unattended import for_model, for_person
 from agentcli.sessions.checkpoints.undo import rewind_to_redo
 from agentcli.sessions.info import name_of
 
@@ -50,7 +51,7 @@ class AgentSession:
         self.sandbox = setup.sandbox
         self.instructions = setup.instructions
         """The instruction files in force with their size in tokens."""
-        self.notes: Sequence[str] = [*lost(journal), *setup.notes]
+        self.notes: Sequence[str] = [*lost(journal), *setup.notes, *filter(None, [setup.unattended(for_person, mode)])]
         """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
         self._setup = setup
         opened_at = journal.history.last_seq
@@ -99,7 +100,7 @@ class AgentSession:
     async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
         self.conversation.run_limits = self._setup.run_limits()
-        self.conversation.announce(self.mode, self._setup.today())
+        self.conversation.announce(self.mode, self._setup.today(), self._setup.unattended(for_model, self.mode))
         prepare = getattr(self.conversation.model, "prepare", None)
         if prepare is not None:
             await prepare()

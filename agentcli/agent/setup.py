@@ -60,6 +60,8 @@ class SessionSetup:
     ask: AskUser
     save_rule: Callable[[str], None]
     instructions: Sequence[tuple[Path, int]] = ()
+    attended: bool = True
+    """False where nobody is there to allow a call."""
     sandboxes: Callable[[Mode], Sandboxes] = lambda _: Sandboxes()
     jobs: Callable[[], Jobs] = Jobs
     strict: bool = False
@@ -80,6 +82,10 @@ class SessionSetup:
     today: Callable[[], date] = date.today
     notes: Sequence[str] = ()
     """Notes for the person about the settings."""
+
+    def unattended(self, text: Callable[..., str], mode: Mode) -> str:
+        """The text about what this run denies because nobody is there to allow it; empty where somebody is."""
+        return "" if self.attended else text(mode, sandboxed=self.workspace.sandboxed, rules=bool(self.rules.allow))
 
 
 def recorded_beginning(

@@ -236,6 +236,7 @@ class Program(ProjectContext):
             restated=options.restates_system,
             sandbox=workspace_policy.sandbox.state,
             approve=self.approve,
+            attended=self.approve is not nobody,
             ask=self.ask,
             save_rule=workspace_policy.save_rule,
             instructions=[(file.path, counts.text(file.text)) for file in files],

@@ -16,8 +16,9 @@ from agentcli.core.programs import leave_out, search_path, trusted_path
 from agentcli.core.record import Mode
 from agentcli.core.tool import CommandSandbox, ToolLimits
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.rules import Rules, check_tools, parse_rules
 from agentcli.sandbox import Sandbox, box_for, choose, protected_since
+from agentcli.tools.registry import TRAITS
 
 
 class WorkspacePolicy:
@@ -46,10 +47,12 @@ class WorkspacePolicy:
         return Workspace(context.cwd, self.roots, home, own, sandboxed=self.sandbox.working)
 
     def rules(self) -> Rules:
-        """The permission rules of configuration and flags."""
+        """The permission rules of configuration and flags. Raises ConfigError or UsageError for a rule about no tool."""
         given, options = self._context.config.permissions, self._context.options
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
-        return configured + parse_rules(options.allow, (), options.deny, "flag")
+        rules = configured + parse_rules(options.allow, (), options.deny, "flag")
+        check_tools(rules, TRAITS)
+        return rules
 
     @property
     def limits(self) -> ToolLimits:

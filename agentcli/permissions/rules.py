@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from agentcli.core.errors import AgentError, ConfigError, UsageError
+from agentcli.core.near import did_you_mean, near_names
 from agentcli.permissions.paths import Workspace, canonical, impossible, resolved
 
 if TYPE_CHECKING:
@@ -73,6 +74,22 @@ def parse_rules(
     """Rules from lists of texts that all have one origin. Raises like `parse_rule`."""
     read = [tuple(parse_rule(text, origin) for text in texts) for texts in (allow, ask, deny)]
     return Rules(*read)
+
+
+def check_tools(rules: Rules, known: Iterable[str]) -> None:
+    """Raise ConfigError, or UsageError for a flag, for a rule about a tool that does not exist: it would protect nothing.
+
+    The tools of servers (`server__tool`) are known only once a server runs, so their names are taken as they are.
+    """
+    names = list(known)
+    for kind, rule in rules.listed():
+        if "__" in rule.tool or any(rule.is_for(name) for name in names):
+            continue
+        near = did_you_mean(near_names(rule.tool, names))
+        place = f"--{kind}" if rule.origin == "flag" else f"permissions.{kind}"
+        raise _nonsense(rule.origin)(
+            f"{place}: {str(rule)!r} is about a tool that does not exist: {rule.tool}.{near or ' `agentcli tools` lists them.'}"
+        )
 
 
 def exact(text: str) -> str:

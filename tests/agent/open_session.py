@@ -59,6 +59,7 @@ def open_session(
     child: Any = lambda _: MemorySession(),
     summariser: Model | None = None,
     wrapped: Callable[[Model], Model] = lambda model: model,
+    attended: bool = True,
     **agent: Any,
 ) -> AgentSession:
     """A session that works in `folder`; `wrapped` puts a model around the scripted one."""
@@ -83,6 +84,7 @@ def open_session(
         rules=parse_rules(),
         workspace=Workspace(folder, (folder,), home=folder / "home"),
         approve=person or nobody,
+        attended=attended,
         ask=nobody,
         save_rule=(saved if saved is not None else []).append,
         run_limits=lambda: run_limits or RunLimits(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentcli.agent.ports import ApprovalResponse
+from agentcli.core.event import PermissionDecided
 from agentcli.providers.scripted.model import call, say
 from tests.agent.open_session import Person, messages, open_session, results, say_to
 
@@ -171,3 +172,36 @@ def test_a_call_is_decided_about_as_it_is_meant_and_runs_so(tmp_path: Path) -> N
     assert unknown.output.startswith("There is no tool 'run_shell_command'. Did you mean bash?")
     said = [call.name for message in messages(session) for call in message.calls]
     assert said == ["read", "read", "bash", "run_shell_command"]
+def test_the_first_call_that_nobody_can_allow_tells_what_to_expect_and_the_others_do_not(tmp_path: Path) -> None:
+    script = [say("", call("bash", command=COMMAND)), say("", call("bash", command="make test")), say("Then not.")]
+    session = open_session(tmp_path, script, attended=False)
+    events = say_to(session, "go")
+    first, second = (result.output for result in results(session))
+    assert first.endswith("go on without them and say at the end what could not be run.")
+    assert second.endswith("so it is denied")
+    told = [event.why for event in events if isinstance(event, PermissionDecided)]
+    assert not any("go on without them" in why for why in told), "the advice is for the model alone"
+
+
+def test_a_run_without_a_person_says_at_its_start_what_will_be_denied(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("Hello."), say("Again.")], attended=False)
+    say_to(session, "go", "on")
+    first, later = (message for message in messages(session) if message.role == "user")
+    assert "Nobody can allow calls in this run: only reading works." in str(first.parts)
+    assert "Nobody can allow" not in str(later.parts)
+    assert [note for note in session.notes if note.startswith("Nobody can allow calls in this run (mode ask)")]
+
+
+def test_a_run_with_a_person_says_nothing_of_that(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("Hello.")])
+    say_to(session, "go")
+    assert "Nobody" not in str(messages(session))
+    assert session.notes == []
+
+
+def test_a_bare_no_asks_for_no_way_around_it(tmp_path: Path) -> None:
+    session = open_session(
+        tmp_path, [say("", call("bash", command=COMMAND)), say("Good.")], person=Person(ApprovalResponse("no"))
+    )
+    say_to(session, "go")
+    assert results(session)[0].output.endswith("Do not try another way to the same end.")

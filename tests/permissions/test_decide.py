@@ -8,7 +8,8 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES, Mode
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rules, parse_rule, parse_rules
+from agentcli.permissions.rules import Rules, check_tools, parse_rule, parse_rules
+from agentcli.tools.registry import TRAITS
 from tests.permissions.deciding import explain, with_rule
 
 NONE = Rules()
@@ -372,7 +373,7 @@ def test_no_rule_is_offered_for_interpreters_wrappers_and_network_tools(workspac
         ("make && timeout 5 make", "timeout starts other programs"),
         ("git push", "git uses the network"),
         ("curl x", "curl uses the network"),
-        ("make $X", "the command holds an expansion"),
+        ("make $X", "uses $… or $(…): can't be checked"),
         ("cat .env", "what is protected is asked about each time"),
         ("npm publish", "the rule bash(npm publish) still asks"),
         ("make", ""),
@@ -490,3 +491,31 @@ def test_path_rules_read_like_gitignore(workspace: Workspace) -> None:
                 pattern,
                 path,
             )
+
+
+@pytest.mark.parametrize("kind", ["allow", "ask", "deny"])
+def test_a_rule_about_a_tool_that_does_not_exist_is_refused_with_a_suggestion(kind: str) -> None:
+    for rule in ("edti(src/**)", "bsah", "web_fecth(domain:example.org)"):
+        with pytest.raises(ConfigError, match=rf"permissions\.{kind}: .*Did you mean (edit|bash|web_fetch)"):
+            check_tools(parse_rules(**{kind: [rule]}), TRAITS)
+        with pytest.raises(UsageError, match=f"--{kind}"):
+            check_tools(parse_rules(**{kind: [rule]}, origin="flag"), TRAITS)
+    check_tools(parse_rules(**{kind: ["edit(src/**)", "Bash", "web_*", "server__tool", "*"]}), TRAITS)
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("touch a", "touch may change files"),
+        ("npm install", "npm may change files"),
+        ("git commit -m x", "git commit may change files"),
+        ("sed -i s/a/b/ f", "sed -i may change files"),
+        ("while true; do ls; done", "uses a shell loop: can't be checked"),
+        ("ls > out", "redirects output: can't be checked"),
+        ("ls $(pwd)", "uses $… or $(…): can't be checked"),
+        ("FOO=1 make", "sets a variable: can't be checked"),
+        ("export FOO=1", "sets a variable: can't be checked"),
+    ],
+)
+def test_the_reason_of_a_question_is_in_plain_words(workspace: Workspace, command: str, why: str) -> None:
+    assert ask("bash", command, workspace).why == why

@@ -68,17 +68,28 @@ def _read_only(command: Command, folders: tuple[Path, ...], workspace: Workspace
     if "/" in name:
         return Reading(f"{name} is called by its path")
     if name not in READERS:
-        return Reading(f"{name} is not known to only read")
+        return Reading(f"{name} may change files")
     if arguments in (["--version"], ["--help"]) and not any(shape.unless for shape in READERS[name]):
         return Reading()
     fitting = fit(READERS[name], arguments)
     if isinstance(fitting, str):
-        return Reading(f"{name}: {fitting}")
+        return Reading(_misfit(name, fitting))
     shape, found = fitting
     if present := _present(shape.unless, folders):
         return Reading(f"{present} may choose what {name} runs")
     reading = _values(found, folders, workspace)
     return reading if reading.why else _recursion(name, arguments, found, folders, workspace)
+
+
+def _misfit(name: str, problem: str) -> str:
+    """The reason that a call of a program is not known to only read. `problem` is empty where only its version is."""
+    return (
+        f"{name} {problem}"
+        if problem.startswith("-")
+        else f"{name}: {problem}"
+        if problem
+        else f"{name} may change files"
+    )
 
 
 def _first(*readings: Reading) -> Reading:
@@ -111,10 +122,10 @@ def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) 
         elif option not in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):
             return Reading(f"git {option} may start programs")
     if not rest or rest[0] not in GIT_READERS:
-        return Reading(f"git {rest[0] if rest else ''} is not known to only read".replace("  ", " "))
+        return Reading(f"git {rest[0]} may change files" if rest else "git may change files")
     fitting = fit(GIT_READERS[rest[0]], rest[1:])
     if isinstance(fitting, str):
-        return Reading(f"git {rest[0]}: {fitting}")
+        return Reading(_misfit(f"git {rest[0]}", fitting))
     for folder in places:
         if danger := workspace.git(folder).danger:
             return Reading(danger)

@@ -207,7 +207,7 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
     given = {value for kind, value in found if kind == "option"}
     # Not every program looks for options behind operands: `command x -v` runs x.
     if shape.needs and (given.isdisjoint(shape.needs.split()) or not arguments[0].startswith("-")):
-        return f"it only reads with {' or '.join(shape.needs.split())}"
+        return ""
     kinds = shape.operands.split()
     # `git stash -p list` is no list: a subcommand counts only where every program looks for it.
     if kinds and kinds[0].startswith("=") and arguments[:1] != operands[:1]:
@@ -243,7 +243,7 @@ def _long(table: _Options, word: str, waiting: list[str], found: Found) -> str:
         if kind == "pair":
             waiting.pop()
         return _value(kind, value if equals else waiting.pop(), name, found)
-    return f"the option {name} is not known to only read"
+    return f"{name} may change files"
 
 
 def _short(table: _Options, word: str, waiting: list[str], found: Found) -> str:
@@ -257,7 +257,7 @@ def _short(table: _Options, word: str, waiting: list[str], found: Found) -> str:
                 return f"-{letter} lacks its value"
             return _value(table.valued[letter], rest or waiting.pop(), f"-{letter}", found)
         if letter not in table.flags:
-            return f"the option -{letter} is not known to only read"
+            return f"-{letter} may change files"
     return ""
 
 
@@ -266,7 +266,7 @@ def _operands(kinds: list[str], operands: list[str], found: Found) -> str | Foun
         last = kinds[-1] if kinds else ""
         kind = kinds[index] if index < len(kinds) else last if last.endswith("*") else ""
         if not kind:
-            return f"the operand {operand!r} is one too many to only read"
+            return f"{operand!r} is one operand too many to only read"
         if problem := _value(kind.rstrip("*?"), operand, "operand", found):
             return problem
     needed = sum(not kind.endswith(("*", "?")) for kind in kinds)

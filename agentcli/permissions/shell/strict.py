@@ -26,7 +26,7 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
     Two readers must agree on every word's place, ours and tree-sitter's, so that no quirk of either decides alone.
     """
     if odd := next((letter for letter in text if letter not in "\n\t" and invisible(letter)), ""):
-        return NotPlain(f"the command holds the invisible character U+{ord(odd):04X}")
+        return NotPlain(f"holds the invisible character U+{ord(odd):04X}")
     read = _lex(text)
     if isinstance(read, NotPlain):
         return read
@@ -40,6 +40,9 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
     ours = spans if text.isascii() else [tuple(len(text[:index].encode()) for index in span) for span in spans]
     return commands if ours == seen else NotPlain("the command can be read in more than one way")
 
+
+UNCHECKED = ": can't be checked"
+"""Ends the reason about a line that is more than plain words."""
 
 _BLANK = re.compile(r"(?:[ \t]|(?:(?<=[ \t\n])|(?<=\A))\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")
@@ -63,22 +66,43 @@ _WORD = re.compile(
 # Whatever the shell puts for `--include=*.py`, it still begins with `--include=` and names files to search.
 _FIXED_OPTIONS = ("--include=", "--exclude=", "--exclude-dir=", "--glob=", "--iglob=")
 _OBSTACLES = {
-    "$": "an expansion",
-    "`": "a command substitution",
-    "*": "an unquoted wildcard",
-    "?": "an unquoted wildcard",
-    "[": "an unquoted wildcard or test",
-    "{": "a brace expansion or group",
-    "(": "a subshell",
-    ")": "a subshell",
-    "<": "a redirection",
-    ">": "a redirection",
-    "&": "a background command",
-    "#": "a comment",
-    "~": "a home folder",
-    "\\": "a line continuation",
-    "'": "an open quote",
-    '"': "a quote that expands",
+    "$": "uses $… or $(…)",
+    "`": "uses `…`",
+    "*": "uses a wildcard",
+    "?": "uses a wildcard",
+    "[": "uses a wildcard or test",
+    "{": "uses braces",
+    "(": "uses a subshell",
+    ")": "uses a subshell",
+    "<": "redirects input",
+    ">": "redirects output",
+    "&": "runs in the background",
+    "#": "has a comment inside a word",
+    "~": "uses ~",
+    "\\": "continues a line",
+    "'": "has an open quote",
+    '"': "uses $… in quotes",
+}
+_KEYWORDS = {
+    **dict.fromkeys(("for", "while", "until", "select"), "uses a shell loop"),
+    **dict.fromkeys(("if", "case"), "uses a shell condition"),
+    **dict.fromkeys(("export", "declare", "typeset", "local", "readonly", "unset", "let"), "sets a variable"),
+    "function": "defines a function",
+}
+_NODES = {
+    **dict.fromkeys(("for_statement", "while_statement", "c_style_for_statement"), "uses a shell loop"),
+    **dict.fromkeys(("if_statement", "case_statement"), "uses a shell condition"),
+    **dict.fromkeys(
+        ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"), "uses $… or $(…)"
+    ),
+    **dict.fromkeys(("variable_assignment", "declaration_command", "unset_command"), "sets a variable"),
+    **dict.fromkeys(("heredoc_redirect", "herestring_redirect"), "has a here-document"),
+    "file_redirect": "redirects output",
+    "subshell": "uses a subshell",
+    "function_definition": "defines a function",
+    "process_substitution": "uses <(…)",
+    "negated_command": "negates a command",
+    "brace_expression": "uses braces",
 }
 
 
@@ -159,15 +183,15 @@ def _word(text: str, start: int, first: bool) -> tuple[str, int] | NotPlain:
     while index < len(text) and (piece := _WORD.match(text, index)):
         raw = piece.group()
         if piece.lastgroup == "bare" and (problem := _bare_problem(raw, index == start, first)):
-            return NotPlain(f"the command holds {problem}")
+            return NotPlain(f"{problem}{UNCHECKED}")
         if piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start):
-            return NotPlain("the command holds an unquoted wildcard")
+            return NotPlain(f"uses a wildcard{UNCHECKED}")
         value.append(_piece_value(piece.lastgroup or "", raw))
         index = piece.end()
     if (index < len(text) and text[index] not in " \t\n;|&<>") or index == start:
-        return NotPlain(f"the command holds {_OBSTACLES.get(text[index], 'something unusual')}")
+        return NotPlain(f"{_OBSTACLES.get(text[index], 'holds something unusual')}{UNCHECKED}")
     if text[index : index + 1] in ("<", ">"):
-        return NotPlain("the command holds a redirection")
+        return NotPlain(f"{_OBSTACLES[text[index]]}{UNCHECKED}")
     return "".join(value), index
 
 
@@ -175,11 +199,11 @@ def _bare_problem(raw: str, at_start: bool, first: bool) -> str:
     if at_start and raw[0] in "~#":
         return _OBSTACLES[raw[0]]
     if "=~" in raw or ":~" in raw:
-        return "a home folder"
+        return _OBSTACLES["~"]
     if at_start and first and raw in _RESERVED:
-        return f"the word {raw}"
+        return _KEYWORDS.get(raw, f"uses the shell word {raw}")
     if at_start and first and (raw[0] in "!%^" or "=" in raw):
-        return "an assignment" if "=" in raw else "a negation or job"
+        return "sets a variable" if "=" in raw else "negates a command or names a job"
     return ""
 
 
@@ -220,17 +244,21 @@ def _collect(node: Node, spans: list[tuple[int, int]]) -> str:
     for child in node.children:
         if child.type in (_TEST_WORDS if tested else _WORD_NODES):
             if unusual := next((inner.type for inner in below(child) if inner.type not in _STRING_NODES), ""):
-                return f"the command holds {unusual.replace('_', ' ')}"
+                return _unusual(unusual)
             if not tested and node.type not in ("command", "command_name"):
-                return f"the command holds {node.type.replace('_', ' ')}"
+                return _unusual(node.type)
             spans.append((child.start_byte, child.end_byte))
         elif child.type == "file_redirect":
             spans.extend(_redirected(child))
         elif child.type not in (_TEST_NODES if tested else _PLAIN_NODES) and child.type != "test_command":
-            return f"the command holds {child.type.replace('_', ' ')}"
+            return _unusual(child.type)
         elif problem := _collect(child, spans):
             return problem
     return ""
+
+
+def _unusual(node: str) -> str:
+    return f"{_NODES.get(node, 'holds ' + node.replace('_', ' '))}{UNCHECKED}"
 
 
 def _redirected(redirect: Node) -> list[tuple[int, int]]:

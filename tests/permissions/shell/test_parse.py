@@ -110,12 +110,12 @@ def test_words_are_decoded_as_bash_does() -> None:
     ("line", "reason"),
     [
         ("ls *", "wildcard"),
-        ("ls $x", "expansion"),
-        ("ls `x`", "substitution"),
-        ("ls > x", "redirection"),
+        ("ls $x", "uses $…"),
+        ("ls `x`", "uses `…`"),
+        ("ls > x", "redirects output"),
         ("ls &", "background"),
         ("(ls)", "subshell"),
-        ("a=1 ls", "assignment"),
+        ("a=1 ls", "sets a variable"),
         ("ls \u202e", "invisible"),
     ],
 )

@@ -1,0 +1,45 @@
+"""Runs where nobody can allow a call: what such a run denies, for the model and for the person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agentcli.core.record import Mode
+
+NOBODY = "Nobody is there to allow it, so it is denied"
+FIRST_DENIAL = "Calls like this will be denied again; go on without them and say at the end what could not be run."
+"""Added for the model to the first call that is denied because nobody is there."""
+
+_RUNS: Mapping[Mode, str] = {
+    "ask": "only reading works. Edits, and commands that may change something, are denied",
+    "auto-edit": "reading and edits inside the workspace work. Commands that may change something are denied",
+    "plan": "only reading works, and no plan can be approved: give it as your answer",
+    "auto": (
+        "edits inside the workspace and commands in its sandbox work. What uses the network, leads outside the workspace, "
+        "touches protected files or cannot be undone is denied"
+    ),
+    "yolo": "what only a person may allow is denied: access to protected files, and commands that can only destroy",
+}
+_NO_SANDBOX = "no sandbox works here, so only reading and edits inside the workspace work. Commands are denied"
+
+
+def for_model(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
+    """The reminder for the model at the start. `rules` is true where some rule allows more."""
+    more = ", unless a rule of the user allows them" if rules and mode != "plan" else ""
+    return (
+        f"Nobody can allow calls in this run: {_runs(mode, sandboxed)}{more}. "
+        "Do not try variants of a denied call; say at the end what could not be run."
+    )
+
+
+def for_person(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
+    """The notice for whoever started the run; empty where next to nothing is denied."""
+    if mode in ("yolo", "plan"):
+        return ""
+    more = " but for what your rules allow" if rules else ""
+    wider = "--mode auto or yolo, or single commands with" if mode != "auto" else "single commands with"
+    return f"Nobody can allow calls in this run (mode {mode}): {_runs(mode, sandboxed)}{more}. To allow more: {wider} --allow 'bash(npm test)'."
+
+
+def _runs(mode: Mode, sandboxed: bool) -> str:
+    return _NO_SANDBOX if mode == "auto" and not sandboxed else _RUNS[mode]
