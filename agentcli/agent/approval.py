@@ -46,6 +46,8 @@ class Permit:
     """The resolved path that was decided about: the tool may use this one and no other, wherever links lead by then."""
     machine: Looks = ""
     """For a read-only command: how far it looks at the machine, which no sandbox shows."""
+    records: bool = False
+    """For a command that nobody was asked about: git records something in the workspace's repository."""
 
 
 @dataclass(slots=True)
@@ -188,7 +190,9 @@ def _key(call: ToolCall) -> str:
 
 def _permit(call: ToolCall, decision: Decision) -> Permit:
     refused = decision.why if decision.decision == "deny" else ""
-    return Permit(call, _event(call, decision), refused, path=decision.path, machine=decision.machine)
+    return Permit(
+        call, _event(call, decision), refused, path=decision.path, machine=decision.machine, records=decision.records
+    )
 
 
 def _event(call: ToolCall, decision: Decision) -> PermissionDecided:

@@ -43,6 +43,8 @@ class PermissionSettings:
     allow: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    destructive: Literal["ask", "allow"] = "ask"
+    """Commands that can only destroy (`rm -rf ~`, `mkfs`) are asked about in every mode; `allow` decides about them like others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,14 @@ WHERE = "# Where you work"
 
 @dataclass(frozen=True, slots=True)
 class Sandboxes:
-    """The sandboxes of commands in one mode: `reader` for one that is allowed because it only reads, `decided` for any other."""
+    """The sandboxes of commands in one mode: `reader` for one that is allowed because it only reads, `decided` for any other.
+
+    `recorder` is for one with which git records something, unasked.
+    """
 
     decided: CommandSandbox = NO_SANDBOX
     reader: Wrap | None = None
+    recorder: CommandSandbox = NO_SANDBOX
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,6 +139,8 @@ class ToolRunner:
         looks at is the machine.
         """
         sandboxes = self._setup.sandboxes(self.approval.mode)
+        if permit.records:
+            return sandboxes.recorder
         if not harmless or sandboxes.reader is None or permit.machine == "only":
             return replace(sandboxes.decided, hardened=harmless)
         return CommandSandbox(sandboxes.reader, hardened=True, note=_BLIND if permit.machine else "")

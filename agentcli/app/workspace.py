@@ -15,9 +15,10 @@ from agentcli.core.message import ToolCall
 from agentcli.core.programs import leave_out, search_path, trusted_path
 from agentcli.core.record import Mode
 from agentcli.core.tool import CommandSandbox, ToolLimits
-from agentcli.permissions.paths import Workspace
+from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, check_tools, parse_rules
 from agentcli.sandbox import Sandbox, box_for, choose, protected_since
+from agentcli.sessions.checkpoints.file_states import SKIPPED
 from agentcli.tools.registry import TRAITS
 
 
@@ -44,7 +45,24 @@ class WorkspacePolicy:
         context = self._context
         own = (context.dirs.config, context.dirs.data, context.dirs.state)
         home = Path(context.env.get("HOME") or Path.home())
-        return Workspace(context.cwd, self.roots, home, own, sandboxed=self.sandbox.working)
+        return Workspace(
+            context.cwd,
+            self.roots,
+            home,
+            own,
+            sandboxed=self.sandbox.working,
+            records=self.sandbox.kind in ("bubblewrap", "seatbelt"),
+            undo=self._undo,
+            destroys=context.config.permissions.destructive == "allow",
+        )
+
+    @property
+    def _undo(self) -> UndoCover | None:
+        """The extent of /undo in this run."""
+        limits = self._context.config.checkpoints
+        if self._context.options.no_session or not limits.seconds:
+            return None
+        return UndoCover(min(limits.file_bytes, limits.ignored_bytes), limits.files, SKIPPED)
 
     def rules(self) -> Rules:
         """The permission rules of configuration and flags. Raises ConfigError or UsageError for a rule about no tool."""
@@ -85,7 +103,14 @@ class WorkspacePolicy:
             before = box_for(workspace).readonly
             return lambda: protected_since(workspace, before)
 
-        return Sandboxes(CommandSandbox(wrap, self._escalate, watch), reader)
+        def recorder(argv: Sequence[str]) -> Boxed:
+            return self.sandbox.wrap(argv, workspace, git=True)
+
+        return Sandboxes(
+            CommandSandbox(wrap, self._escalate, watch),
+            reader,
+            CommandSandbox(recorder, self._escalate, watch, hardened=True),
+        )
 
     def save_rule(self, rule: str) -> None:
         """Add an allow rule to the user's own configuration, for good."""

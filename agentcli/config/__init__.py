@@ -107,6 +107,7 @@ PROJECT_MAY_NOT = (
     "general.sandbox_network",
     "general.mode",
     "permissions.allow",
+    "permissions.destructive",
     "general.add_dirs",
     "tools.fetch_addresses",
     "ui.status_command",

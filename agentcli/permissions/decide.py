@@ -27,6 +27,7 @@ from agentcli.permissions.rules import (
     wildcard,
 )
 from agentcli.permissions.shell.command_line import CommandLine, analyse
+from agentcli.permissions.shell.containable import Containment
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,14 @@ class Decision:
     why: str
     always: str = ""
     unsaved: str = ""
+    prefixes: tuple[str, ...] = ()
+    """The wider rules that a second "always" would save, one for each program of the line; none where none may be saved."""
+    session: str = ""
+    """The exact rule that "for this session" would add; empty where the question is put each time."""
     path: Path | None = None
     """The resolved path that was decided about, for a tool that takes one: what is allowed is this path and no other."""
+    records: bool = False
+    """Whether a command that the sandbox may run unasked needs a repository that git may write to."""
     machine: Looks = ""
     """Whether a command that only reads looks at the machine, which no sandbox shows."""
 
@@ -66,6 +73,8 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision(
             "deny", "mode plan", f"plan mode is on, where nothing is changed: {nature.why or 'this is no pure read'}"
         )
+    if nature.destroys:
+        return Decision("ask", "destructive", nature.destroys, unsaved="what can only destroy is asked about each time")
     if nature.protected:
         return Decision("ask", "protected path", nature.protected, unsaved="what is protected is asked about each time")
     if nature.asked:
@@ -85,11 +94,13 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("allow", "mode yolo", "everything runs that no rule forbids")
     if nature.edits_inside and mode in ("auto-edit", "auto"):
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
-    if nature.ordinary and mode == "auto" and workspace.sandboxed:
-        return Decision("allow", "mode auto", "the sandbox holds and this only reads, builds or tests")
-    return Decision(
-        "ask", f"mode {mode}", nature.why or "this tool may change something", nature.always, nature.unsaved
-    )
+    if mode == "auto" and workspace.sandboxed and nature.contained is not None:
+        if not nature.contained.why:
+            why = "the sandbox holds it, and what it changes in the workspace can be put back"
+            return Decision("allow", "mode auto", why, records=nature.contained.records)
+        return Decision("ask", "mode auto", nature.contained.why, nature.always, nature.unsaved)
+    why = nature.why or "this tool may change something"
+    return Decision("ask", f"mode {mode}", why, nature.always, nature.unsaved)
 
 
 _OBSCURE = "a deny rule may apply and the command hides what it runs"
@@ -101,12 +112,14 @@ class CallFacts:
 
     refused: str = ""
     denied: Rule | None = None
+    destroys: str = ""
     protected: str = ""
     asked: Rule | None = None
     allowed: Rule | None = None
     harmless: str = ""
     edits_inside: bool = False
-    ordinary: bool = False
+    contained: Containment | None = None
+    """The verdict on a command in the sandbox."""
     obscure: str = ""
     changes: bool = True
     why: str = ""
@@ -150,11 +163,12 @@ def _command_nature(
     denied = command_rule(deny, line) or _path_rule_in(line, paths, workspace)
     return CallFacts(
         denied=denied,
+        destroys=line.destroys,
         protected=line.protected,
         asked=command_rule(ask, line),
         allowed=allowing_rule(allow, line),
         harmless="every command only reads inside the workspace" if line.harmless else "",
-        ordinary=line.ordinary,
+        contained=line.contained,
         machine=line.machine,
         obscure=_OBSCURE if may_hide_from(deny, line) else "",
         why=line.why,

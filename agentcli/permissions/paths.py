@@ -34,6 +34,15 @@ class CommandLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoCover:
+    """The extent of /undo: a file of at most `bytes`, in a workspace of at most `files`, outside of folders named `skipped`."""
+
+    bytes: int
+    files: int
+    skipped: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Workspace:
     """The folders the agent works in: `cwd`, the workspace `roots` (cwd alone when empty), and the folders that belong to the user.
 
@@ -47,6 +56,12 @@ class Workspace:
     home: Path = field(default_factory=Path.home)
     own: tuple[Path, ...] = ()
     sandboxed: bool = False
+    records: bool = False
+    """True where the sandbox can open a repository to git alone: its settings and hooks stay closed."""
+    undo: UndoCover | None = None
+    """The extent of /undo; None where nothing is put back."""
+    destroys: bool = False
+    """True where commands that can only destroy are decided about like any others."""
     git: Callable[[Path], GitFacts] = git_facts
     limits: CommandLimits = CommandLimits()
     path: str = field(default_factory=search_path)

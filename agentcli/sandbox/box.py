@@ -58,10 +58,16 @@ class Box:
     home: Path | None = None
 
 
-def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000) -> Box:
+_GIT_SETTINGS = ("config", "config.worktree", "hooks", "info", "modules", "commondir", "worktrees")
+"""What lies in a repository's folder and decides what git runs and where it looks."""
+_GIT_USER = (".config/git",)
+"""Settings of the user, with name and address, that git needs to record anything."""
+
+
+def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000, git: bool = False) -> Box:
     """The box for a workspace: it is writable, its protected files are read-only, private files are hidden.
 
-    `limit` is how many entries of the workspace are looked through for protected files, and for sockets, behind which
+    With `git` the repository around the current folder is writable but for its settings and hooks. `limit` is how many entries of the workspace are looked through for protected files, and for sockets, behind which
     programs outside listen.
     """
     roots = tuple(dict.fromkeys(workspace.resolved_roots))
@@ -72,8 +78,12 @@ def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000) -> 
                 readonly.append(Path(entry.path))
             elif _is_socket(entry):
                 sockets.append(Path(entry.path))
-    hidden = (*private(workspace, roots), *sockets)
-    return Box(resolved(workspace.cwd), roots, tuple(readonly), hidden, network)
+    hidden = [*private(workspace, roots), *sockets]
+    if git and (repository := _repository(workspace)):
+        settings = [repository / name for name in _GIT_SETTINGS if (repository / name).exists()]
+        readonly = [*(path for path in readonly if path != repository), *settings]
+        hidden = [path for path in hidden if path not in [resolved(workspace.home / name) for name in _GIT_USER]]
+    return Box(resolved(workspace.cwd), roots, tuple(readonly), tuple(hidden), network)
 
 
 def private(workspace: Workspace, roots: tuple[Path, ...] = ()) -> tuple[Path, ...]:
@@ -93,6 +103,13 @@ def protected_since(workspace: Workspace, before: Collection[Path], limit: int =
     ]
     new = [path for path in found if path not in before]
     return [str(path.relative_to(here) if (here := resolved(workspace.cwd)) in path.parents else path) for path in new]
+
+
+def _repository(workspace: Workspace) -> Path | None:
+    """The folder of the repository around the current folder, as far as it lies in the workspace."""
+    cwd = resolved(workspace.cwd)
+    found = next((top / ".git" for top in (cwd, *cwd.parents) if (top / ".git").is_dir()), None)
+    return found if found and any(root in found.parents for root in workspace.resolved_roots) else None
 
 
 def _holds(path: Path, roots: tuple[Path, ...]) -> bool:

@@ -45,12 +45,13 @@ class Sandbox:
         held = unasked if self.working else "Commands run without a sandbox."
         return f"{held} {self.why}.".replace("..", ".") if self.why else held
 
-    def wrap(self, argv: Sequence[str], workspace: Workspace, network: bool = False) -> Boxed:
+    def wrap(self, argv: Sequence[str], workspace: Workspace, network: bool = False, git: bool = False) -> Boxed:
         """The command line that runs `argv` inside: no network unless asked for, writing in the workspace only.
 
+        With `git` the workspace's repository is open as well, but for its settings and hooks.
         Without a working sandbox the argv comes back as it is; whoever calls must have shown `state` to the user.
         """
-        return self._boxed(argv, box_for(workspace, network)) if self.working else Boxed(argv)
+        return self._boxed(argv, box_for(workspace, network, git=git)) if self.working else Boxed(argv)
 
     def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str) -> Boxed:
         """The same for a command that only reads: no writing, no network, and only the system, the workspace and `path` to see."""

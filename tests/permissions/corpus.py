@@ -12,7 +12,12 @@ DATA = Path(__file__).parent / "data"
 
 def commands(name: str) -> list[str]:
     """The commands of a corpus file. `json:` lines hold what a plain line cannot; `#` lines are comments."""
-    lines = (DATA / name).read_text(encoding="utf-8").split("\n")
+    return commands_of(DATA / name)
+
+
+def commands_of(file: Path) -> list[str]:
+    """The same of any file."""
+    lines = file.read_text(encoding="utf-8").split("\n")
     return [
         json.loads(line[5:]) if line.startswith("json:") else line
         for line in lines

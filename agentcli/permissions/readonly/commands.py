@@ -42,6 +42,11 @@ def read_only(commands: Sequence[Command], workspace: Workspace) -> tuple[Readin
     return tuple(readings)
 
 
+def reads(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> bool:
+    """True if a command only reads what may be read, in whichever of the folders it runs."""
+    return not _read_only(command, folders, workspace).why
+
+
 def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bool) -> tuple[Path, ...]:
     """The folders the next command may run in: a `cd` may have failed, or have run in another shell."""
     moved = tuple(folder / command.words[-1] for folder in folders)

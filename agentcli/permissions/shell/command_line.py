@@ -13,7 +13,9 @@ from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, could_name_protected, impossible, judge_path, names_protected
 from agentcli.permissions.readonly.commands import Looks, Reading, looks_at_machine, read_only
 from agentcli.permissions.readonly.table import READERS
-from agentcli.permissions.shell.known_programs import INTERPRETERS, KNOWN, WRAPPERS, is_ordinary, never_saved
+from agentcli.permissions.shell.containable import ASKED, Containment, containment
+from agentcli.permissions.shell.destructive import destruction
+from agentcli.permissions.shell.known_programs import INTERPRETERS, KNOWN, WRAPPERS, never_saved
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, spellings
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 
@@ -37,6 +39,10 @@ class CommandLine:
     """The reason that it is not fully understood."""
     protected: str = ""
     """The reason that it must ask in every mode."""
+    destroys: str = ""
+    """The reason that it can only destroy."""
+    contained: Containment = ASKED
+    """The verdict on the line in the sandbox."""
 
     @property
     def harmless(self) -> bool:
@@ -47,14 +53,6 @@ class CommandLine:
     def why(self) -> str:
         """The reason that the line is not harmless."""
         return self.obstacle or next((reading.why for reading in self.readings if reading.why), "")
-
-    @property
-    def ordinary(self) -> bool:
-        """True if the line only reads, builds and tests: a sandbox may run it unasked."""
-        return bool(self.commands) and all(
-            not reading.why or (command.bare and is_ordinary(command.words))
-            for command, reading in zip(self.commands, self.readings, strict=True)
-        )
 
     @property
     def machine(self) -> Looks:
@@ -119,7 +117,11 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
         obstacle, commands = f"the line holds more than {limits.parts} commands", ()
     readings = read_only(commands, workspace)
     protected = _why_protected(readings, parts, workspace)
-    return CommandLine(text, "", parts, whole, commands, readings, obstacle, protected)
+    destroys = "" if workspace.destroys else destruction(text, parts, workspace)
+    contained = ASKED
+    if workspace.sandboxed and not (destroys or protected):
+        contained = containment(text, parts, whole, bool(commands), _folders(parts, workspace), workspace)
+    return CommandLine(text, "", parts, whole, commands, readings, obstacle, protected, destroys, contained)
 
 
 _READING = word_set("""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 from agentcli.permissions import word_set
 
@@ -147,6 +148,29 @@ def is_ordinary(words: Sequence[str]) -> bool:
         return "/" in name and _is_local(name)
     allowed = _ORDINARY[name]
     return not allowed or next((word for word in arguments if not word.startswith(("-", "+"))), "") in allowed
+
+
+def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
+    """True if a command asks for something that only the network has: a package, a remote repository, a tool that is not installed."""
+    name, *arguments = words
+    if _fetches(name, arguments) or (name == "git" and not _FETCHING.isdisjoint(arguments[:2])):
+        return True
+    operand = next((word for word in arguments if not word.startswith(("-", "+"))), "")
+    if name in ("npx", "bunx", "pnpx") and any(
+        (folder / f"node_modules/.bin/{operand}").exists() for folder in _above(folders)
+    ):
+        return False
+    allowed = _ORDINARY.get(name, _ANY)
+    return name in _FETCHERS or bool(allowed and operand not in allowed and operand not in _OFFLINE)
+
+
+_OFFLINE = word_set("clean version pkg ls list metadata tree why init fmt format lint check build test")
+"""Subcommands of build tools and package managers that ask nobody for anything."""
+_FETCHERS = word_set("pnpx uvx pipx bunx corepack nvm rustup conda mamba nix brew")
+
+
+def _above(folders: Sequence[Path]) -> Iterator[Path]:
+    return (above for folder in folders for above in (folder, *folder.parents))
 
 
 def _is_local(path: str) -> bool:

@@ -90,6 +90,18 @@ def parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
+def assigned_words(text: str) -> tuple[str, ...]:
+    """The words that a line puts into variables: the list of a loop, the value of an assignment."""
+    nodes = below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node)
+    values = (
+        value
+        for node in nodes
+        if node.type in ("for_statement", "variable_assignment")
+        for value in node.children_by_field_name("value")
+    )
+    return tuple(word for value in values for word in _value(value).text.split())
+
+
 _COMMAND_NODES = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 
 
@@ -152,6 +164,8 @@ def _value(node: Node) -> Piece:
             return Piece(text, all(piece.known for piece in pieces), any(piece.loose for piece in pieces))
         case "simple_expansion" | "expansion" if raw.strip("${}") in ("HOME", "PWD"):
             return Piece("$HOME" if "HOME" in raw else ".")
+        case "command_substitution" if raw.strip("$(`) ") == "pwd":
+            return Piece(".")
         case _:
             return Piece(UNKNOWN, False)
 
@@ -202,6 +216,15 @@ def spellings(part: Part) -> Iterator[str]:
         yield " ".join(_plain_git(inner))
         if "/" in inner[0]:
             yield " ".join([os.path.basename(inner[0]), *inner[1:]])
+
+
+def runs(part: Part) -> Iterator[list[str]]:
+    """The commands that a part may run, without folders in their names and global options of git: itself, and those it wraps."""
+    line = [piece.text for piece in part.words]
+    if line and line[0]:
+        for words in (line, *_wrapped(line)):
+            named = [os.path.basename(words[0]) or words[0], *words[1:]]
+            yield _plain_git(named)
 
 
 def _wrapped(line: list[str]) -> Iterator[list[str]]:

@@ -1,0 +1,268 @@
+"""Commands that a sandbox may run unasked: it holds them, and what they change in the workspace can be put back."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentcli.permissions import word_set
+from agentcli.permissions.paths import UndoCover, Workspace, could_name_protected, judge_path, names_protected
+from agentcli.permissions.readonly.commands import reads
+from agentcli.permissions.shell.file_commands import CHANGING, changes_inside, records_in_git
+from agentcli.permissions.shell.known_programs import INTERPRETERS, NETWORK, SHELLS, is_ordinary, uses_network
+from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
+
+_OUTSIDE = word_set("""
+sudo doas su pkexec runuser systemctl service launchctl crontab at batch kill killall pkill skill reboot shutdown halt poweroff init
+telinit mount umount swapon swapoff losetup modprobe insmod rmmod sysctl iptables ip6tables nft ufw firewall-cmd useradd userdel usermod
+groupadd groupdel passwd chpasswd visudo chroot unshare nsenter setpriv lxc virsh machinectl loginctl hostnamectl timedatectl
+defaults osascript xdg-open open gdbus dbus-send busctl notify-send wall write screen tmux ssh-add ssh-agent ssh-keygen ssh-copy-id gpg
+bwrap firejail systemd-run security scutil networksetup diskutil fdisk sfdisk parted cryptsetup lvremove vgremove pvremove zpool zfs
+""")
+"""Programs that act on other programs, on the system, or with other rights: the sandbox would only make them fail."""
+_MEANING = word_set("alias shopt enable hash")
+"""Builtins that change what later words of the line mean."""
+_FED = word_set("xargs parallel find fd fdfind")
+"""Programs that complete a command with names that they read or find."""
+_GONE_FOR_GOOD = word_set("shred srm wipe")
+_REMOVING = word_set("rm unlink trash rimraf")
+_DISCARDING = word_set("rsync truncate")
+_SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/run/current-system/")
+_STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|fd/\d+)|-")
+_TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Containment:
+    """The verdict on a line in the sandbox: `why` it must be asked about, empty where it may run; `records` when git writes in it."""
+
+    why: str = ""
+    records: bool = False
+
+
+ASKED = Containment("no sandbox holds it")
+
+
+def containment(
+    text: str, parts: Sequence[Part], whole: bool, plain: bool, folders: Sequence[Path], workspace: Workspace
+) -> Containment:
+    """Judge a line as it would run in the sandbox.
+
+    `whole` is true where `parts` are all that it runs, `plain` where it is words and nothing else; `folders` are those that its
+    commands may run in.
+    """
+    if not whole:
+        return Containment("hides what it runs")
+    if not all(judge_path(str(folder), workspace, write=False).verdict == "free" for folder in folders):
+        return Containment("leads outside the workspace")
+    for word in assigned_words(text):
+        if why := _word_problem(word, folders, workspace):
+            return Containment(why)
+    judged = [_judged(part, folders, workspace) for part in parts]
+    if why := next((one.why for one in judged if one.why), ""):
+        return Containment(why)
+    if why := _scripts_problem(text, parts):
+        return Containment(why)
+    records = any(one.records for one in judged)
+    if records and not (plain and all(one.records or one.trusted for one in judged)):
+        return Containment("git changes the repository beside programs that are not known")
+    return Containment(records=records)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    why: str = ""
+    records: bool = False
+    trusted: bool = False
+    """True if nothing that the workspace supplies is run."""
+
+
+def _judged(part: Part, folders: Sequence[Path], workspace: Workspace) -> _Judged:
+    for piece in (*part.reads, *part.writes):
+        if why := _target_problem(piece.text, piece in part.writes, folders, workspace):
+            return _Judged(why)
+    words = tuple(piece.text for piece in part.words)
+    if not words:
+        return _Judged(trusted=True)
+    command = Command(words, "", True)
+    plain = all(piece.known and not piece.loose for piece in part.words)
+    if plain and (reads(command, tuple(folders), workspace) or changes_inside(words, folders, workspace)):
+        return _Judged(_overwriting(words, folders, workspace), trusted=True)
+    first = next(runs(part))
+    if first[0] == "git" and words[0] == "git" and first == list(words):
+        return _git(words, folders, workspace)
+    return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
+
+
+def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Iterator[str]:
+    yield _name_problem(words[0], folders, workspace)
+    for named in runs(part):
+        name, *arguments = named
+        if name in _OUTSIDE:
+            yield f"{name} acts outside the sandbox"
+        if name in _MEANING or (words[0] in _FED and name in SHELLS):
+            yield "hides what it runs"
+        if name == "git":
+            yield "git is called in a way that is not known"
+        if name in NETWORK or uses_network(named, folders):
+            yield f"{name} uses the network"
+        yield _removal_problem(name, arguments, part, folders, workspace)
+    yield _overwriting(words, folders, workspace)
+    if words[0] in CHANGING or not is_ordinary(words):
+        for word in words[1:]:
+            yield _word_problem(word, folders, workspace)
+
+
+def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> _Judged:
+    if uses_network(words, folders):
+        return _Judged("git uses the network")
+    if any(UNKNOWN in word for word in words):
+        return _Judged("git gets words that only the shell knows")
+    if not workspace.records:
+        return _Judged("git changes the repository, which this sandbox cannot open to git alone")
+    why = records_in_git(words, folders, workspace)
+    return _Judged(why, records=not why)
+
+
+def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
+    if "/" not in name or name.startswith(_SYSTEM_PROGRAMS):
+        return ""
+    return f"{name} lies outside the workspace" if _outside(name, folders, workspace) else ""
+
+
+def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: Workspace) -> str:
+    """The reason that a redirection must be asked about."""
+    if UNKNOWN in text or _STREAMS.fullmatch(text):
+        return ""
+    if _outside(text, folders, workspace):
+        return f"{text} is outside the workspace"
+    return next(filter(None, (_lost(folder / text, workspace.undo) for folder in folders)), "") if write else ""
+
+
+def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> str:
+    """The reason that a word of a command must be asked about: it names something outside the workspace, or something protected."""
+    for form in {word, word.partition("=")[2]}:
+        if not form or UNKNOWN in form or len(form) > 1_000 or _STREAMS.fullmatch(form) or any(map(str.isspace, form)):
+            continue
+        if named := names_protected(form, write=False) or could_name_protected(form):
+            return f"{named} is protected"
+        if _leads_out(form, folders) and _outside(form, folders, workspace):
+            return f"{form} is outside the workspace"
+    return ""
+
+
+def _leads_out(word: str, folders: Sequence[Path]) -> bool:
+    """True if a word is a path that may lead out of its folder: absolute, from the home folder, upwards, or through a link."""
+    if word.startswith(("/", "~", "..", "$HOME")):
+        return True
+    before, up, _ = word.partition("/..")
+    return any(os.path.lexists(folder / (before if up else word)) for folder in folders)
+
+
+def _outside(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
+    return any(judge_path(word, workspace, write=False, cwd=folder).verdict != "free" for folder in folders)
+
+
+def _removal_problem(
+    name: str, arguments: Sequence[str], part: Part, folders: Sequence[Path], workspace: Workspace
+) -> str:
+    """The reason that what a command removes could not be put back."""
+    finds = name == "find" and ("-delete" in arguments or not (_REMOVING | _GONE_FOR_GOOD).isdisjoint(arguments))
+    if name in _GONE_FOR_GOOD or name in _DISCARDING:
+        return f"{name} discards what was there"
+    if name not in _REMOVING and not finds:
+        return ""
+    if workspace.undo is None:
+        return "removes files, and nothing could put them back"
+    operands = [word for word in arguments if not word.startswith("-")]
+    if (
+        part.words[0].text == "xargs"
+        or any(UNKNOWN in word for word in operands)
+        or (name in _REMOVING and not operands)
+    ):
+        return "removes what only the shell knows"
+    if finds:
+        operands = [word for word in operands[:1] if "/" in word or os.path.lexists(folders[0] / word)] or ["."]
+    removed = [path for word in operands for folder in folders for path in _matches(word, folder)]
+    if _too_large(workspace, workspace.undo):
+        return "removes files, and the workspace is too large to be put back whole"
+    return next(filter(None, (_lost(path, workspace.undo) for path in removed)), "")
+
+
+def _matches(word: str, folder: Path) -> list[Path]:
+    if not any(sign in word for sign in "*?[{"):
+        return [folder / word]
+    plain = word.partition("{")[0] + "*" if "{" in word else word
+    return [folder / found for found in glob.glob(plain, root_dir=folder, include_hidden=True)]
+
+
+def _overwriting(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """The reason that what a command about files replaces could not be put back."""
+    if words[0] not in ("cp", "mv", "sed"):
+        return ""
+    targets = words[1:] if words[0] == "sed" else words[-1:]
+    found = (folder / word for word in targets for folder in folders)
+    files = (path for path in found if len(str(path)) < 4_000 and path.is_file())
+    return next(filter(None, (_lost(path, workspace.undo) for path in files)), "")
+
+
+def _lost(path: Path, undo: UndoCover | None) -> str:
+    """The reason that undo could not put back what is at a path; empty where it could, or where there is nothing."""
+    most = undo.bytes if undo is not None else 0
+    skipped = undo.skipped if undo is not None else frozenset()
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return ""
+    if undo is None:
+        return "replaces a file, and nothing could put it back"
+    if not stat.S_ISDIR(status.st_mode):
+        return f"{path.name} is too large to be put back" if status.st_size > most else ""
+    if path.name in skipped:
+        return "" if path.name in _CACHES else f"{path.name} could not be put back"
+    left = undo.files
+    for folder, folders, names in os.walk(path):
+        for name in [*folders, *names]:
+            left -= 1
+            if left < 0 or (name in skipped and name not in _CACHES) or names_protected(name, write=True):
+                return f"{path.name} holds {name if left >= 0 else 'too much'}, which could not be put back"
+        folders[:] = [name for name in folders if name not in _CACHES]
+        large = (name for name in names if _size(os.path.join(folder, name)) > most)
+        if found := next(large, ""):
+            return f"{path.name} holds {found}, which is too large to be put back"
+    return ""
+
+
+_CACHES = word_set("__pycache__ .mypy_cache .ruff_cache .cache")
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+def _too_large(workspace: Workspace, undo: UndoCover) -> bool:
+    left = undo.files
+    for root in workspace.resolved_roots:
+        for _, folders, names in os.walk(root):
+            folders[:] = [name for name in folders if name not in undo.skipped]
+            left -= len(names) + len(folders)
+            if left < 0:
+                return True
+    return False
+
+
+def _scripts_problem(text: str, parts: Sequence[Part]) -> str:
+    """The reason that a script on the line must be asked about: it names something protected."""
+    names = {os.path.basename(part.words[0].text).rstrip("0123456789.") for part in parts if part.words}
+    if names.isdisjoint(INTERPRETERS - {"sed", "awk", "jq"}) or "<<" not in text:
+        return ""
+    named = next((token for token in _TOKENS.split(text) if token and names_protected(token, write=True)), "")
+    return f"{named} is protected" if named else ""

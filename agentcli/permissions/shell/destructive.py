@@ -1,0 +1,190 @@
+"""Commands that can only destroy: removal of whole trees that nobody means to lose, overwritten disks, fork bombs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentcli.permissions import word_set
+from agentcli.permissions.paths import Workspace, impossible, resolved
+from agentcli.permissions.shell.known_programs import SHELLS
+from agentcli.permissions.shell.parse import UNKNOWN, Part, contents, runs
+
+_FORMATTING = re.compile(r"mkfs(?:\..*)?|mke2fs|mkswap|mkdosfs|mkntfs|newfs(?:_.*)?|wipefs|blkdiscard")
+_DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|dm-|md|mapper/|mem$|kmem$|port$)")
+_FORK_BOMB = re.compile(
+    r"([\w:.]+)\s*\(\)\s*\{[^}]*(?<![\w:.])\1\s*(?:\|\s*\1|&)"
+    r"|fork\s+while\s+fork|fork\s+while\s+(?:1|true)|while\s*\(?\s*(?:True|true|1)\s*\)?\s*[:;{]?\s*(?:do\s+)?(?:os\.)?fork\b"
+)
+_SCRIPTED = re.compile(
+    r"""(?:rmtree|rm_rf|rm_r|remove_dir_all|rmSync|rmdirSync|removeSync|rimraf|remove_tree)\b[^;\n]{0,40}?['"](?:/|~|~/|/\*|\.|\.git|/home|/etc|/usr)['"]"""
+)
+_SYSTEM = frozenset(
+    map(
+        Path,
+        word_set("""
+/bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /var /usr/bin /usr/lib /usr/local /usr/share /var/lib
+/Applications /Library /System /Users /Volumes /private /private/etc /private/var
+"""),
+    )
+)
+_WILD_PART = re.compile(r"[*?.{},\[\]!^]*[*?{\[][*?.{},\[\]!^]*")
+"""A component that stands for whatever is in a folder: `*`, `.*`, `{*,.*}`, `.[!.]*`."""
+_NARROWING = word_set(
+    "-name -iname -path -ipath -wholename -regex -iregex -empty -size -mtime -mmin -newer -newermt -user"
+)
+_REMOVING = word_set("rm shred srm wipe unlink")
+_RIGHTS = word_set("chmod chown chgrp setfacl")
+_HOME = r"\$HOME\b|\$\{HOME\}|\$PWD\b"
+_ASSIGNED = re.compile(
+    rf"""(?<![\w$])([A-Za-z_]\w*)=(?:'([^'$`]*)'|"((?:[^"$`]|{_HOME})*)"|((?:[^\s;&|'"$`()]|{_HOME})*))"""
+)
+
+
+def destruction(text: str, parts: Sequence[Part], workspace: Workspace) -> str:
+    """The reason that a line can only destroy, or the empty string."""
+    if _FORK_BOMB.search(text):
+        return "a fork bomb stops the machine"
+    if _SCRIPTED.search(text):
+        return "it removes a whole tree that nobody means to lose"
+    parts = [*parts, *_with_values(text), *_printed(parts)]
+    folders = _folders(text, parts, workspace)
+    printed = [piece.text for part in parts if _name(part) in ("echo", "printf") for piece in part.words[1:]]
+    for part in parts:
+        for piece in part.writes:
+            if _DEVICE.match(piece.text):
+                return f"it overwrites {piece.text}"
+        for words in runs(part):
+            more = printed if _name(part) == "xargs" else []
+            if why := _destroys([*words, *more], folders, workspace):
+                return why
+    return ""
+
+
+def _name(part: Part) -> str:
+    return os.path.basename(part.words[0].text) if part.words else ""
+
+
+def _with_values(text: str) -> Sequence[Part]:
+    """The parts of the line with the values of its own plain assignments put in: `D=/; rm -rf $D`."""
+    values = {match[1]: match[2] or match[3] or match[4] or "" for match in _ASSIGNED.finditer(text)}
+    filled = text
+    for name, value in values.items():
+        for form in (rf"\$\{{{name}\}}", rf"\${name}\b"):
+            filled = re.sub(form, value.replace("\\", r"\\"), filled)
+    return contents(filled)[0] if filled != text else ()
+
+
+def _printed(parts: Sequence[Part]) -> Iterator[Part]:
+    """The commands in texts that the line prints, for a shell that reads them: `echo 'rm -rf /' | sh`."""
+    if any(words[0] in SHELLS for part in parts for words in runs(part)):
+        texts = (piece.text for part in parts if _name(part) in ("echo", "printf") for piece in part.words[1:])
+        for text in texts:
+            yield from contents(text)[0] if " " in text else ()
+
+
+def _folders(text: str, parts: Sequence[Part], workspace: Workspace) -> list[Path]:
+    """The folders that a command of the line may run in. A `cd` that does not work leaves it where it was."""
+    folder, left = workspace.cwd, []
+    for part in parts:
+        values = [piece.text for piece in part.words]
+        if len(values) == 2 and values[0] in ("cd", "pushd") and UNKNOWN not in values[1] and not impossible(values[1]):
+            target = _at(values[1], folder, workspace)
+            if not target.is_dir() and not re.search(rf"cd\s+\S*{re.escape(values[1])}\S*\s*&&", text):
+                left.append(folder)
+            folder = target
+    return [folder, *left]
+
+
+def _at(word: str, folder: Path, workspace: Workspace) -> Path:
+    home = str(workspace.home)
+    word = word.replace("${HOME}", home).replace("$HOME", home)
+    return Path(os.path.normpath(folder / (home + word[1:] if word == "~" or word.startswith("~/") else word)))
+
+
+def _destroys(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    name, *arguments = words
+    options = [word for word in arguments if word.startswith("-") and word != "-"]
+    operands = [word for word in arguments if word not in options]
+    short = "".join(word[1:] for word in options if not word.startswith("--"))
+    recursive = "r" in short.lower() or any(len(word) > 3 and "--recursive".startswith(word) for word in options)
+    if _FORMATTING.fullmatch(name) and operands:
+        return f"{name} erases what was there"
+    if device := _overwritten(name, arguments, operands):
+        return f"{name} overwrites {device}"
+    if name == "rm" and "--no-preserve-root" in options:
+        return "rm --no-preserve-root can only destroy"
+    whole = _whole(operands, folders, workspace)
+    above = _whole(operands, folders, workspace, own=False)
+    if name in _REMOVING and whole and (recursive or name == "shred"):
+        return f"{name} -r of {whole} can only destroy"
+    if name in _RIGHTS and recursive and above:
+        return f"{name} -R of {above} can only destroy"
+    if name == "mv" and operands[-1:] == ["/dev/null"] and whole:
+        return f"mv of {whole} can only destroy"
+    if (
+        name == "rsync"
+        and any(word.startswith("--del") for word in options)
+        and _whole(operands[-1:], folders, workspace)
+    ):
+        return f"rsync --delete over {operands[-1]} can only destroy"
+    return _find(arguments, folders, workspace) if name == "find" else ""
+
+
+def _find(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    removes = "-delete" in arguments or not _REMOVING.isdisjoint(map(os.path.basename, arguments))
+    tops: list[str] = []
+    for word in arguments:
+        if word.startswith(("-", "(", "!")):
+            break
+        tops.append(word)
+    narrowed = not _NARROWING.isdisjoint(arguments)
+    found = _whole(tops or ["."], folders, workspace, own=not narrowed) if removes else ""
+    return f"find removes all of {found}" if found else ""
+
+
+def _overwritten(name: str, arguments: Sequence[str], operands: Sequence[str]) -> str:
+    """The device that a command writes to, or the empty string."""
+    match name:
+        case "dd":
+            targets = [word.removeprefix("of=") for word in arguments if word.startswith("of=")]
+        case "tee" | "shred":
+            targets = list(operands)
+        case "cp" | "mv":
+            targets = list(operands[-1:])
+        case _:
+            targets = []
+    return next((target for target in targets if _DEVICE.match(target)), "")
+
+
+def _whole(operands: Sequence[str], folders: Sequence[Path], workspace: Workspace, own: bool = True) -> str:
+    """The operand that stands for a tree that nobody means to lose; the workspace and its repository only if `own`."""
+    for word in operands:
+        if word and UNKNOWN not in word and "\n" not in word and not impossible(word):
+            for folder in folders:
+                if _is_whole(_at(_folder_of(word), folder, workspace), workspace, own):
+                    return word
+    return ""
+
+
+def _folder_of(word: str) -> str:
+    """The folder whose whole content a word stands for: `/` of `/*`."""
+    parts = word.split("/")
+    while len(parts) > 0 and _WILD_PART.fullmatch(parts[-1]):
+        parts.pop()
+    return "/".join(parts) or ("/" if word.startswith("/") else ".")
+
+
+def _is_whole(path: Path, workspace: Workspace, own: bool) -> bool:
+    lost = [resolved(workspace.home), workspace.home]
+    roots = [*workspace.resolved_roots, *(workspace.roots or (workspace.cwd,))]
+    for form in {path, resolved(path)}:
+        if form == Path("/") or form in _SYSTEM:
+            return True
+        if any(form == each or form in each.parents for each in lost) or any(form in root.parents for root in roots):
+            return True
+        if own and (form in roots or (form.name == ".git" and form.parent in roots)):
+            return True
+    return False

@@ -1,0 +1,115 @@
+"""Commands about files and about git's records whose whole effect is known from their options and operands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
+
+_SED_SCRIPTS = "-nErsuiz -e:sed --expression=sed --in-place --quiet --silent --regexp-extended --sandbox --posix"
+_SED = "-nErsuiz --in-place --quiet --silent --regexp-extended --sandbox --posix"
+
+CHANGING: dict[str, tuple[Shape, ...]] = {
+    "mkdir": (Shape("-pv -m:word --parents --verbose --mode=word", "path path*"),),
+    "touch": (Shape("-acm -d:text -t:word --no-create --date=text", "path path*"),),
+    "rmdir": (Shape("-pv --parents --verbose --ignore-fail-on-non-empty", "path path*"),),
+    "cp": (
+        Shape(
+            "-aRrpfinuvTd --recursive --force --no-clobber --update --verbose --archive --parents", "path path path*"
+        ),
+    ),
+    "mv": (Shape("-finuvT --force --no-clobber --update --verbose", "path path path*"),),
+    "chmod": (Shape("-v --verbose", "word path path*"),),
+    "sed": (Shape(_SED_SCRIPTS, "path path*", needs="-e --expression"), Shape(_SED, "sed path path*")),
+}
+"""Commands that change files of their operands, and nothing else. None of them removes what is not in its way."""
+
+_COMMIT = """
+-aqvsn -m:text -F:path --all --quiet --verbose --signoff --no-verify --message=text --file=path --author=text --date=text --allow-empty
+--allow-empty-message --dry-run --trailer=text --no-gpg-sign
+"""
+RECORDING: dict[str, tuple[Shape, ...]] = {
+    "add": (
+        Shape("-AuvnNf --all --update --verbose --dry-run --intent-to-add --force --renormalize --chmod=word", "rev*"),
+    ),
+    "commit": (Shape(_COMMIT, "rev*"),),
+    "mv": (Shape("-kvn --verbose --dry-run", "path path path*"),),
+    "rm": (Shape("-rqn --cached --quiet --dry-run --ignore-unmatch", "path path*"),),
+    "branch": (Shape("-qt --quiet --track --no-track", "name name?"),),
+    "tag": (
+        Shape("-am:text --annotate --message=text", "name name?"),
+        Shape("-a -m:text --annotate --message=text", "name name?"),
+    ),
+    "checkout": (Shape("-q -b:name --quiet", "name?", needs="-b"),),
+    "switch": (Shape("-q -c:name --create=name --quiet", "name?", needs="-c --create"),),
+    "stash": (
+        Shape("-ukqm:text"),
+        Shape("-uq -m:text --include-untracked --keep-index --quiet --message=text", "=push rev*"),
+    ),
+    "restore": (Shape("-Sq --staged --quiet", "rev rev*", needs="-S --staged"),),
+    "reset": (Shape("-q --quiet"), Shape("-q --quiet", "=HEAD rev*")),
+}
+"""Commands with which git records something and loses nothing that it does not keep."""
+
+
+def changes_inside(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
+    """True if a command is known to change nothing but files inside the workspace, wherever in `folders` it runs."""
+    name, *arguments = words
+    if name == "sed" and "" in arguments[:2]:
+        arguments.remove("")  # `sed -i ''`, as on macOS; elsewhere it is an empty script, and the script names no file
+    fitting = fit(CHANGING[name], arguments) if name in CHANGING else ""
+    return not isinstance(fitting, str) and _inside(fitting[1], folders, workspace, write=True)
+
+
+def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """The reason that git does more than record, in a repository of the workspace that starts no program; empty where it does not."""
+    _, *arguments = words
+    name = arguments[0] if arguments else ""
+    fitting = fit(RECORDING[name], arguments[1:]) if name in RECORDING else ""
+    if isinstance(fitting, str):
+        return f"git {name} changes the repository".replace("  ", " ")
+    if not _inside(fitting[1], folders, workspace, write=name in ("mv", "rm")):
+        return f"git {name} leads outside the workspace"
+    return next(filter(None, (_repository_problem(folder, workspace) for folder in folders)), "")
+
+
+def _inside(found: Found, folders: Sequence[Path], workspace: Workspace, *, write: bool) -> bool:
+    values = [value for kind, value in found if kind in ("path", "rev")]
+    return all(
+        judge_path(value, workspace, write=write, cwd=folder).verdict == "free"
+        for value in values
+        for folder in folders
+    )
+
+
+def _repository_problem(folder: Path, workspace: Workspace) -> str:
+    """The reason that git may start a program where it records in a folder, or write outside the workspace."""
+    top = next((top for top in (folder, *folder.parents) if (top / ".git").exists()), None)
+    inside = top is not None and any(root in (top, *top.parents) for root in workspace.resolved_roots)
+    if top is None or not inside or (top / ".git").is_symlink() or not (top / ".git/config").is_file():
+        return "the repository lies outside the workspace"
+    if danger := workspace.git(folder).danger:
+        return danger
+    hooks = top / ".git/hooks"
+    if not hooks.is_dir():
+        return "the repository has no folder for hooks, which the sandbox could close"
+    settings = (top / ".git/config", workspace.home / ".gitconfig", workspace.home / ".config/git/config")
+    if found := next(filter(None, map(_program_at_commit, settings)), ""):
+        return f"git is set to run a program when it records ({found})"
+    active = sorted(hook.name for hook in hooks.iterdir() if hook.suffix != ".sample")
+    return f"git runs the hook {active[0]} of the repository" if active else ""
+
+
+_AT_COMMIT = re.compile(r"^\s*(hookspath|gpgsign)\s*=(?!\s*(?:false|no|off|0)\b)", re.IGNORECASE | re.MULTILINE)
+
+
+def _program_at_commit(file: Path) -> str:
+    """The setting of a git config that has a program run when git records, or the empty string."""
+    try:
+        found = _AT_COMMIT.search(file.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return ""
+    return found[1] if found else ""
