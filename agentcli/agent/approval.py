@@ -26,6 +26,9 @@ Preview = Callable[[Tool, Mapping[str, Any], Path | None], str]
 """The preview of a call in its approval request: for an edit, the diff it would make at the path that was decided about."""
 
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
+QUESTIONS = 3
+"""Questions about commands in a session after which the person is told how to be asked less."""
+TIRED = "Asked too often? Shift-Tab: auto-edit · /mode auto runs ordinary commands in the sandbox."
 _REFUSED = "The user said no to this call. Do not try another way to the same end."
 
 
@@ -67,10 +70,13 @@ class ApprovalGate:
     repeats: RepeatGuard
     after_plan: Mode = "ask"
     """The mode that an approved plan is carried out in: auto-edit where the person said so for the session."""
+    notice: Callable[[str], object] = lambda _: None
+    """Tells the person something."""
     later: Callable[[ToolCall], Sequence[tuple[ToolCall, Tool]]] = lambda _: ()
     _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The calls that were allowed together with one before them, each with what was shown of it, and why it asked."""
     _denied_unattended: bool = False
+    _questions: int = 0
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
         """Decide about one call; ask if need be. What a person edited is decided about again, as it will run."""
@@ -91,6 +97,8 @@ class ApprovalGate:
             self._allowed = {other.call.call_id: (other.preview, other.why) for other in ask.others}
         if answer is None:
             return self._unattended(call, decision)
+        if ask.kind == "command":
+            self._hint()
         return self._answered(call, tool, decision, answer)
 
     def _unattended(self, call: ToolCall, decision: Decision) -> Permit:
@@ -99,6 +107,20 @@ class ApprovalGate:
         more = "" if self._denied_unattended else f". {FIRST_DENIAL}"
         self._denied_unattended = True
         return Permit(call, _event(call, denied), denied.why + more)
+
+    def _keep(self, decision: Decision, answer: ApprovalResponse) -> None:
+        """Add the rules of an answer to the session's, and save those that are for good."""
+        rules = _chosen_rules(decision, answer)
+        self.rules += parse_rules(allow=rules, origin="session")
+        if answer.choice in ("always", "prefix"):
+            for rule in rules:
+                self.save(rule)
+
+    def _hint(self) -> None:
+        """Say once, after the third question about a command, how to be asked less."""
+        self._questions += 1
+        if self._questions == QUESTIONS:
+            self.notice(TIRED)
 
     def _decide(self, call: ToolCall, tool: Tool) -> Decision:
         decision = decide(call, self.traits, self.rules, self.mode, self.workspace)
@@ -119,6 +141,8 @@ class ApprovalGate:
             kind="plan" if tool.traits.presents_plan else _KINDS.get(tool.traits.effect, "input"),
             always=decision.always,
             unsaved=decision.unsaved,
+            prefixes=decision.prefixes,
+            session=decision.session,
         )
 
     def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
@@ -154,12 +178,23 @@ class ApprovalGate:
                 return _permit(call, decision)
         if tool.traits.presents_plan:
             self.after_plan = "ask" if answer.choice == "once" else "auto-edit"
-        elif answer.choice in ("session", "always") and decision.always:
-            self.rules += parse_rules(allow=[decision.always], origin="session")
-            if answer.choice == "always":
-                self.save(decision.always)
+        else:
+            self._keep(decision, answer)
         self.repeats.forgive(call)
         return _permit(call, replace(decision, decision="allow", rule=f"user:{answer.choice}"))
+
+
+def _chosen_rules(decision: Decision, answer: ApprovalResponse) -> Sequence[str]:
+    """The rules that an answer adds to those of the session."""
+    match answer.choice:
+        case "session":
+            return [rule for rule in [decision.session or decision.always] if rule]
+        case "always":
+            return [rule for rule in [decision.always] if rule]
+        case "prefix":
+            return answer.rules or decision.prefixes
+        case _:
+            return ()
 
 
 class RepeatGuard:

@@ -24,21 +24,27 @@ class ApprovalRequest:
     kind: Literal["command", "diff", "input", "plan"] = "input"
     always: str = ""
     unsaved: str = ""
+    prefixes: tuple[str, ...] = ()
+    """The wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
+    session: str = ""
+    """The exact rule that the choice "session" would add, or empty where the question is put each time."""
     others: tuple[ApprovalRequest, ...] = ()
     """The later calls of the same reply that will be asked about as well, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResponse:
-    """The decision of the person: allow once, for this session, always, or no. `reason` goes to the model with a no.
+    """The decision of the person: allow once, for this session, always, always with other arguments (`prefix`), or no. `reason` goes to the model with a no.
 
     `all` allows this call once and, as they were shown, all `others` of the question. `input` replaces the call's input when
     the person edited the proposal.
     """
 
-    choice: Literal["once", "session", "always", "all", "no"]
+    choice: Literal["once", "session", "always", "prefix", "all", "no"]
     reason: str = ""
     input: Mapping[str, Any] | None = None
+    rules: tuple[str, ...] = ()
+    """With `prefix`, the wider rules to save, which the person may have edited."""
 
 
 Approve = Callable[[ApprovalRequest], Awaitable[ApprovalResponse | None]]

@@ -13,7 +13,7 @@ from agentcli.agent.seen_files import seen_files, seen_in
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.core.aliases import own_name
-from agentcli.core.event import Event, Recorded
+from agentcli.core.event import Event, Noticed, Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.mending import mended, with_ignored
 from agentcli.core.message import Message, Part, ToolCall, ToolResult
@@ -71,6 +71,7 @@ class ToolRunner:
             preview=lambda tool, given, path: tool.preview(self.ctx.for_call(path), given),
             save=setup.save_rule,
             repeats=RepeatGuard(setup.agent.repeat_limit),
+            notice=lambda text: self.ctx.printed.put_nowait(Noticed(text)),
             later=self._later,
         )
         self.ctx = SessionToolContext(

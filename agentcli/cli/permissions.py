@@ -63,5 +63,7 @@ def explain(
     say(decision.why)
     if decision.always:
         say(f"“always” would save: {decision.always}")
-    elif decision.unsaved:
+    if decision.prefixes:
+        say(f"“always, with other arguments too” would save: {', '.join(decision.prefixes)}")
+    elif decision.unsaved and not decision.always:
         say(f"No rule can be saved for it: {decision.unsaved}.")

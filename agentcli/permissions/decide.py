@@ -98,9 +98,13 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         if not nature.contained.why:
             why = "the sandbox holds it, and what it changes in the workspace can be put back"
             return Decision("allow", "mode auto", why, records=nature.contained.records)
-        return Decision("ask", "mode auto", nature.contained.why, nature.always, nature.unsaved)
-    why = nature.why or "this tool may change something"
-    return Decision("ask", f"mode {mode}", why, nature.always, nature.unsaved)
+        return _asked("auto", nature.contained.why, nature)
+    return _asked(mode, nature.why or "this tool may change something", nature)
+
+
+def _asked(mode: Mode, why: str, nature: CallFacts) -> Decision:
+    session = nature.session or nature.always
+    return Decision("ask", f"mode {mode}", why, nature.always, nature.unsaved, nature.prefixes, session)
 
 
 _OBSCURE = "a deny rule may apply and the command hides what it runs"
@@ -118,6 +122,8 @@ class CallFacts:
     allowed: Rule | None = None
     harmless: str = ""
     edits_inside: bool = False
+    prefixes: tuple[str, ...] = ()
+    session: str = ""
     contained: Containment | None = None
     """The verdict on a command in the sandbox."""
     obscure: str = ""
@@ -174,6 +180,8 @@ def _command_nature(
         why=line.why,
         always="" if line.unsaved else f"{tool}({exact(line.text.strip())})",
         unsaved=line.unsaved,
+        prefixes=tuple(f"{tool}({pattern})" for pattern in line.prefixes),
+        session=f"{tool}({exact(line.text.strip())})",
     )
 
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from agentcli.core.errors import AgentError, ConfigError, UsageError
 from agentcli.core.near import did_you_mean, near_names
 from agentcli.permissions.paths import Workspace, canonical, impossible, resolved
+from agentcli.permissions.shell.known_programs import bounded, starts_others
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
@@ -140,13 +141,20 @@ def may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
 
 
 def allowing_rule(rules: Sequence[Rule], line: CommandLine) -> Rule | None:
-    """The rule about commands that allows the line: its exact text, or all commands that do not merely read match some rule."""
+    """The rule about commands that allows the line: its exact text, or all commands that do not merely read match some rule.
+
+    A rule with a wildcard about a command that changes files (`cp *`) holds inside the workspace, and none covers an option that
+    starts another program.
+    """
     for rule in rules:
         if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
             return rule
     used: Rule | None = None
-    for command, reading in zip(line.commands, line.readings, strict=True):
-        match = next((rule for rule in rules if command_pattern(rule.pattern).fullmatch(command.text)), None)
+    for command, reading, inside in zip(line.commands, line.readings, line.inside, strict=True):
+        narrow = (bounded(command.words) and not inside) or starts_others(command.words)
+        narrow = narrow or (command.loop is not None and not inside)
+        fitting = (rule for rule in rules if command_pattern(rule.pattern).fullmatch(command.text))
+        match = next((rule for rule in fitting if not narrow or rule.pattern == exact(command.text)), None)
         if match is None and reading.why:
             return None
         used = match or used

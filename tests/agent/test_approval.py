@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentcli.agent.approval import TIRED
 from agentcli.agent.ports import ApprovalResponse
-from agentcli.core.event import PermissionDecided
+from agentcli.core.event import Noticed, PermissionDecided
 from agentcli.providers.scripted.model import call, say
 from tests.agent.open_session import Person, messages, open_session, results, say_to
 
@@ -172,6 +173,8 @@ def test_a_call_is_decided_about_as_it_is_meant_and_runs_so(tmp_path: Path) -> N
     assert unknown.output.startswith("There is no tool 'run_shell_command'. Did you mean bash?")
     said = [call.name for message in messages(session) for call in message.calls]
     assert said == ["read", "read", "bash", "run_shell_command"]
+
+
 def test_the_first_call_that_nobody_can_allow_tells_what_to_expect_and_the_others_do_not(tmp_path: Path) -> None:
     script = [say("", call("bash", command=COMMAND)), say("", call("bash", command="make test")), say("Then not.")]
     session = open_session(tmp_path, script, attended=False)
@@ -205,3 +208,40 @@ def test_a_bare_no_asks_for_no_way_around_it(tmp_path: Path) -> None:
     )
     say_to(session, "go")
     assert results(session)[0].output.endswith("Do not try another way to the same end.")
+
+
+def test_the_wider_always_covers_other_arguments_and_nothing_else(tmp_path: Path) -> None:
+    saved: list[str] = []
+    person = Person(ApprovalResponse("prefix"))
+    lines = ("make build 2>&1 | tail -3", "make test", "make --eval=x", "makes build")
+    calls = [say("", call("bash", command=line)) for line in lines]
+    session = open_session(tmp_path, [*calls, say("Done.")], person=person, saved=saved)
+    say_to(session, "go")
+    assert saved == ["bash(make *)"] == list(person.asked[0].prefixes)
+    assert [ask.preview for ask in person.asked] == ["make build 2>&1 | tail -3", "make --eval=x", "makes build"]
+
+
+def test_the_wider_rule_is_saved_as_it_was_edited(tmp_path: Path) -> None:
+    saved: list[str] = []
+    person = Person(ApprovalResponse("prefix", rules=("bash(make test *)",)))
+    session = open_session(tmp_path, [say("", call("bash", command=COMMAND)), say("Done.")], person=person, saved=saved)
+    say_to(session, "go")
+    assert saved == ["bash(make test *)"]
+
+
+def test_for_this_session_holds_for_the_exact_text_of_what_no_rule_is_saved_for(tmp_path: Path) -> None:
+    lines = ("python3 -c 'print(1)'", "for i in 1 2; do echo $i; done", "A=1 make x", "echo x > out.txt")
+    calls = [say("", call("bash", command=line)) for line in lines for _ in range(2)]
+    person = Person(*[ApprovalResponse("session")] * len(lines))
+    saved: list[str] = []
+    session = open_session(tmp_path, [*calls, say("Done.")], person=person, saved=saved)
+    say_to(session, "go")
+    assert [ask.preview for ask in person.asked] == list(lines)
+    assert saved == []
+
+
+def test_after_the_third_question_about_a_command_the_person_is_told_once_how_to_be_asked_less(tmp_path: Path) -> None:
+    calls = [say("", call("bash", command=f"make part{n}")) for n in range(6)]
+    session = open_session(tmp_path, [*calls, say("Done.")], person=Person(*[ApprovalResponse("once")] * 6))
+    told = [event.message for event in say_to(session, "go") if isinstance(event, Noticed)]
+    assert [text for text in told if "Shift-Tab" in text] == [TIRED]

@@ -11,8 +11,10 @@ from typing import Literal
 from agentcli.core.programs import lies_in, located, trusted_path, untrusted
 from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected, resolved
+from agentcli.permissions.readonly.fed import fed_command, fed_files
+from agentcli.permissions.readonly.file_names import meanings
 from agentcli.permissions.readonly.git_table import GIT_READERS, shown_secret
-from agentcli.permissions.readonly.option_grammar import Found, fit
+from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
 from agentcli.permissions.readonly.searches import find_reads, objection, search_of
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.parse import Command
@@ -32,14 +34,24 @@ class Reading:
 
 def read_only(commands: Sequence[Command], workspace: Workspace) -> tuple[Reading, ...]:
     """The verdicts on the commands of a plain line, in order; `cd` moves those after it."""
-    readings = []
+    return tuple(reading for reading, _ in read_in_turn(commands, workspace))
+
+
+def read_in_turn(commands: Sequence[Command], workspace: Workspace) -> list[tuple[Reading, tuple[Path, ...]]]:
+    """The verdict on each command of a plain line, with the folders that it may run in."""
+    readings: list[Reading] = []
+    places: list[tuple[Path, ...]] = []
     folders: tuple[Path, ...] = (workspace.cwd,)
     for number, command in enumerate(commands):
-        readings.append(_read_only(command, folders, workspace))
+        places.append(folders)
+        xargs = command.words[0] == "xargs" and command.bare and not (command.loop or command.globs)
+        readings.append(
+            _fed(commands, number, folders, workspace) if xargs else _read_only(command, folders, workspace)
+        )
         if command.words[0] == "cd" and not readings[-1].why:
             following = commands[number + 1].joint if number + 1 < len(commands) else ""
             folders = _after_cd(command, folders, sure=following == "&&", piped=command.joint == "|")
-    return tuple(readings)
+    return list(zip(readings, places, strict=True))
 
 
 def reads(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> bool:
@@ -56,6 +68,8 @@ def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bo
 def _read_only(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
     if not command.bare:
         return Reading("the command's name is quoted or escaped")
+    if command.globs or command.loop:
+        return Reading("uses cd in a loop") if command.words[0] == "cd" else _meant(command, folders, workspace)
     name, *arguments = command.words
     if name in _BRACKETS:
         if arguments[-1:] != [_BRACKETS[name]]:
@@ -78,7 +92,7 @@ def _read_only(command: Command, folders: tuple[Path, ...], workspace: Workspace
         return Reading()
     fitting = fit(READERS[name], arguments)
     if isinstance(fitting, str):
-        return Reading(_misfit(name, fitting))
+        return Reading(_misfit(name, fitting, READERS[name]))
     shape, found = fitting
     if present := _present(shape.unless, folders):
         return Reading(f"{present} may choose what {name} runs")
@@ -86,15 +100,36 @@ def _read_only(command: Command, folders: tuple[Path, ...], workspace: Workspace
     return reading if reading.why else _recursion(name, arguments, found, folders, workspace)
 
 
-def _misfit(name: str, problem: str) -> str:
-    """The reason that a call of a program is not known to only read. `problem` is empty where only its version is."""
-    return (
-        f"{name} {problem}"
-        if problem.startswith("-")
-        else f"{name}: {problem}"
-        if problem
-        else f"{name} may change files"
-    )
+def _misfit(name: str, problem: str, shapes: Sequence[Shape]) -> str:
+    """The reason that a call of a program is not known to only read; the detail is left out where it reads by exception."""
+    if not problem or all(shape.needs or shape.operands.startswith("=") for shape in shapes):
+        return f"{name} may change files"
+    return f"{name} {problem}" if problem.startswith("-") else f"{name}: {problem}"
+
+
+def _fed(commands: Sequence[Command], number: int, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
+    """The verdict on an `xargs`: it may run a reading command on files that a search in the workspace has listed."""
+    inner = fed_command(commands, number)
+    if isinstance(inner, str):
+        return Reading(inner)
+    fed = fed_files(commands, number, folders, workspace)
+    if why := chosen_by_workspace("xargs", (), folders, workspace) or (fed if isinstance(fed, str) else ""):
+        return Reading(why)
+    return _read_only(inner, folders, workspace)
+
+
+def _meant(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
+    """The verdict on a command with file names in place of patterns, for every round of its loop."""
+    worst = Reading()
+    patterns = (*command.words, *command.loop.words) if command.loop else command.words
+    if named := next(filter(None, map(could_name_protected, patterns)), ""):
+        return Reading(f"{named} may stand for a protected file", protected=True)
+    rounds = meanings(command, folders, workspace)
+    if isinstance(rounds, str):
+        return Reading(rounds)
+    for words in rounds:
+        worst = _first(worst, _read_only(Command(words, command.joint, command.bare), folders, workspace))
+    return worst
 
 
 def _first(*readings: Reading) -> Reading:
@@ -130,7 +165,7 @@ def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) 
         return Reading(f"git {rest[0]} may change files" if rest else "git may change files")
     fitting = fit(GIT_READERS[rest[0]], rest[1:])
     if isinstance(fitting, str):
-        return Reading(_misfit(f"git {rest[0]}", fitting))
+        return Reading(_misfit(f"git {rest[0]}", fitting, GIT_READERS[rest[0]]))
     for folder in places:
         if danger := workspace.git(folder).danger:
             return Reading(danger)

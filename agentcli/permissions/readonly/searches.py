@@ -47,7 +47,7 @@ def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tup
     """The reason that the search must ask, and true if a protected file is it; an empty reason where it may run."""
     for top in tops:
         left = workspace.limits.walk
-        for entry in _below(top):
+        for entry in below(top):
             left -= 1
             if search.follows and entry.is_symlink():
                 verdict = judge_path(entry.path, workspace, write=False)
@@ -143,7 +143,7 @@ def _lines(file: Path) -> list[str]:
         return []
 
 
-def _below(top: Path) -> Iterator[os.DirEntry[str]]:
+def below(top: Path) -> Iterator[os.DirEntry[str]]:
     """Everything below a folder, breadth first; git's own folder and links are not entered."""
     waiting = [str(top)]
     for folder in waiting:

@@ -11,11 +11,14 @@ from pathlib import Path
 
 from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, could_name_protected, impossible, judge_path, names_protected
-from agentcli.permissions.readonly.commands import Looks, Reading, looks_at_machine, read_only
+from agentcli.permissions.readonly.commands import Looks, Reading, looks_at_machine, read_in_turn, read_only
+from agentcli.permissions.readonly.fed import fed_files
+from agentcli.permissions.readonly.file_names import meanings
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.containable import ASKED, Containment, containment
 from agentcli.permissions.shell.destructive import destruction
-from agentcli.permissions.shell.known_programs import INTERPRETERS, KNOWN, WRAPPERS, never_saved
+from agentcli.permissions.shell.file_commands import CHANGING, changes_inside_all
+from agentcli.permissions.shell.known_programs import INTERPRETERS, KNOWN, WRAPPERS, never_saved, wider
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, spellings
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 
@@ -35,10 +38,14 @@ class CommandLine:
     """Its commands in order, where it is fully understood; else none."""
     readings: tuple[Reading, ...] = ()
     """The verdict on each of `commands`: it only reads what may be read, or not."""
+    inside: tuple[bool, ...] = ()
+    """For each of `commands`: true if all that it changes is known to be files inside the workspace."""
     obstacle: str = ""
     """The reason that it is not fully understood."""
     protected: str = ""
     """The reason that it must ask in every mode."""
+    meant: tuple[str, ...] = ()
+    """The file names that stand for the patterns of a line that only reads."""
     destroys: str = ""
     """The reason that it can only destroy."""
     contained: Containment = ASKED
@@ -73,6 +80,18 @@ class CommandLine:
         return next(filter(None, reasons), "")
 
     @cached_property
+    def prefixes(self) -> tuple[str, ...]:
+        """The patterns of the wider rules that would allow the line, one for each program that does not merely read; none where one lacks it."""
+        if self.protected or self.destroys or not self.commands:
+            return ()
+        patterns = [
+            wider(command.words, inside) if command.bare else ""
+            for command, reading, inside in zip(self.commands, self.readings, self.inside, strict=True)
+            if reading.why
+        ]
+        return tuple(dict.fromkeys(patterns)) if all(patterns) else ()
+
+    @cached_property
     def spellings(self) -> tuple[str, ...]:
         """The ways in which a rule may name the line or any command of it, wrappers peeled off."""
         return (self.text.strip(), *(text for part in self.parts for text in spellings(part)))
@@ -97,7 +116,7 @@ class CommandLine:
     def paths(self) -> tuple[str, ...]:
         """Everything in the line that could be a path."""
         words = (word for part in self.parts for word in (*part.words[1:], *part.writes, *part.reads))
-        return tuple(path for word in words for path in _paths_in(word.text))
+        return tuple(path for word in (*(piece.text for piece in words), *self.meant) for path in _paths_in(word))
 
 
 _ASSIGNED = re.compile(r"""\b[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:'[^']*'|"[^"]*"|\S)*""")
@@ -115,13 +134,35 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     obstacle, commands = (read.why, ()) if isinstance(read, NotPlain) else ("", read)
     if len(commands) > limits.parts:
         obstacle, commands = f"the line holds more than {limits.parts} commands", ()
-    readings = read_only(commands, workspace)
+    in_turn = read_in_turn(commands, workspace)
+    readings = tuple(reading for reading, _ in in_turn)
+    inside = tuple(
+        command.words[0] in CHANGING and changes_inside_all(command, folders, workspace)
+        for command, (_, folders) in zip(commands, in_turn, strict=True)
+    )
+    meant = _meant(commands, in_turn, workspace)
     protected = _why_protected(readings, parts, workspace)
     destroys = "" if workspace.destroys else destruction(text, parts, workspace)
     contained = ASKED
     if workspace.sandboxed and not (destroys or protected):
         contained = containment(text, parts, whole, bool(commands), _folders(parts, workspace), workspace)
-    return CommandLine(text, "", parts, whole, commands, readings, obstacle, protected, destroys, contained)
+    return CommandLine(
+        text, "", parts, whole, commands, readings, inside, obstacle, protected, meant, destroys, contained
+    )
+
+
+def _meant(
+    commands: Sequence[Command], in_turn: Sequence[tuple[Reading, tuple[Path, ...]]], workspace: Workspace
+) -> tuple[str, ...]:
+    meant: list[str] = []
+    for number, (command, (reading, folders)) in enumerate(zip(commands, in_turn, strict=True)):
+        if command.globs or command.loop:
+            rounds = meanings(command, folders, workspace)
+            meant += [] if isinstance(rounds, str) else [word for words in rounds for word in words[1:]]
+        elif command.words[0] == "xargs" and not reading.why:
+            files = fed_files(commands, number, folders, workspace)
+            meant += [] if isinstance(files, str) else files
+    return tuple(meant)
 
 
 _READING = word_set("""

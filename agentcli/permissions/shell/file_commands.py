@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.readonly.file_names import meanings
 from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
+from agentcli.permissions.shell.parse import Command
 
 _SED_SCRIPTS = "-nErsuiz -e:sed --expression=sed --in-place --quiet --silent --regexp-extended --sandbox --posix"
 _SED = "-nErsuiz --in-place --quiet --silent --regexp-extended --sandbox --posix"
@@ -53,6 +55,12 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     "reset": (Shape("-q --quiet"), Shape("-q --quiet", "=HEAD rev*")),
 }
 """Commands with which git records something and loses nothing that it does not keep."""
+
+
+def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:
+    """The same for a command of a plain line, with file names in place of its patterns and in every round of its loop."""
+    rounds = meanings(command, folders, workspace)
+    return not isinstance(rounds, str) and all(changes_inside(words, folders, workspace) for words in rounds)
 
 
 def changes_inside(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:

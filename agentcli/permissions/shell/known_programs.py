@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -98,6 +99,9 @@ _STARTERS = (
         "--upload-pack",
         "--receive-pack",
         "--exec",
+        "-exec",
+        "-toolexec",
+        "--eval",
         "--config-env",
         "--git-dir",
         "--work-tree",
@@ -184,6 +188,51 @@ def _fetches(name: str, arguments: list[str]) -> bool:
         return any("@" in word for word in arguments)
     modules = (word for option, word in pairwise(arguments) if option == "-m")
     return name in ("python", "python3") and not _NETWORKED_MODULES.isdisjoint(modules)
+
+
+_WIDENED_GIT = word_set("add commit merge cherry-pick revert")
+_WIDENED_FILES = word_set("mkdir touch rmdir cp mv chmod sed")
+"""Commands about files for which a rule with a wildcard holds inside the workspace alone."""
+_NOT_WIDENED = word_set("""
+rm unlink shred dd ln chown chgrp tee install patch tar unzip zip truncate rsync find kill killall pkill crontab at sudo doas systemctl
+service mount umount reboot shutdown export declare set unset read trap alias cd pushd popd ulimit umask hash enable shopt type command git
+""")
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*")
+
+
+def bounded(words: Sequence[str]) -> bool:
+    """True if a rule with a wildcard covers this command only inside the workspace."""
+    return words[0] in _WIDENED_FILES
+
+
+def starts_others(words: Sequence[str]) -> bool:
+    """True if an option of a command starts another program: no rule with a wildcard covers it."""
+    return any(word.startswith(_STARTERS) for word in words[1:])
+
+
+def wider(words: Sequence[str], inside: bool) -> str:
+    """The pattern of a rule that covers a command with other arguments; empty where none is offered.
+
+    `inside` is true where all that the command changes is known to be files inside the workspace.
+    """
+    name, *arguments = words
+    if bounded(words):
+        options = " -i" if name == "sed" else ""
+        return f"{name}{options} *" if inside else ""
+    if name == "git" and arguments and arguments[0] in _WIDENED_GIT:
+        return f"git {arguments[0]} *"
+    if name in _NOT_WIDENED or "/" in name or never_saved(words) or not _SUBCOMMAND.fullmatch(name):
+        return ""
+    if name in _ORDINARY and not _ORDINARY[name]:
+        return f"{name} *"
+    first = arguments[0] if arguments else ""
+    if (
+        not _SUBCOMMAND.fullmatch(first)
+        or (name in _ORDINARY and first not in _ORDINARY[name])
+        or _fetches(name, arguments)
+    ):
+        return ""
+    return f"{name} {first} *"
 
 
 def never_saved(words: Sequence[str]) -> str:

@@ -23,12 +23,27 @@ class Command:
     words: tuple[str, ...]
     joint: str
     bare: bool
+    globs: tuple[str, ...] = ()
+    """Beside each word the pattern of the file names that the shell puts in its place, empty where the word stays; or nothing at all."""
+    loop: Loop | None = None
+    """The loop whose body the command belongs to; `PLACE` in a word is the loop's variable."""
 
     @property
     def text(self) -> str:
         """The command as rules match it: words joined by blanks, quoted only where a blank is part of a word."""
-        spaced = any(not word or any(letter.isspace() for letter in word) for word in self.words)
-        return (shlex.join if spaced else " ".join)(self.words)
+        variable = f"${self.loop.variable}" if self.loop else ""
+        words = [word.replace(PLACE, variable) for word in self.words]
+        spaced = any(not word or any(letter.isspace() for letter in word) for word in words)
+        return (shlex.join if spaced else " ".join)(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A `for` loop over words, with the patterns of those that the shell replaces by file names."""
+
+    variable: str
+    words: tuple[str, ...]
+    globs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,7 @@ class ParsedLine:
 
 
 UNKNOWN = "\ufffc"
+PLACE = "\ue000"
 _LOOSE = frozenset("*?[{")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import invisible
-from agentcli.permissions.shell.parse import Command, below, parser
+from agentcli.permissions.shell.parse import PLACE, Command, Loop, below, parser
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,7 +27,7 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
 
     Two readers must agree on every word's place, ours and tree-sitter's, so that no quirk of either decides alone.
     """
-    if odd := next((letter for letter in text if letter not in "\n\t" and invisible(letter)), ""):
+    if odd := next((letter for letter in text if letter == PLACE or (letter not in "\n\t" and invisible(letter))), ""):
         return NotPlain(f"holds the invisible character U+{ord(odd):04X}")
     read = _lex(text)
     if isinstance(read, NotPlain):
@@ -33,7 +35,7 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
     commands, spans = read
     if not commands:
         return NotPlain("the command is empty")
-    seen = _tree_spans(text)
+    seen = _tree_spans(text, frozenset(command.loop.variable for command in commands if command.loop))
     if isinstance(seen, NotPlain):
         return seen
     # tree-sitter counts bytes.
@@ -55,6 +57,8 @@ _RESERVED |= {"function", "time", "coproc", "let", "declare", "typeset", "local"
 _END = r"(?=[\s;|&]|$)"
 _REDIRECT = re.compile(rf"(?:[0-9]?>>?[ \t]*/dev/null|&>>?[ \t]*/dev/null|[0-9]?<[ \t]*/dev/null|[0-9]?>&[0-9]){_END}")
 _BRACKET = re.compile(rf"\[\[?(?=[ \t])|\]\]?{_END}")
+_DOLLAR = r'\$(?=["|) ])'
+"""A dollar sign that stands for itself."""
 _WORD = re.compile(
     r"(?P<bare>(?:[A-Za-z0-9_./,:=+@%^~#!-]|[^\x00-\x7f])+)"
     r"|(?P<escape>\\[!-/:-@\[-`{-~ ])"
@@ -113,19 +117,26 @@ class _Reader:
     commands: list[Command] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    globs: list[str] = field(default_factory=list)
+    loop: Loop | None = None
+    """The loop whose body is being read."""
+    closed: bool = False
+    """True just behind a loop."""
     joint: str = ""
     bare: bool = False
     begun: bool = False
     """Whether a redirection stands here without its command."""
 
-    def add(self, value: str, start: int, end: int, bare: bool) -> None:
+    def add(self, value: str, start: int, end: int, bare: bool, glob: str = "") -> None:
         self.bare = self.bare if self.words else bare
         self.words.append(value)
+        self.globs.append(glob)
         self.spans.append((start, end))
 
     def finish(self) -> None:
-        self.commands.append(Command(tuple(self.words), self.joint, self.bare))
-        self.words, self.begun = [], False
+        globs = tuple(self.globs) if any(self.globs) else ()
+        self.commands.append(Command(tuple(self.words), self.joint, self.bare, globs, self.loop))
+        self.words, self.globs, self.begun = [], [], False
 
 
 _NAMELESS = NotPlain("a part of the command has no name")
@@ -138,9 +149,11 @@ def _lex(text: str) -> tuple[tuple[Command, ...], list[tuple[int, int]]] | NotPl
         if isinstance(step, NotPlain):
             return step
         index = step
+    if reader.loop is not None:
+        return NotPlain("a loop has no end")
     if reader.words:
         reader.finish()
-    elif reader.begun or reader.joint in ("&&", "||", "|"):
+    elif reader.begun or (reader.joint in ("&&", "||", "|") and not reader.closed):
         return _NAMELESS
     return tuple(reader.commands), reader.spans
 
@@ -154,22 +167,70 @@ def _step(text: str, index: int, reader: _Reader) -> int | NotPlain:
         return redirect.end()
     if mark := _JOINT.match(text, index):
         return _joint(mark, reader)
+    if reader.closed:
+        return NotPlain("a loop is followed by something unusual")
+    if not (reader.words or reader.begun) and (mark := _FOR.match(text, index) or _DONE.match(text, index)):
+        return _loop(text, mark, reader)
     bracket = _BRACKET.match(text, index)
     if bracket and (
         reader.words[0] == {"]": "[", "]]": "[["}.get(bracket[0]) if reader.words else bracket[0][0] == "["
     ):
         reader.add(bracket[0], *bracket.span(), bare=True)
         return bracket.end()
-    word = _word(text, index, first=not reader.words)
+    word = _word(text, index, reader, first=not reader.words)
     if isinstance(word, NotPlain):
         return word
-    value, end = word
-    reader.add(value, index, end, bare=value == text[index:end])
+    value, end, pattern = word
+    if pattern and reader.words[0] in ("[", "[["):
+        return NotPlain(f"uses a wildcard{UNCHECKED}")
+    reader.add(value, index, end, bare=value == text[index:end], glob=pattern)
     return end
 
 
+_FOR = re.compile(r"for[ \t]+(?P<name>[a-z][a-z0-9]{0,15})[ \t]+in(?=[ \t])")
+"""The beginning of a loop over words. Its variable has a name that means nothing to the shell or to programs."""
+_DONE = re.compile(rf"done{_END}")
+_DO = re.compile(r"[ \t]*(?:;|\n)\s*do(?=[ \t\n])")
+
+
+def _loop(text: str, mark: re.Match[str], reader: _Reader) -> int | NotPlain:
+    """Begin a loop, up to its `do`, or end the one that is being read; the index after it."""
+    name = mark.groupdict().get("name")
+    if name is None:
+        if reader.loop is None or reader.joint not in (";", "\n") or reader.commands[-1].loop is not reader.loop:
+            return NotPlain("a loop ends that has not begun")
+        reader.loop, reader.closed = None, True
+        return mark.end()
+    if reader.loop is not None or name == "histchars":
+        return NotPlain(f"{_KEYWORDS['for']}{UNCHECKED}")
+    return _loop_head(text, mark.end(), name, reader)
+
+
+def _loop_head(text: str, index: int, name: str, reader: _Reader) -> int | NotPlain:
+    words: list[str] = []
+    globs: list[str] = []
+    while not (do := _DO.match(text, index)):
+        if blank := _BLANK.match(text, index):
+            index = blank.end()
+            continue
+        word = _word(text, index, reader, first=False)
+        if isinstance(word, NotPlain):
+            return word
+        value, end, pattern = word
+        reader.spans.append((index, end))
+        words.append(value)
+        globs.append(pattern)
+        index = end
+    if not words:
+        return NotPlain("a loop has no words")
+    reader.loop = Loop(name, tuple(words), tuple(globs))
+    return do.end()
+
+
 def _joint(mark: re.Match[str], reader: _Reader) -> int | NotPlain:
-    if reader.words:
+    if reader.closed:
+        reader.closed, reader.joint = False, mark.group()
+    elif reader.words:
         reader.finish()
         reader.joint = mark.group()
     elif reader.begun or mark.group() != "\n":
@@ -177,22 +238,38 @@ def _joint(mark: re.Match[str], reader: _Reader) -> int | NotPlain:
     return mark.end()
 
 
-def _word(text: str, start: int, first: bool) -> tuple[str, int] | NotPlain:
-    """The value of the word at `start` and where it ends."""
+def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int, str] | NotPlain:
+    """The value of the word at `start`, where it ends, and the pattern of the file names that the shell puts in its place."""
     index, value = start, []
-    while index < len(text) and (piece := _WORD.match(text, index)):
+    pattern: list[str] = []
+    wild = False
+    variable = reader.loop.variable if reader.loop else ""
+    pieces = _pieces(variable)
+    while index < len(text) and (piece := pieces.match(text, index)):
         raw = piece.group()
         if piece.lastgroup == "bare" and (problem := _bare_problem(raw, index == start, first)):
             return NotPlain(f"{problem}{UNCHECKED}")
-        if piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start):
-            return NotPlain(f"uses a wildcard{UNCHECKED}")
-        value.append(_piece_value(piece.lastgroup or "", raw))
+        wild = wild or (piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start))
+        value.append(_piece_value(piece.lastgroup or "", raw, variable))
+        # What `?` stands for depends on the locale: `*` stands for more.
+        pattern.append("*" if piece.lastgroup == "wild" else glob.escape(value[-1]))
         index = piece.end()
+    if wild and (first or any(PLACE in each for each in value)):
+        return NotPlain(f"uses a wildcard{UNCHECKED}")
     if (index < len(text) and text[index] not in " \t\n;|&<>") or index == start:
         return NotPlain(f"{_OBSTACLES.get(text[index], 'holds something unusual')}{UNCHECKED}")
     if text[index : index + 1] in ("<", ">"):
         return NotPlain(f"{_OBSTACLES[text[index]]}{UNCHECKED}")
-    return "".join(value), index
+    return "".join(value), index, "".join(pattern) if wild else ""
+
+
+@lru_cache(maxsize=64)
+def _pieces(variable: str) -> re.Pattern[str]:
+    """The pieces of a word, in a loop those with its variable in double quotes as well."""
+    if not variable:
+        return _WORD
+    inside = rf"\$(?:{variable}(?!\w)|\{{{variable}\}})"
+    return re.compile(_WORD.pattern.replace(_DOLLAR, f"{inside}|{_DOLLAR}"))
 
 
 def _bare_problem(raw: str, at_start: bool, first: bool) -> str:
@@ -207,8 +284,11 @@ def _bare_problem(raw: str, at_start: bool, first: bool) -> str:
     return ""
 
 
-def _piece_value(kind: str, raw: str) -> str:
+def _piece_value(kind: str, raw: str, variable: str) -> str:
     match kind:
+        case "double" if variable:
+            marked = re.compile(rf'\\([$`"\\])|\$(?:{variable}(?!\w)|\{{{variable}\}})')
+            return marked.sub(lambda match: match[1] or PLACE, raw[1:-1])
         case "escape":
             return raw[1:]
         case "raw":
@@ -219,42 +299,51 @@ def _piece_value(kind: str, raw: str) -> str:
             return raw
 
 
-_PLAIN_NODES = frozenset(
+_LOOP_NODES = frozenset({"for_statement", "do_group", "for", "in", "do", "done", "variable_name"})
+_PLAIN_NODES = _LOOP_NODES | frozenset(
     {"program", "list", "pipeline", "command", "redirected_statement", "file_descriptor", "command_name", "comment"}
     | {"&&", "||", ";", "|", "\n", ">", ">>", "<", "&>", "&>>", ">&"}
 )
 _WORD_NODES = frozenset({"word", "number", "raw_string", "string", "concatenation"})
 _STRING_NODES = frozenset({"string_content", '"', "$", "word", "number", "raw_string", "string", "{", "}"})
+_VARIABLE_NODES = frozenset({"simple_expansion", "expansion", "variable_name", "${"})
 _TEST_NODES = frozenset({"unary_expression", "binary_expression"})
 _TEST_WORDS = _WORD_NODES | {"test_operator", "extglob_pattern", "[", "[[", "]", "]]", "=", "==", "!=", "!"}
 
 
-def _tree_spans(text: str) -> list[tuple[int, int]] | NotPlain:
+def _tree_spans(text: str, variables: frozenset[str]) -> list[tuple[int, int]] | NotPlain:
     """The spans of the words of simple commands as tree-sitter sees them, in order; NotPlain where it sees anything else."""
     root = parser().parse(text.encode()).root_node
     if root.has_error:
         return NotPlain("the command cannot be parsed")
     spans: list[tuple[int, int]] = []
-    problem = _collect(root, spans)
+    problem = _collect(root, spans, variables)
     return NotPlain(problem) if problem else sorted(spans)
 
 
-def _collect(node: Node, spans: list[tuple[int, int]]) -> str:
+def _collect(node: Node, spans: list[tuple[int, int]], variables: frozenset[str]) -> str:
     tested = node.type == "test_command" or node.type in _TEST_NODES
     for child in node.children:
         if child.type in (_TEST_WORDS if tested else _WORD_NODES):
-            if unusual := next((inner.type for inner in below(child) if inner.type not in _STRING_NODES), ""):
+            if unusual := next((inner.type for inner in below(child) if not _usual(inner, variables)), ""):
                 return _unusual(unusual)
-            if not tested and node.type not in ("command", "command_name"):
+            if not tested and node.type not in ("command", "command_name", "for_statement"):
                 return _unusual(node.type)
             spans.append((child.start_byte, child.end_byte))
         elif child.type == "file_redirect":
             spans.extend(_redirected(child))
         elif child.type not in (_TEST_NODES if tested else _PLAIN_NODES) and child.type != "test_command":
             return _unusual(child.type)
-        elif problem := _collect(child, spans):
+        elif problem := _collect(child, spans, variables):
             return problem
     return ""
+
+
+def _usual(node: Node, variables: frozenset[str]) -> bool:
+    """True if a node inside a word is text, or the variable of a loop on the line."""
+    if node.type in ("simple_expansion", "expansion"):
+        return (node.text or b"").decode("utf-8", "replace").strip("${}") in variables
+    return node.type in _STRING_NODES or (node.type in _VARIABLE_NODES and bool(variables))
 
 
 def _unusual(node: str) -> str:

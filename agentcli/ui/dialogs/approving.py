@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
+from agentcli.permissions.rules import parse_rules
 from agentcli.ui.dialogs import proposal
 from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Cancelled, Choice, Dialog, Edited, Picked
@@ -93,19 +95,35 @@ class Approving:
                 return await self._refusal()
             # For the session means that edits of the whole plan are approved; once, that each is still asked about.
             return ApprovalResponse("session" if index == 0 else "once")
-        match index:
-            case 0:
+        match proposal.answers(ask, changed)[index]:
+            case "once":
                 return ApprovalResponse("once")
-            case 1 | 2 if changed is not None or not ask.always:
-                return "There is no rule for that: say yes once, or no."
-            case 1:
+            case "session" if changed is None and (ask.session or ask.always):
                 return ApprovalResponse("session")
-            case 2:
+            case "always" if changed is None and ask.always:
                 return ApprovalResponse("always")
-            case 4:
+            case "session" | "always":
+                return "There is no rule for that: say yes once, or no."
+            case "all":
                 return await self._all(ask)
+            case "prefix":
+                return await self._wider(ask)
             case _:
                 return await self._refusal()
+
+    async def _wider(self, ask: ApprovalRequest) -> ApprovalResponse | str:
+        """Show the wider rules one after the other to be edited; the response that saves them, or the reason to ask again."""
+        rules: list[str] = []
+        for rule in ask.prefixes:
+            line = Dialog("Save this rule?", entry="", hint="Enter to save · Esc to go back")
+            if not isinstance(await self._asking.show(line, text=rule), Picked):
+                return ""
+            rules.append(self._editor.line.text.strip())
+        try:
+            parse_rules(allow=rules, origin="flag")
+        except UsageError as error:
+            return str(error)
+        return ApprovalResponse("prefix", rules=tuple(rules))
 
     async def _all(self, ask: ApprovalRequest) -> ApprovalResponse | str:
         """Approve this call and all others of the reply after showing them; empty to return to the first dialog."""

@@ -68,19 +68,29 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
     if ask.kind == "plan":
         return Dialog(asked, why, _PLAN, hint="e edits the plan · Esc goes on planning", editable=True)
     rule = safe_line(ask.always) if changed is None else ""
+    session = changed is None and bool(ask.session or ask.always)
     reason = "not for what you changed" if changed is not None else "not here"
     unsaved = safe_line(ask.unsaved) or "no rule would cover just this"
     none = f"Always ({reason})" if changed is not None else f"Always ({reason}: {unsaved})"
     choices: tuple[Choice, ...] = (
         Choice("Yes, once", keys="y"),
-        Choice("Yes, for this session" if rule else f"Yes, for this session ({reason})"),
+        Choice("Yes, for this session" if session else f"Yes, for this session ({reason})"),
         Choice(f"Always: {rule}" if rule else none),
         Choice("No, and tell it what to do instead", keys="n"),
     )
     if ask.others:
         choices += (Choice(f"Yes, and to all {len(ask.others) + 1} of this reply (shows the others first)", keys="a"),)
+    if "prefix" in answers(ask, changed):
+        rules = safe_line(", ".join(ask.prefixes))
+        choices += (Choice(f"Always, with other arguments too: {rules} (you may edit it first)", keys="w"),)
     hint = f"1-{len(choices)}, y, n · e edits it first · Esc says no"
     return Dialog(asked, why, choices, 3, hint=hint, editable=True)
+
+
+def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str]:
+    """The answers that the choices of `question` stand for, in their order."""
+    more = ["all"] if ask.others else []
+    return ["once", "session", "always", "no", *more, *(["prefix"] if ask.prefixes and changed is None else [])]
 
 
 def fits(question: Dialog, body: Sequence[str], size: Size, theme: Theme) -> bool:

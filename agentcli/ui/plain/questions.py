@@ -44,7 +44,7 @@ class PlainAsking:
         self._drop()
         while True:
             always = ask.always if changed is None else ""
-            answer = await self._ask(f"{self._offered(ask, always)}? ")
+            answer = await self._ask(f"{self._offered(ask, always, changed is not None)}? ")
             word = answer.strip().lower() if answer is not None else "no"
             match (_PLAN if ask.kind == "plan" else _ANSWERS).get(word, word):
                 case "edits":
@@ -52,8 +52,10 @@ class PlainAsking:
                     return ApprovalResponse("session", input=changed)
                 case "once":
                     return ApprovalResponse("once", input=changed)
-                case "session" if always:
+                case "session" if changed is None and (ask.session or ask.always):
                     return ApprovalResponse("session")
+                case "6" | "w" if ask.prefixes and changed is None:
+                    return ApprovalResponse("prefix")
                 case "always" if always:
                     return ApprovalResponse("always")
                 case "5" | "all" if ask.others and changed is None:
@@ -93,12 +95,14 @@ class PlainAsking:
         self._say("", f"Permission needed: {proposal.title(ask, None, self._look())}", *description, *preview)
         self._say(*filter(None, (ask.why, f"No rule can be saved for it: {ask.unsaved}." if ask.unsaved else "")))
 
-    def _offered(self, ask: ApprovalRequest, always: str) -> str:
+    def _offered(self, ask: ApprovalRequest, always: str, changed: bool) -> str:
         if ask.kind == "plan":
             return "1 yes and let it edit without asking, 2 yes and ask before each change, 3 no"
         offers = ["1 yes once"]
-        offers += ["2 yes for this session", f"3 always ({always})"] if always else []
+        offers += ["2 yes for this session"] if (ask.session or ask.always) and not changed else []
+        offers += [f"3 always ({always})"] if always else []
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
+        offers += [f"6 always with other arguments ({', '.join(ask.prefixes)})"] if ask.prefixes and not changed else []
         return ", ".join([*offers, "e edit it"] if self._line(ask) is not None else offers)
 
     def _line(self, ask: ApprovalRequest) -> proposal.Text | None:

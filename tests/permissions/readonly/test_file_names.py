@@ -1,0 +1,139 @@
+"""Patterns, loops and xargs: allowed unasked where all files that they stand for may be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.message import ToolCall
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import Rules, parse_rules
+from tests.permissions.corpus import make_workspace
+from tests.permissions.deciding import explain
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    workspace = make_workspace(tmp_path)
+    (workspace.cwd / "outward").unlink()
+    (workspace.cwd / "inward").unlink()
+    (workspace.cwd / ".env").write_text("KEY=1\n")
+    return workspace
+
+
+def decided(command: str, workspace: Workspace, rules: Rules | None = None) -> str:
+    return explain(ToolCall("c", "bash", {"command": command}), rules or Rules(), "ask", workspace).decision
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("ls *.md", "wc -l src/pkg/*.py", "grep text src/pkg/*.py", "cat src/*/?.py", "head -3 *.md", "ls *.none"),
+        *("cd src && wc -l pkg/*.py", "ls -la ./src/pkg/*.py | head -3", "sort src/pkg/a*"),
+        'for f in src/pkg/*.py; do wc -l "$f"; done',
+        'for f in src/pkg/*.py; do echo "== $f"; head -5 "$f"; done | tail -3',
+        'for d in src tests; do ls "$d"; done && ls',
+        'for f in a b\ndo\n  grep -n text "src/pkg/${f}.py"\ndone',
+        "find src -name '*.py' | xargs wc -l",
+        "find src -name '*.py' | xargs grep -l text",
+        "find src -type f -print0 | xargs -0 wc -l",
+        "find src -name '*.py' | sort | head -5 | xargs -I'{}' head -3 '{}'",
+        "rg -l text src | xargs head -3",
+        "grep -rl text src | grep -v b.py | xargs cat",
+    ],
+)
+def test_what_stands_for_readable_files_is_read_unasked(workspace: Workspace, command: str) -> None:
+    assert decided(command, workspace) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "cat .e*",
+            "cat .*",
+            "head -1 .env*",
+            "cat /etc/*",
+            "ls ../*",
+            "rm *.md",
+            "touch *.x",
+            "l* x",
+            "cat src/pkg/* > x",
+        ),
+        *("sort -o x src/pkg/*.py", "python3 *.py", "*", "./*.sh", "find . -name *.py -delete", "tee *.md", "cd s*"),
+        *('for f in *.py; do rm "$f"; done', 'for f in /etc/*; do cat "$f"; done', 'for f in .env; do cat "$f"; done'),
+        *(
+            'for f in src; do cd "$f"; done',
+            "for PATH in x; do ls; done",
+            "for f in *; do $f; done",
+            'for f in *; do "$f"; done',
+        ),
+        *(
+            'for f in a; do cat "$f"; done; cat "$f"',
+            'for f in $(ls); do cat "$f"; done',
+            'for f in a; do cat "/etc/$f"; done',
+        ),
+        *(
+            'for f in ../a; do cat "$f"; done',
+            'for f in a; do for g in b; do ls "$g"; done; done',
+            "for f in a; do ls; done > x",
+        ),
+        *(
+            "xargs cat",
+            "ls | xargs cat",
+            "echo .env | xargs cat",
+            "cat list | xargs cat",
+            "find . | xargs cat",
+            "git ls-files | xargs rm",
+        ),
+        *(
+            "find src | xargs rm",
+            "find src | xargs sh -c 'ls'",
+            "find src | xargs -I{} {} x",
+            "find src -printf x | xargs cat",
+        ),
+        *(
+            "find src | sed s/a/b/ | xargs cat",
+            "find src | xargs sort -o",
+            "find src | xargs xargs cat",
+            "find src && xargs cat",
+        ),
+        *(
+            "grep text src/pkg/a.py | xargs cat",
+            "find src | xargs -a .env cat",
+            "find ~ | xargs cat",
+            "find src | cut -c2- | xargs cat",
+        ),
+    ],
+)
+def test_what_may_stand_for_anything_else_asks(workspace: Workspace, command: str) -> None:
+    assert decided(command, workspace) == "ask"
+
+
+def test_the_names_of_files_are_looked_up_before_they_are_believed(workspace: Workspace) -> None:
+    pkg = workspace.cwd / "src/pkg"
+    assert decided("sort src/pkg/*", workspace) == "allow"
+    (pkg / "link.py").symlink_to("/etc/passwd")
+    for command in ("cat src/pkg/*.py", 'for f in src/pkg/*; do cat "$f"; done', "find src | xargs cat"):
+        assert decided(command, workspace) == "ask", command
+    (pkg / "link.py").unlink()
+    assert decided("cd src/pkg && sort *", workspace) == "allow"
+    (pkg / "-ox").write_text("")
+    for command in (
+        "cd src/pkg && sort *",
+        "cd src/pkg && find . | xargs sort",
+        'cd src/pkg && for f in *; do sort "$f"; done',
+    ):
+        assert decided(command, workspace) == "ask", command
+    (pkg / "-ox").unlink()
+    (pkg / "a b.py").write_text("")
+    assert decided("cat src/pkg/*.py", workspace) == "allow"
+    assert decided("find src | xargs cat", workspace) == "ask", "xargs takes the name for two"
+
+
+def test_a_path_that_is_denied_is_denied_behind_a_pattern(workspace: Workspace) -> None:
+    rules = parse_rules(deny=["read(src/pkg/b.py)"])
+    assert decided("cat src/pkg/a.py", workspace, rules) == "allow"
+    for command in ("cat src/pkg/*.py", 'for f in src/pkg/*; do head "$f"; done', "find src -name '*.py' | xargs cat"):
+        assert decided(command, workspace, rules) != "allow", command
