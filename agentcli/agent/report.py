@@ -12,7 +12,7 @@ from agentcli.agent.ports import StatusFacts, WindowUsage
 from agentcli.context.budget import Budget, Spent
 from agentcli.context.cache_health import CacheHealth, explain_miss, health_of
 from agentcli.context.forecast import forecast
-from agentcli.context.lab.window_report import show
+from agentcli.context.lab.window_report import WindowReport, show
 from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
 from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.event import Retrying
@@ -43,10 +43,9 @@ class SessionReport:
         window = self._conversation.builder.window()
         return WindowUsage(window.tokens, window.usable)
 
-    def context(self, width: int = 79) -> Sequence[str]:
-        """The window drawn and the messages listed, as plain lines of about `width` characters."""
+    def context(self) -> WindowReport:
+        """The context window, its parts and messages as they are now."""
         builder, window = self._conversation.builder, self._conversation.builder.window()
-        cache = builder.cache.health
         planned = forecast(self._journal.history, window, datetime.now(UTC))
         tools = window.counter.overhead((), builder.tools)
         marks = {
@@ -54,9 +53,13 @@ class SessionReport:
             "compacts where it pays from": compacts_early_from(window),
             "compacts at": compacts_from(window),
         }
-        lines = show(window, planned, tools=tools, marks=marks).lines(width)
+        return show(window, planned, tools=tools, marks=marks)
+
+    def counting(self) -> Sequence[str]:
+        """Lines about how tokens are counted, and how much of them came from the provider's cache."""
+        cache = self._conversation.builder.cache.health
         health = f"Cache: {cache.hit_rate:.1%} of all input read from it. {cache.warning()}".rstrip()
-        return [*lines, "", window.counter.description(), health]
+        return [self._conversation.builder.window().counter.description(), health]
 
     def costs(self) -> Sequence[str]:
         """Tokens and USD per model."""
@@ -164,7 +167,7 @@ def cache_lines(health: CacheHealth, prices: Prices | None) -> Sequence[str]:
         f"{health.hit_rate:.1%} of all input came from the cache, in {health.requests} requests; {health.misses} missed it.",
         *(f"  {kind:11} {count:>12,} tokens  {money(costs.get(kind))}" for kind, count in tokens.items()),
         f"{health.compactions} compactions, {health.prunes} prunes, {health.recalls} outputs recalled.",
-        health.warning() or "Nothing is wrong with it.",
+        health.warning() or "No problems.",
     ]
 
 

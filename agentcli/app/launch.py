@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentcli.ui.terminal.device import Device
     from agentcli.ui.terminal.early import EarlyTerminal
 
-NO_TERMINAL = "There is no terminal to talk on. Use -p for a prompt without one."
+NO_TERMINAL = "Not a terminal. Use -p PROMPT for non-interactive use."
 WARM_AFTER = 0.3
 """Seconds after which the SDK is imported in the background: the editor comes first."""
 

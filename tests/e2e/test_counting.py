@@ -29,7 +29,7 @@ def test_without_a_vocabulary_nothing_is_fetched_and_the_stand_in_is_named(progr
         assert program.run("-p", "hello", "-m", "script:echo", *TIKTOKEN).out == "hello\n"
         assert counted_by(program, *TIKTOKEN) == "calibrated"
         shown = program.run("context", "show", *TIKTOKEN).out
-        assert "Counted by calibrated. It stands in for tiktoken, which has no vocabulary on disk." in shown
+        assert "Token counts: calibrated estimate. It stands in for tiktoken, which has no vocabulary on disk." in shown
         program.config('[context]\nestimator = "tiktoken"\n')
         [line] = [line for line in program.run("doctor").out.split("\n") if "token counting" in line]
         assert "standing in for tiktoken" in line
@@ -46,7 +46,7 @@ def test_a_vocabulary_in_our_cache_is_used_and_named(program: Program) -> None:
     shutil.copy(folder / VOCABULARIES[encoding][0], ours)
     program.more = {"TIKTOKEN_CACHE_DIR": "", "HTTPS_PROXY": "http://127.0.0.1:9"}
     assert program.run("-p", "hello", "-m", "script:echo", *TIKTOKEN).out == "hello\n"
-    assert f"Counted by tiktoken. Its vocabulary is {encoding}." in program.run("context", "show", *TIKTOKEN).out
+    assert f"Token counts: tiktoken estimate. Its vocabulary is {encoding}." in program.run("context", "show", *TIKTOKEN).out
     assert f"{encoding} in {ours}" in program.run("doctor").out
 
 

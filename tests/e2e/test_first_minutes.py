@@ -30,7 +30,7 @@ def test_a_folder_is_trusted_once_and_its_settings_count_from_then_on(program: P
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
-            t.until("Do you trust this folder?")
+            t.until("Trust this folder?")
             assert ".agentcli/config.toml(settings:" in "".join(t.screen()).replace(" ", "")
             t.send("y")
             t.until("budget 0%")
@@ -51,7 +51,7 @@ def test_a_folder_that_is_not_trusted_changes_nothing(program: Program) -> None:
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
-            t.until("Do you trust this folder?")
+            t.until("Trust this folder?")
             t.send("n")
             t.until("ask · sonnet-5")
             t.send("/budget\r")
@@ -177,12 +177,12 @@ def test_what_was_to_steer_an_interrupted_turn_stays_in_sight_and_goes_with_the_
             t.send("use the other door")
             t.settle()
             t.send("\x1b\r")
-            t.until("steering: use the other door")
+            t.until("next: use the other door")
             t.settle(0.3)
             t.send("\x1b")
             t.until("Interrupted.")
             t.settle(0.5)
-            assert "steering: use the other door" in "\n".join(t.screen())
+            assert "next: use the other door" in "\n".join(t.screen())
             t.send("hello\r")
             t.until("That is that.")
             t.settle(0.3)

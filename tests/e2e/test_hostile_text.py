@@ -130,7 +130,7 @@ def test_nothing_hostile_reaches_the_terminal_by_any_display(program: Program) -
     [session] = [folder.parent.name for folder in program.sessions.glob("*/*/records")]
     name_by_hand(program)
     with terminal(program, "resume") as t:
-        t.until("Go on with which session?")
+        t.until("Resume which session?")
         t.settle(0.4, 5)
         assert "Zq" in "\n".join(t.screen())
         t.send("\x1b")

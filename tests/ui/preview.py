@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, StatusFacts, WindowUsage
 from agentcli.app.launch import load_terminal
+from agentcli.context.lab.window_report import Row, WindowReport
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
     CallDelta,
@@ -321,8 +322,21 @@ class ScriptedSession:
     def window(self) -> WindowUsage:
         return WindowUsage(self.used, 168_000)
 
-    def context(self, width: int = 79) -> Sequence[str]:
-        return ["window 200,000, usable 168,000", "[####......] 12,000 tokens"]
+    def context(self) -> WindowReport:
+        shares = {
+            "system": 1_400,
+            "tools": 1_800,
+            "user": 2_000,
+            "assistant": 16_700,
+            "tool results": 12_200,
+            "free": 133_900,
+        }
+        marks = {"prunes from": 30_000, "compacts where it pays from": 40_000, "compacts at": 117_600}
+        rows = tuple(Row(n, "user", n, 100 * n, 1, "kept", f"bash → seq 1 {n}000 説明") for n in range(1, 14))
+        return WindowReport(shares, 168_000, 200_000, 0, rows, marks)
+
+    def counting(self) -> Sequence[str]:
+        return ["Token counts: calibrated estimate.", "Cache: 87.0% of all input read from it."]
 
     def costs(self) -> Sequence[str]:
         return ["$0.01 in 1 request"]

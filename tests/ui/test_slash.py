@@ -13,6 +13,9 @@ from agentcli.core.record import Compaction
 from agentcli.providers.scripted.model import say
 from agentcli.ui import commands
 from agentcli.ui.render import past_messages
+from agentcli.ui.render.cells import width
+from agentcli.ui.render.window_chart import LARGEST
+from agentcli.ui.style import MUTE, Look
 from tests.agent.open_session import open_session, say_to
 from tests.ui.contexts import ScriptedContext
 
@@ -58,7 +61,7 @@ def seqs(context: ScriptedContext) -> list[int]:
         ("/todo", "The todo list is empty"),
         ("/diff", "No file has been changed"),
         ("/cost", "Nothing has been spent"),
-        ("/why", "Nothing was done automatically"),
+        ("/why", "No automatic actions yet"),
         ("/rename", "Say the name"),
     ],
 )
@@ -72,7 +75,7 @@ def test_what_is_pinned_is_told_with_its_words_and_unpinned_without_a_number(tmp
     assert type_(context, "/pin") == [f"#{second} is pinned: the second"]
     assert type_(context, f"/pin #{first}") == [f"#{first} is pinned: the first"]
     assert completions("unpin", context) == [str(second), str(first)]
-    assert type_(context, "/unpin") == [f"#{second} is a message like any other again: the second"]
+    assert type_(context, "/unpin") == [f"#{second} is no longer pinned: the second"]
     assert type_(context, f"/unpin {second}") == [f"#{second} is not pinned. Pinned are #{first}."]
     for odd in ("two", "-1", "²", "1.5", "#", "9" * 5_000):
         assert "not the number of a message" in type_(context, f"/pin {odd}")[0]
@@ -103,9 +106,9 @@ def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_pa
 def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:
     context = talked(tmp_path, "hello")
     assert type_(context, "/mode plan") == ["Mode plan: reads only, and presents a plan."]
-    assert "answers from now on" in type_(context, "/model demo/demo")[0]
+    assert "Model: demo/demo" in type_(context, "/model demo/demo")[0]
     assert type_(context, "/rename my own") == ["This session is called my own from now on: agentcli resume 'my own'"]
-    assert "until you leave" in type_(context, "/theme dark")[0]
+    assert "Make it permanent" in type_(context, "/theme dark")[0]
     assert "There is no theme pink" in type_(context, "/theme pink")[0]
 
 
@@ -139,14 +142,30 @@ def test_the_end_of_a_session_is_read_without_its_beginning(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_the_window_is_drawn_as_wide_as_the_terminal_with_the_marks_of_the_policy(tmp_path: Path, columns: int) -> None:
-    context = talked(tmp_path, "hello")
+    context = talked(tmp_path, "hello 説明" * 20)
     context.columns = columns
-    head, bar, ruler, marks, *_ = type_(context, "/context")
-    assert "usable tokens" in head
-    assert len(bar) == min(columns - 1, 120)
-    assert ruler.count("^") == 3
-    assert marks.startswith(" ^ prunes from ")
-    assert "compacts at 70%" in marks
+    context.look = Look(MUTE)
+    lines = type_(context, "/context")
+    assert "usable" in lines[0]
+    assert len(lines[1]) == min(columns - 1, 120)
+    assert lines[1].count("╎") == 3
+    assert all(width(line) < columns for line in lines[: lines.index("Messages")])
+    assert (
+        any(line.startswith("╎ prunes from ") and line.endswith("compacts at 20–70%"[-4:]) for line in lines)
+        or columns == 40
+    )
+    (message,) = [line for line in lines if "hello 説明" in line and "#" in line]
+    assert width(message) < columns
+
+
+def test_the_largest_messages_are_listed_and_all_of_them_where_asked_for(tmp_path: Path) -> None:
+    context = talked(tmp_path, *(f"prompt {n}" for n in range(9)))
+    context.look = Look(MUTE)
+    short = type_(context, "/context")
+    assert sum("#" in line for line in short) == LARGEST
+    assert any(line.endswith("/context all lists all 18") for line in short)
+    context.output.clear()
+    assert sum("#" in line for line in type_(context, "/context all")) == 18
 
 
 def test_an_option_that_compress_does_not_have_is_no_focus(tmp_path: Path) -> None:
@@ -155,9 +174,7 @@ def test_an_option_that_compress_does_not_have_is_no_focus(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["~no-such-user/x.md", "a\0b.md", "no/such/folder.md", "x" * 5_000])
 def test_an_export_to_nowhere_is_told(tmp_path: Path, name: str) -> None:
-    assert (
-        "Say another: /export FILE" in type_(ScriptedContext(session=open_session(tmp_path, [])), f"/export {name}")[0]
-    )
+    assert "Try /export FILE." in type_(ScriptedContext(session=open_session(tmp_path, [])), f"/export {name}")[0]
 
 
 @pytest.mark.parametrize("name", list(commands.COMMANDS))

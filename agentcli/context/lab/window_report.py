@@ -208,8 +208,9 @@ def _line(row: Row, room: int) -> str:
 
 
 def _summary(message: ViewMessage) -> str:
-    """A message summed up in a line."""
-    text = " · ".join(filter(None, (_block_text(block) for block in message.blocks)))
+    """A message summed up in a line: the person's words first, what was injected with them last."""
+    blocks = sorted(message.blocks, key=lambda block: isinstance(block.part, Text) and block.part.synthetic)
+    text = " · ".join(filter(None, (_block_text(block) for block in blocks)))
     line = " ".join(text.split())
     short = line[:500]
     return short if short.isprintable() else "".join(letter for letter in short if letter.isprintable())

@@ -14,9 +14,9 @@ from agentcli.ui.commands.definition import command
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.render import past_messages
 from agentcli.ui.render.frame import Item
+from agentcli.ui.render.status_line import short_model
+from agentcli.ui.render.window_chart import chart
 
-WIDEST = 120
-"""Maximal width of the window's bar, in characters."""
 LONGEST = 10
 """Characters of the number of a message."""
 
@@ -49,7 +49,7 @@ async def compress(ctx: CommandContext, focus: str) -> None:
 async def uncompress(ctx: CommandContext, _: str) -> None:
     """Take back the newest compaction: /uncompress"""
     ctx.show_events(ctx.session.uncompress())
-    ctx.say(f"The conversation is in the window again as it was, {ctx.session.report.window().used:,} tokens in all.")
+    ctx.say(f"Compaction undone: {ctx.session.report.window().used:,} tokens in context.")
 
 
 @command(arguments=lambda ctx: [Item("undo", "take back the newest prune")])
@@ -62,13 +62,20 @@ async def prune(ctx: CommandContext, argument: str) -> None:
         raise UsageError("Use /prune, or /prune undo.")
     ctx.show_events(ctx.session.prune(undo=argument == "undo"))
     if argument:
-        ctx.say(f"The outputs are in the window again, {ctx.session.report.window().used:,} tokens in all.")
+        ctx.say(f"Prune undone: {ctx.session.report.window().used:,} tokens in context.")
 
 
-@command(at_once=True)
-async def context(ctx: CommandContext, _: str) -> None:
-    """Show what fills the context window: /context"""
-    ctx.say(*ctx.session.report.context(min(ctx.columns - 1, WIDEST)))
+@command(at_once=True, arguments=lambda ctx: [Item("all", "list every message")])
+async def context(ctx: CommandContext, argument: str) -> None:
+    """Show what fills the context window: /context [all]
+
+    With `all` every message is listed, otherwise the largest ones.
+    """
+    if argument not in ("", "all"):
+        raise UsageError("Use /context, or /context all.")
+    report, model = ctx.session.report, short_model(ctx.session.model.name)
+    ctx.show(*chart(report.context(), model, ctx.columns - 1, ctx.look.theme, every=bool(argument)))
+    ctx.say("", *report.counting())
 
 
 @command(arguments=prompt_numbers)
@@ -86,7 +93,7 @@ async def pin(ctx: CommandContext, number: str) -> None:
 
 @command(arguments=pinned_numbers)
 async def unpin(ctx: CommandContext, number: str) -> None:
-    """Treat a pinned message as any other again: /unpin [NUMBER]
+    """Unpin a message: /unpin [NUMBER]
 
     Without a number it is the one that was pinned of those said last.
     """
@@ -97,7 +104,7 @@ async def unpin(ctx: CommandContext, number: str) -> None:
     if seq not in pins:
         raise UsageError(f"#{seq} is not pinned. Pinned are {', '.join(f'#{one}' for one in sorted(pins))}.")
     ctx.show_events(ctx.session.pin(seq, unpin=True))
-    ctx.say(f"#{seq} is a message like any other again: {_beginning(ctx, seq)}")
+    ctx.say(f"#{seq} is no longer pinned: {_beginning(ctx, seq)}")
 
 
 @command(arguments=prompt_numbers)
@@ -114,7 +121,7 @@ async def rewind(ctx: CommandContext, number: str) -> None:
     if seq is None:
         newest_first = prompts[::-1]
         choices = [Choice(_line(words), f"#{place}") for place, words in newest_first]
-        chosen = await ctx.pick("Go back to before which prompt?", choices)
+        chosen = await ctx.pick("Rewind to which prompt?", choices)
         if chosen is None:
             return
         seq = newest_first[chosen][0]
@@ -131,16 +138,14 @@ async def rewind(ctx: CommandContext, number: str) -> None:
             ctx.say(str(nothing))
     if what in ("conversation", "both"):
         ctx.show_events(ctx.session.rewind(seq))
-        ctx.say(f"The conversation is as it was before #{seq}; /redo brings it back.")
+        ctx.say(f"Rewound to before #{seq}. /redo undoes this.")
         ctx.draft(words)
 
 
 async def _what_goes_back(ctx: CommandContext) -> str:
     """`conversation`, `files`, `both`, or an empty text for nothing."""
     what = ("conversation", "files", "both")
-    chosen = await ctx.pick(
-        "What should go back?", [Choice(f"The {each}" if each != "both" else "Both") for each in what]
-    )
+    chosen = await ctx.pick("Restore what?", [Choice(f"The {each}" if each != "both" else "Both") for each in what])
     return "" if chosen is None else what[chosen]
 
 

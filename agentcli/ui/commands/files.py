@@ -37,7 +37,7 @@ async def redo(context: CommandContext, _: str) -> None:
 
 @command(at_once=True)
 async def export(context: CommandContext, name: str) -> None:
-    """Write this session down: /export [FILE]
+    """Export this session to a file: /export [FILE]
 
     A name that ends in .json gives JSON, one in .html a page, any other Markdown; without one it is named after the session.
     """
@@ -46,7 +46,7 @@ async def export(context: CommandContext, name: str) -> None:
         if file.is_dir():
             file /= f"{context.session.journal.id}.md"
     except (OSError, RuntimeError) as error:  # too long a name, no such user
-        raise InputError(f"{name:.60} cannot be found. Say another: /export FILE") from error
+        raise InputError(f"Can't write {name:.60}: no such folder. Try /export FILE.") from error
     form: Literal["md", "json", "html"] = _FORMS.get(file.suffix, "md")
     if file.exists() and not await context.confirm(f"{file} exists. Replace it?"):
         return
@@ -54,13 +54,14 @@ async def export(context: CommandContext, name: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{file} cannot be written: {why}. Say another: /export FILE") from error
+        missing = isinstance(error, FileNotFoundError)
+        why = "no such folder" if missing else error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"Can't write {file}: {why}. Try /export FILE.") from error
     context.say(f"Wrote {file}, {len(text):,} characters, secrets redacted.")
 
 
 @command()
 async def init(context: CommandContext, wishes: str) -> None:
-    """Have the model write an AGENTS.md for this project: /init [WISHES]"""
+    """Generate AGENTS.md: /init [WISHES]"""
     how = Text(prompt("init.md"), synthetic=True, source="reminder")
     context.send(f"{INIT}\n\n{wishes}".strip(), how)

@@ -20,7 +20,7 @@ _MODES = {
     "auto-edit": "edits files in this folder without asking, asks for the rest",
     "plan": "reads only, and presents a plan",
     "yolo": "asks for nothing; deny rules still hold",
-    "auto": "runs on its own what is judged harmless",
+    "auto": "runs low-risk commands without asking",
 }
 
 
@@ -55,7 +55,7 @@ async def model(context: CommandContext, name: str) -> None:
         name = found[chosen].name
     context.show_events(context.session.switch(model=name))
     spec = context.session.model
-    context.say(f"{spec.name} answers from now on; its window holds {spec.window:,} tokens.")
+    context.say(f"Model: {spec.name}, with a window of {spec.window:,} tokens.")
 
 
 @command(at_once=True, arguments=modes)
@@ -77,21 +77,21 @@ async def theme(context: CommandContext, name: str) -> None:
     `auto` follows the background that the terminal tells. It holds until you leave; ui.theme in config keeps it.
     """
     if not name:
-        chosen = await context.pick("Which colours?", [Choice(one) for one in THEMES])
+        chosen = await context.pick("Theme", [Choice(one) for one in THEMES])
         if chosen is None:
             return
         name = THEMES[chosen]
     if name not in THEMES:
         raise UsageError(f"There is no theme {name}; there are {', '.join(THEMES)}.")
     context.look = replace(context.look, theme=choose_theme(name, os.environ, context.look.light))
-    context.say(f"The colours are {name} until you leave; `agentcli config set ui.theme {name}` keeps them.")
+    context.say(f"Theme {name} for this session. Make it permanent: `agentcli config set ui.theme {name}`.")
 
 
 @command(at_once=True)
 async def raw(context: CommandContext, _: str) -> None:
     """Show answers as Markdown source, for copying, or drawn again: /raw"""
     context.look = replace(context.look, raw=not context.look.raw)
-    context.say(f"Answers are {'left as they are' if context.look.raw else 'drawn'} from now on.")
+    context.say(f"Raw Markdown: {'on' if context.look.raw else 'off'}.")
 
 
 @command(at_once=True)
@@ -100,7 +100,11 @@ async def vim(context: CommandContext, _: str) -> None:
 
     The prompt is `:` while letters are commands. It holds until you leave; ui.vi in config keeps it.
     """
-    context.say(f"{'vi' if context.toggle_vi() else 'Emacs'} keys edit until you leave; ui.vi in config keeps them.")
+    on = context.toggle_vi()
+    value = str(on).lower()
+    context.say(
+        f"Vi mode {'on' if on else 'off'} for this session. Make it permanent: `agentcli config set ui.vi {value}`."
+    )
 
 
 @command(at_once=True)

@@ -43,7 +43,7 @@ async def memory(context: CommandContext, _: str) -> None:
     """Show which instruction files are in force: /memory"""
     files = context.session.instructions
     if not files:
-        context.say("No instruction file is in force. /init writes an AGENTS.md for this project.")
+        context.say("No instruction files (AGENTS.md, CLAUDE.md, GEMINI.md) found. /init writes an AGENTS.md.")
         return
     context.say(*(f"{path}  ({tokens:,} tokens)" for path, tokens in files))
 
@@ -57,13 +57,8 @@ async def tools(context: CommandContext, _: str) -> None:
 
 @command(at_once=True)
 async def why(context: CommandContext, _: str) -> None:
-    """List what was done automatically in this session, and why: /why"""
-    context.say(
-        *(
-            (*context.session.report.automatic_actions(), *context.state.acts)
-            or ("Nothing was done automatically so far.",)
-        )
-    )
+    """List automatic actions of this session, and why: /why"""
+    context.say(*((*context.session.report.automatic_actions(), *context.state.acts) or ("No automatic actions yet.",)))
 
 
 @command(at_once=True)

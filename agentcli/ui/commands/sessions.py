@@ -22,7 +22,7 @@ def known(context: CommandContext) -> Sequence[Item]:
 
 @command(arguments=known)
 async def resume(context: CommandContext, selector: str) -> None:
-    """Go on with another session: /resume [SESSION]
+    """Resume another session: /resume [SESSION]
 
     By id, the beginning of an id, or name; without one you choose from this project's.
     """
@@ -30,7 +30,7 @@ async def resume(context: CommandContext, selector: str) -> None:
         others = await asyncio.to_thread(_others, context)
         if not others:
             raise UsageError("This project has no other session.")
-        chosen = await context.pick("Go on with which session?", [Choice(_label(one), _detail(one)) for one in others])
+        chosen = await context.pick("Resume which session?", [Choice(_label(one), _detail(one)) for one in others])
         if chosen is None:
             return
         selector = str(others[chosen]["id"])

@@ -15,7 +15,7 @@ from agentcli.ui.terminal.screen import Screen
 
 PAUSE = 0.5
 """Seconds without a key after which a person who was typing is taken to have seen the question."""
-_DROPPED = "Keys that were typed before the question could be read were dropped."
+_DROPPED = "Ignored keys typed before this question appeared."
 
 
 class Asking:
@@ -51,7 +51,7 @@ class Asking:
                 matches[:] = matching(choices, query)
                 return Dialog(
                     title, choices=tuple(choices[n] for n in matches), entry="search: ", numbered=False,
-                    hint="Enter chooses · Up and Down move · Esc leaves",
+                    hint="↑↓ Enter · Esc to cancel",
                 )  # fmt: skip
 
             match await self.show(refine(""), refine=refine):
@@ -138,7 +138,11 @@ class Asking:
         title = safe(f"{question.header}: {question.question}" if question.header else question.question) + suffix
         if not offered:
             return await self._free(title)
-        hint = "space marks · Enter takes the marked" if question.multiple else "a digit, or Enter · Esc declines"
+        hint = (
+            "Space to mark · Enter to send · Esc to skip"
+            if question.multiple
+            else f"1-{len(offered) + 1} or Enter · Esc to skip"
+        )
         dialog = Dialog(title, choices=(*offered, Choice("Something else…")), hint=hint, multiple=question.multiple)
         match await self.show(dialog, drop=True):
             case Picked(index, marked):
@@ -155,7 +159,7 @@ class Asking:
                 return None
 
     async def _free(self, title: str) -> str | None:
-        match await self.show(Dialog(title, entry="> ", hint="Enter answers · Esc declines")):
+        match await self.show(Dialog(title, entry="> ", hint="Enter to send · Esc to skip")):
             case Picked():
                 return self._editor.line.text
             case _:

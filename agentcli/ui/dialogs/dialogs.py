@@ -27,7 +27,7 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Dialog:
     """A question in place of the input. With an `entry` label there is a line to type in; `numbered` choices answer to digits,
-    several of them if `multiple`. What an `editable` one proposes can be changed first.
+    several of them if `multiple`. What an `editable` one proposes can be changed first. `note` stands at the right of the title.
     """
 
     title: str
@@ -40,6 +40,7 @@ class Dialog:
     multiple: bool = False
     editable: bool = False
     marked: frozenset[int] = frozenset()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,11 +104,11 @@ class Acts:
         console.look = replace(look, thinking=not look.thinking)
         if (last := console.state.considered) and not look.thinking:
             console.screen.print(last)
-        console.notice(f"Thinking is {'folded' if look.thinking else 'shown'} from now on.")
+        console.notice(f"Thinking: {'folded' if look.thinking else 'shown'}.")
 
     def _send_to_background(self) -> None:
         if not self._console.session.background():
-            self._console.notice("No command runs that could go to the background.")
+            self._console.notice("Nothing is running that can be sent to the background.")
 
 
 TWICE = 1.5
@@ -138,7 +138,7 @@ class Breaking:
         elif twice:
             self._repl.submit("/rewind")
         else:
-            self._console.notice("Esc again goes back to one of your prompts.")
+            self._console.notice("Press Esc again to rewind.")
 
     def break_off(self, leaving: int = 0) -> None:
         """Ctrl-C: interrupt, else clear, else, pressed twice, leave; `leaving` is the exit code if nothing was interrupted."""
@@ -152,7 +152,7 @@ class Breaking:
         elif editor.draft.text:
             self._memory.remember(editor.take())
         else:
-            self._console.notice("Ctrl-C again leaves.")
+            self._console.notice("Press Ctrl-C again to exit.")
 
 
 SEARCHED = 1_000

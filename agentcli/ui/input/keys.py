@@ -37,18 +37,18 @@ LINE = 10_000
 
 _DESCRIPTIONS: Mapping[Act, str] = {
     "search": "search earlier prompts",
-    "mode": "next mode",
+    "mode": "switch mode",
     "output": "the whole output of the last tool calls",
     "thinking": "show or fold thinking",
     "editor": "write in your editor",
     "picture": "attach the picture on the clipboard",
     "background": "send the running command to the background",
-    "redraw": "paint again",
+    "redraw": "redraw",
 }
 _FIXED = (
     ("Enter", "send; while it works: queue for after the turn"),
     ("Alt-Enter", "new line; while it works: steer at the next safe point"),
-    ("Ctrl-J, \\ Enter", "new line; so is Shift-Enter where the terminal tells it"),
+    ("Ctrl-J, \\ Enter", "new line; Shift-Enter too, where supported"),
     ("Esc", "interrupt, keeping what came; twice on an empty line: go back to an earlier prompt"),
     ("Ctrl-C", "interrupt, else clear; twice: leave"),
     ("Ctrl-D", "leave"),

@@ -157,7 +157,9 @@ class PlainTerminal:
     async def _ask_for_trust(self) -> None:
         """Ask for trust in the folder, if it has files to load."""
         found = self.host.unloaded(self.session)
-        if found and await self.confirm("Do you trust this folder? Until you do, these are not loaded:", found):
+        if found and await self.confirm(
+            "Trust this folder? It contains settings that change how agentcli works:", found
+        ):
             self.move_to(self.host.trust(self.session))
 
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse | None:
@@ -296,7 +298,7 @@ class PlainTerminal:
         elif twice:
             self._end(INTERRUPTED)
         else:
-            self.say("", "Ctrl-C again leaves.")
+            self.say("", "Press Ctrl-C again to exit.")
 
     def _end(self, code: int) -> None:
         """Leave with this exit code, interrupting the work."""

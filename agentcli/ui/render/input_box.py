@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentcli.ui.render.cells import clip, width, wrap
@@ -59,24 +60,18 @@ def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, them
     return option + "  " + theme.paint("dim", clip(detail, rest)) if detail and rest > 8 else option
 
 
-def _whole_option(label: str, chosen: bool, columns: int, theme: Theme) -> list[str]:
-    """A choice on as many rows as it needs: of a rule every letter counts."""
-    rows = wrap(label, max(columns - 5, 8))
-    lines = [f"{('❯ ' if chosen else '  ') if n == 0 else ' ' * 5}{row}" for n, row in enumerate(rows)]
-    return [theme.paint("accent", row) for row in lines] if chosen else lines
-
-
 def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
     """Lines of a dialog under its rule, and the cursor's position in them."""
     columns = size.columns - 1
-    lines = [theme.paint("dim", "─" * columns), *(theme.paint("strong", row) for row in wrap(dialog.title, columns))]
-    lines += [clip(row, columns) for row in dialog.body]
+    lines = [*_heading(dialog, columns, theme), *(clip(row, columns) for row in dialog.body)]
+    lines += [""] if dialog.body and dialog.choices and size.rows >= ROOMY else []
     cursor = (len(lines) - 1, 0)
     if dialog.entry is not None:
         rows, (row, column) = rows_of(edit.text, max(columns - width(dialog.entry) - 2, 8), edit.cursor)
         start = len(lines)
         lines += [(dialog.entry if n == 0 else " " * width(dialog.entry)) + line for n, line in enumerate(rows)]
         cursor = (start + row, width(dialog.entry) + column)
+    hint = [theme.paint("dim", row) for row in wrap(dialog.hint, columns - 2)] if dialog.hint else []
     room = max(min(size.rows - len(lines) - 3, CHOICE_ROWS), 3)
     first = max(0, min(dialog.chosen - room // 2, len(dialog.choices) - room))
     wide = min(max((width(choice.label) for choice in dialog.choices), default=0) + 3, columns * 3 // 4)
@@ -84,18 +79,58 @@ def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[
         if n == dialog.chosen and dialog.entry is None:
             cursor = (len(lines), 0)
         lines += _choice_lines(dialog, n, wide, columns, theme)
-    if dialog.hint:
-        lines += [theme.paint("dim", row) for row in wrap(dialog.hint, columns)]
-    return lines, cursor
+    return [*lines, *(f"  {row}" for row in hint)], cursor
+
+
+ROOMY = 20
+"""Minimal rows of the terminal for a blank row above the choices."""
+
+
+def _heading(dialog: Dialog, columns: int, theme: Theme) -> list[str]:
+    """A rule with the title in it and the note at its end; a title that does not fit stands below the rule."""
+    title, note = dialog.title, dialog.note
+    left, right = f"─ {title} ", f" {note} ─" if note else ""
+    free = columns - width(left) - width(right)
+    if free >= 2:
+        return [theme.paint("dim", "─ ") + theme.paint("strong", title) + theme.paint("dim", f" {'─' * free}{right}")]
+    if note and columns - width(left) >= 2:
+        below = [theme.paint("dim", row) for row in wrap(note, columns)]
+        return [*_heading(replace(dialog, note=""), columns, theme), *below]
+    rows = [theme.paint("strong", row) for row in wrap(title, columns)]
+    return [rule(columns, theme), *rows, *(theme.paint("dim", row) for row in (wrap(note, columns) if note else []))]
 
 
 def _choice_lines(dialog: Dialog, n: int, wide: int, columns: int, theme: Theme) -> list[str]:
     choice, chosen = dialog.choices[n], n == dialog.chosen
     tick = ("[x] " if n in dialog.marked else "[ ] ") if dialog.multiple else ""
-    label = f"{n + 1}. {tick}{choice.label}" if dialog.numbered else choice.label
-    if dialog.numbered and not choice.detail:
-        return _whole_option(label, chosen, columns, theme)
-    return [_option(label, choice.detail, chosen, wide + len(tick), columns, theme)]
+    if not dialog.numbered:
+        return [_option(choice.label, choice.detail, chosen, wide, columns, theme)]
+    number = f"{'❯' if chosen else ' '} {n + 1}. {tick}"
+    rows = _hanging(number, choice.label, columns)
+    if choice.keys and len(rows) == 1 and wide + 4 < columns:
+        rows[0] += " " * (wide + 2 - width(rows[0])) + theme.paint("dim", choice.keys[0])
+    rows = [theme.paint("accent", row) for row in rows] if chosen else rows
+    if not choice.detail:
+        return rows
+    place = max(wide, width(number)) + 3
+    if len(rows) == 1 and columns - place >= DETAIL:
+        first, *more = wrap(choice.detail, columns - place)
+        gap = " " * (place - width(rows[0]))
+        return [rows[0] + gap + theme.paint("dim", first), *(" " * place + theme.paint("dim", row) for row in more)]
+    return [
+        *rows,
+        *(" " * width(number) + theme.paint("dim", row) for row in wrap(choice.detail, columns - width(number))),
+    ]
+
+
+DETAIL = 24
+"""Minimal cells for the details of choices beside their labels; where there are fewer they stand below."""
+
+
+def _hanging(mark: str, text: str, columns: int) -> list[str]:
+    """Text on as many rows as it needs, behind a mark: of a rule every letter counts."""
+    rows = wrap(text, max(columns - width(mark), 8))
+    return [(mark if n == 0 else " " * width(mark)) + row for n, row in enumerate(rows)]
 
 
 def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int, int]]:

@@ -77,6 +77,7 @@ class Terminal:
         self.editor.bind(keys)
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.console.host = host
+        self.console.show_banner(session)
         self.console.show_session(session, settings.replay, settings.status)
         self.editor.handler = self
         self._drafting.bring_back()
@@ -189,12 +190,10 @@ class Terminal:
         if found := console.host.unloaded(console.session):
             theme = console.look.theme
             body = [theme.paint("warn", row) for line in found for row in wrap("  " + safe(line), console.columns - 2)]
-            if await console.confirm("Do you trust this folder? Until you do, these are not loaded:", body):
+            if await console.confirm("Trust this folder? It contains settings that change how agentcli works:", body):
                 console.move_to(console.host.trust(console.session))
             else:
-                console.say(
-                    "None of it is loaded. `agentcli --trust` loads it for one run; you are asked again next time."
-                )
+                console.say("Project settings not loaded. To load them once: `agentcli --trust`.")
         for prompt in prompts:
             self.submit(prompt)
 

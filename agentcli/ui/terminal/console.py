@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentcli import __version__
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe, safe_line
@@ -22,12 +23,13 @@ from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.input.completion import CommandCompletion, Completion, Files, Menu
 from agentcli.ui.input.editor import Editor
+from agentcli.ui.render.banner import banner
 from agentcli.ui.render.cells import hanging
 from agentcli.ui.render.frame import Item
 from agentcli.ui.render.past_messages import newest
 from agentcli.ui.render.pieces import Note, Printed, UserMessage
 from agentcli.ui.render.state import State
-from agentcli.ui.render.status_line import StatusLine
+from agentcli.ui.render.status_line import StatusLine, branch
 from agentcli.ui.style import Look
 from agentcli.ui.terminal.screen import Screen
 
@@ -192,6 +194,24 @@ class Console:
         )
         self.show_events([Warned(note) for note in session.notes])
         self.screen.refresh()
+
+    def show_banner(self, session: AgentSession) -> None:
+        """Show what a new user wants to know of a session that was opened."""
+        loaded = [path for path, _ in session.instructions]
+        sandbox = session.report.status().sandbox
+        lines = banner(
+            __version__,
+            safe_line(session.model.name),
+            session.cwd,
+            safe_line(branch(session.cwd)),
+            session.mode,
+            loaded,
+            sandbox,
+            self.screen.size,
+            self.look.theme,
+        )
+        if lines:
+            self.show(*lines)
 
     def draft(self, text: str) -> None:
         """Put text into the input."""

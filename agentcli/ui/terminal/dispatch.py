@@ -49,7 +49,7 @@ class Repl:
             self._queue(text)
             if command:
                 name = text.split()[0]
-                self._console.notice(f"{name} waits until what goes on has ended. Esc ends it, Up takes {name} back.")
+                self._console.notice(f"{name} will run after this turn. Esc stops the turn, Up cancels {name}.")
             return
         self._work = asyncio.get_running_loop().create_task(self._through(text))
         self._work.add_done_callback(self._over)

@@ -53,6 +53,7 @@ class Screen:
         self._still_at = 0.0
         self._folds = folds(os.environ)
         self._pause = STILL_IN_TMUX if os.environ.get("TMUX") else STILL
+        self._high = self._printed = 0
         self._dirty = asyncio.Event()
         self._stale = True
         self.here = asyncio.Event()
@@ -155,6 +156,7 @@ class Screen:
 
     def erase(self) -> None:
         """Erase the live part before other output."""
+        self._afloat()
         self.painter.refold(self.size.columns, self._folds)
 
     def resize(self) -> None:
@@ -199,6 +201,7 @@ class Screen:
             return True
         if self._still_at:
             self._still_at = 0.0
+            self._afloat()
             self.painter.refold(size.columns, self._folds)
             self.resized()
         return False
@@ -206,11 +209,27 @@ class Screen:
     def _show(self, lines: list[str], size: Size) -> None:
         if not self.here.is_set():
             return
-        live = self._live(size)
+        live = self._anchored(self._live(size), len(lines), size.rows)
         self.painter.paint(lines, live.lines, live.cursor, size.rows)
 
     def _live(self, size: Size) -> Live:
         return draw(self.state, self.edit(), size, self.look, self._unfinished, time.monotonic())
+
+    def _anchored(self, live: Live, printed: int, rows: int) -> Live:
+        """The live part with blank rows on top where it became lower on a full screen: the input stays at the bottom.
+
+        The next lines that are printed take those rows.
+        """
+        self._printed = min(self._printed + printed, rows)
+        high = len(live.lines)
+        free = self._high - printed - high if self._printed + high >= rows else 0
+        blank = max(0, min(free, rows - 1 - high))
+        self._high = high + blank
+        return Live(("",) * blank + live.lines, (live.cursor[0] + blank, live.cursor[1])) if blank else live
+
+    def _afloat(self) -> None:
+        """Forget where the live part stands: after other output or another size it may be anywhere."""
+        self._high = self._printed = 0
 
     def _settle(self) -> None:
         coming, self._coming = self._coming, None

@@ -217,7 +217,7 @@ def test_ctrl_c_twice_leaves(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
         t.send("\x03")
-        t.until("Ctrl-C again leaves")
+        t.until("Press Ctrl-C again to exit")
         t.send("\x03")
         assert t.wait() == 0
 
@@ -452,7 +452,7 @@ def test_thinking_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
         t.settle()
         assert "number 30 helps" not in "\n".join(t.history())
         t.send("\x14")
-        t.until("Thinking is shown from now on")
+        t.until("Thinking: shown")
         t.send("think\r")
         t.until("Perhaps thought number 59")
         t.until("You said: thought about it")
@@ -473,7 +473,7 @@ def test_vi_keys_edit_where_they_are_wanted(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
         t.send("/vim\r")
-        t.until("vi keys edit until you leave")
+        t.until("Vi mode on for this session")
         t.send("wrong words\x1b")
         t.until(": wrong words")
         t.send("0cegood\x1b")
@@ -531,7 +531,7 @@ def test_a_session_fits_terminals_of_all_sizes(tmp_path: Path, size: tuple[int, 
 
 def test_what_a_strange_folder_would_load_is_asked_about_first(tmp_path: Path) -> None:
     with Terminal([*PREVIEW, f"state={tmp_path}", "untrusted=yes"], cwd=str(REPOSITORY)) as t:
-        t.until("Do you trust this folder?")
+        t.until("Trust this folder?")
         t.until("a hook that runs `make \\x1b[2J`")
         t.send("y")
         t.until("── session 20260101-0002")
@@ -663,7 +663,7 @@ def test_a_command_typed_while_it_works_acts_at_once_or_waits_and_is_never_said_
         t.until("There is no command /nosuch")
         t.send("/pin\x1b\r")
         t.until("queued: /pin")
-        t.until("/pin waits until what goes on has ended")
+        t.until("/pin will run after this turn")
         t.send("!echo from-$((40 + 2))\x1b\r")
         t.until("queued: !echo")
         assert "steering:" not in "\n".join(t.screen())
@@ -717,9 +717,9 @@ def test_escape_twice_goes_back_to_an_earlier_prompt(tmp_path: Path) -> None:
         t.until("You said: the first words")
         t.settle()
         t.send("\x1b")
-        t.until("Esc again goes back")
+        t.until("Press Esc again to rewind")
         t.send("\x1b")
-        t.until("Go back to before which prompt?")
+        t.until("Rewind to which prompt?")
 
 
 def test_what_a_command_did_is_none_of_what_was_done_unasked(tmp_path: Path) -> None:
