@@ -98,7 +98,7 @@ def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_pa
     context.answers.append(0)
     type_(context, f"/rewind {first}")
     assert context.drafted.startswith("the first")
-    assert f"before #{first}; /redo brings it back" in context.output[-1]
+    assert f"before #{first}. /redo undoes this" in context.output[-1]
     assert past_messages.prompts(session.journal) == []
     assert past_messages.newest_answer(session.journal) == ""
 
