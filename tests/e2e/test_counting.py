@@ -46,7 +46,10 @@ def test_a_vocabulary_in_our_cache_is_used_and_named(program: Program) -> None:
     shutil.copy(folder / VOCABULARIES[encoding][0], ours)
     program.more = {"TIKTOKEN_CACHE_DIR": "", "HTTPS_PROXY": "http://127.0.0.1:9"}
     assert program.run("-p", "hello", "-m", "script:echo", *TIKTOKEN).out == "hello\n"
-    assert f"Token counts: tiktoken estimate. Its vocabulary is {encoding}." in program.run("context", "show", *TIKTOKEN).out
+    assert (
+        f"Token counts: tiktoken estimate. Its vocabulary is {encoding}."
+        in program.run("context", "show", *TIKTOKEN).out
+    )
     assert f"{encoding} in {ours}" in program.run("doctor").out
 
 
