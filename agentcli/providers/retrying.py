@@ -139,7 +139,7 @@ class RetryingModel:
             tried = ""
         how = "Everything is kept: `agentcli -c` goes on where it stopped."
         return ModelError(
-            " ".join(filter(None, (str(error), tried, how))),
+            " ".join(filter(None, (f"{str(error).rstrip('.')}.", tried, how))),
             error.cause,
             retry_after=error.retry_after,
             status=error.status,
