@@ -13,6 +13,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext, folder_named
+from agentcli.cli.checking import check
 from agentcli.cli.importing import import_sessions
 from agentcli.cli.output import page, say, say_json
 from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
@@ -21,13 +22,12 @@ from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
-from agentcli.sessions.copying import abandoned
 from agentcli.sessions.info import SessionInfo, info_to_json
+from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.session import Session
-from agentcli.sessions.store import is_subagent
 
 if TYPE_CHECKING:
-    from agentcli.sessions.integrity import Report
+    pass
 
 T = TypeVar("T")
 DAY = 86_400.0
@@ -205,37 +205,7 @@ def export(
 
 
 app.command("import")(import_sessions)
-
-
-@app.command()
-def check(
-    selector: Annotated[str, typer.Argument(metavar="SESSION")] = "",
-    repair: Annotated[
-        bool, typer.Option("--repair", help="mend what can be mended; damaged files are kept aside")
-    ] = False,
-    json: Json = False,
-    cwd: Cwd = "",
-) -> None:
-    """Look for damage in one session, or in all of this project."""
-    from agentcli.sessions.integrity import check as examine
-    from agentcli.sessions.integrity import repair as mend
-    from agentcli.sessions.integrity import report_to_json
-
-    context = ProjectContext(Options(cwd=cwd))
-    infos = [context.store.find(selector, context.project)] if selector else context.store.list(context.project)
-    reports = [(mend if repair else examine)(context.store.folder(info)) for info in infos]
-    left = [] if selector else _unfinished(context, repair)
-    if json:
-        say_json([report_to_json(report) for report in (*reports, *left)])
-    else:
-        for report in (*reports, *left):
-            for problem in report.problems:
-                say(f"{report.session}: {problem.message}")
-            for done in report.repaired:
-                say(f"{report.session}: {done}")
-        say(f"{sum(report.ok for report in reports)} of {len(reports)} sessions are sound.")
-    if not all(report.ok for report in reports):
-        raise typer.Exit(1)
+app.command()(check)
 
 
 def each_of(things: Iterable[T], act: Callable[[T], None]) -> None:
@@ -284,22 +254,6 @@ def _confirm(pinned: Sequence[SessionInfo]) -> None:
     if not typer.confirm(f"Pinned: {safe(names)}. Delete all the same?", err=True):
         say("Nothing was deleted.")
         raise typer.Exit(1)
-
-
-def _unfinished(context: ProjectContext, repair: bool) -> Sequence[Report]:
-    """Reports of leftovers of killed forks and imports in this project."""
-    from agentcli.sessions.integrity import unfinished
-
-    folders = [context.store.root / each for each in context.project.ids]
-    if not any(abandoned(folder) for folder in folders):
-        return ()
-    days = context.config.retention.leftover_days
-    reports = [report for folder in folders for report in unfinished(folder, days * DAY, mend=repair)]
-    if any(not report.repaired for report in reports):
-        _aside(
-            f"what a killed fork or import left is removed by `agentcli sessions sweep` once it is {days:g} days old."
-        )
-    return reports
 
 
 def _aside(note: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agentcli.core.chart import bars
 from agentcli.core.message import Usage
 
 NAME = 28
 """Characters of a name beyond which its bar no longer stands below the others."""
+
+WIDTH = 16
+"""Characters of the longest bar."""
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +42,14 @@ def cost_chart(sums: Mapping[str, CostSum]) -> list[str]:
         f"  {name:{wide}}  {bar}  {one.usage.total:>12,}  {money(one.cost)}"
         for (name, one), bar in zip(sums.items(), drawn, strict=True)
     ]
+
+
+def bars(values: Sequence[float], width: int = WIDTH) -> list[str]:
+    """A bar for each value, the largest `width` characters long; nothing for 0, and something for whatever is more."""
+    most = max(values, default=0)
+    return [_bar(value / most * width if most > 0 else 0).ljust(width) for value in values]
+
+
+def _bar(length: float) -> str:
+    eighths = max(round(length * 8), 1) if length > 0 else 0
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()

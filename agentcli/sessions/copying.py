@@ -54,20 +54,19 @@ def build(target: Path, fill: Callable[[Path], SessionInfo], disk: Disk) -> Draf
     is left behind then.
     """
     aside = target.with_name(f"{INCOMING}{target.name}")
-    lock: Lock | None = None
-    try:
-        make_folder(disk, target.parent)
-        make_folder(disk, aside, durable=False)
-        lock = Lock(aside / "lock")
-        make_folder(disk, aside / "records", durable=False)
-        return Draft(fill(aside), aside, lock)
-    except BaseException as error:
-        if lock is not None:
-            lock.release()
-        _remove(aside)
-        if isinstance(error, OSError):
+    with contextlib.ExitStack() as undo:
+        try:
+            make_folder(disk, target.parent)
+            undo.callback(_remove, aside)
+            make_folder(disk, aside, durable=False)
+            lock = Lock(aside / "lock")
+            undo.callback(lock.release)
+            make_folder(disk, aside / "records", durable=False)
+            draft = Draft(fill(aside), aside, lock)
+        except OSError as error:
             raise StoreError(f"Session {target.name} cannot be written in {target.parent}: {reason(error)}.") from error
-        raise
+        undo.pop_all()
+    return draft
 
 
 def settle_drafts(

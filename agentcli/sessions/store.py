@@ -20,6 +20,7 @@ from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import Parent, SessionInfo, Times, name_of
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
 from agentcli.sessions.recovery import encode_origin, open_session, read_info, retrace, save_info
+from agentcli.sessions.selecting import fitting, is_subagent, the_one
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
 from agentcli.sessions.storage.lock import Lock, is_locked
@@ -38,7 +39,6 @@ POOL = ".objects"
 PINNED = "pinned"
 """The mark in a session's folder that retention leaves alone."""
 _TICK = 2.0  # seconds within which file times do not tell which file is newer, on the coarsest file systems
-_CANDIDATES = 8  # names shown when a selector fits several sessions
 _NOT_THERE = "There is no session {!r}. See `agentcli sessions list`."
 _NOT_IN_TRASH = "There is no session {!r} in the trash. See `agentcli sessions list --trash`."
 
@@ -170,11 +170,11 @@ class Store:
 
         A whole id is found in any project. Raises InputError when none fits, or several do.
         """
-        return _chosen(selector, self._fitting(selector, project), _NOT_THERE)
+        return the_one(selector, self._fitting(selector, project), _NOT_THERE)
 
     def chosen(self, selector: str, infos: Sequence[SessionInfo]) -> SessionInfo:
         """The one among these sessions that a selector fits, as `find` judges."""
-        return _chosen(selector, _fitting(selector, infos), _NOT_THERE)
+        return the_one(selector, fitting(selector, infos), _NOT_THERE)
 
     def newest(self, project: Project | str) -> SessionInfo | None:
         """The session of this project that was written to last, subagents' aside.
@@ -265,7 +265,7 @@ class Store:
     def restore(self, selector: str) -> SessionInfo:
         """Fetch a session back from the trash, by id, name or unique beginning of an id. Raises InputError when it is not there."""
         known = any(folder.name == selector for folder in self.trash.sessions())
-        chosen = selector if known else _chosen(selector, _fitting(selector, self.trashed()), _NOT_IN_TRASH).id
+        chosen = selector if known else the_one(selector, fitting(selector, self.trashed()), _NOT_IN_TRASH).id
         folder = self.trash.take_back(chosen)
         info = _info(folder)
         if info is None:
@@ -287,7 +287,7 @@ class Store:
         whole = [folder for folder in self._folders(None) if os.path.basename(folder) == selector]
         if whole:
             return [info for folder in whole if (info := _info(folder)) is not None]
-        return _fitting(selector, self.list(project))
+        return fitting(selector, self.list(project))
 
     def _folders(self, project: Projects) -> Iterator[str]:
         root = str(self.root)
@@ -299,30 +299,6 @@ class Store:
 def ids(project: Project | str) -> Sequence[str]:
     """The folders in the store of a project's sessions."""
     return (project,) if isinstance(project, str) else project.ids
-
-
-def _fitting(selector: str, infos: Sequence[SessionInfo]) -> Sequence[SessionInfo]:
-    """Those with this name, or this beginning of an id."""
-    if not selector:
-        return ()
-    named = [info for info in infos if info.name == selector]
-    return named or [info for info in infos if info.id.startswith(selector)]
-
-
-def _chosen(selector: str, fitting: Sequence[SessionInfo], none: str) -> SessionInfo:
-    match fitting:
-        case [info]:
-            return info
-        case []:
-            raise InputError(none.format(selector))
-        case _:
-            listed = ", ".join(f"{info.id} ({info.name or info.title})" for info in fitting[:_CANDIDATES])
-            raise InputError(f"{selector!r} fits {len(fitting)} sessions: {listed}. Give more of the id.")
-
-
-def is_subagent(info: SessionInfo) -> bool:
-    """True if a session was a subagent's: it is listed under its parent and never resumed as the newest."""
-    return info.parent is not None and info.parent.kind == "subagent"
 
 
 def _plain(name: str) -> str:

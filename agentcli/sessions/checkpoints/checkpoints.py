@@ -9,7 +9,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from agentcli.core.codec.encode import dumps
 from agentcli.core.record import Checkpoint
@@ -23,6 +23,8 @@ from agentcli.sessions.checkpoints.file_states import (
     Survey,
     Surveyor,
     plain_listing,
+    states_from_json,
+    states_to_json,
 )
 from agentcli.sessions.checkpoints.objects import Objects
 from agentcli.sessions.ids import new_id
@@ -247,32 +249,6 @@ class Checkpoints:
     def _inside(self, path: Path) -> bool:
         real = Path(os.path.realpath(path.parent))
         return any(root == real or root in real.parents for root in self._roots)
-
-
-def states_from_json(raw: Any) -> dict[Path, State | None]:
-    """The states in a checkpoint record; what cannot be understood is left out."""
-    states: dict[Path, State | None] = {}
-    for path, state in dict(raw or {}).items():
-        with contextlib.suppress(KeyError, TypeError, ValueError):
-            states[Path(path)] = None if state is None else _state_from_json(state)
-    return states
-
-
-def _state_from_json(state: Any) -> State:
-    if "link" in state:
-        return State("", 0, str(state["link"]))
-    return State("", int(state["folder"])) if "folder" in state else State(str(state["sha256"]), int(state["mode"]))
-
-
-def states_to_json(states: States) -> dict[str, Any]:
-    """States as a checkpoint record holds them."""
-    return {str(path): None if state is None else _state_to_json(state) for path, state in states.items()}
-
-
-def _state_to_json(state: State) -> dict[str, Any]:
-    if state.link:
-        return {"link": state.link}
-    return {"folder": state.mode} if state.is_folder else {"sha256": state.sha256, "mode": state.mode}
 
 
 def _links(states: States) -> set[Path]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from agentcli.sessions.checkpoints.objects import Objects
 from agentcli.sessions.storage.disk import reason
@@ -191,3 +192,29 @@ def _content(path: Path) -> bytes:
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(file, "rb") as opened:
         return opened.read()
+
+
+def states_from_json(raw: Any) -> dict[Path, State | None]:
+    """The states in a checkpoint record; what cannot be understood is left out."""
+    states: dict[Path, State | None] = {}
+    for path, state in dict(raw or {}).items():
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            states[Path(path)] = None if state is None else _state_from_json(state)
+    return states
+
+
+def _state_from_json(state: Any) -> State:
+    if "link" in state:
+        return State("", 0, str(state["link"]))
+    return State("", int(state["folder"])) if "folder" in state else State(str(state["sha256"]), int(state["mode"]))
+
+
+def states_to_json(states: States) -> dict[str, Any]:
+    """States as a checkpoint record holds them."""
+    return {str(path): None if state is None else _state_to_json(state) for path, state in states.items()}
+
+
+def _state_to_json(state: State) -> dict[str, Any]:
+    if state.link:
+        return {"link": state.link}
+    return {"folder": state.mode} if state.is_folder else {"sha256": state.sha256, "mode": state.mode}

@@ -10,8 +10,8 @@ from typing import Any
 from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Body, Checkpoint, Compaction, Prune, Record, Settings, Title, Undo
-from agentcli.sessions.checkpoints.checkpoints import Target, states_from_json
-from agentcli.sessions.checkpoints.file_states import State
+from agentcli.sessions.checkpoints.checkpoints import Target
+from agentcli.sessions.checkpoints.file_states import State, states_from_json
 
 
 @dataclass(frozen=True, slots=True)

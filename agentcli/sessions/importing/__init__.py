@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentcli.core.errors import InputError
 from agentcli.sessions.copying import plant
-from agentcli.sessions.importing import claude_code, codex, gemini_cli, opencode, own, pi
+from agentcli.sessions.importing import claude_code, codex, gemini_cli, opencode, opencode_database, own, pi
 from agentcli.sessions.importing.imported import Format, Imported, Timed
 from agentcli.sessions.importing.jsonl import reading
 from agentcli.sessions.importing.recognise import holds_database, load, recognise
@@ -41,7 +41,7 @@ def read_all(path: Path, chosen: str = "") -> Iterator[Imported]:
     format = recognise(path)
     try:
         if holds_database(path):
-            yield from opencode.read_database(path, chosen)
+            yield from opencode_database.read_database(path, chosen)
         elif chosen:
             raise InputError("it holds one session only: there is none to choose")
         else:

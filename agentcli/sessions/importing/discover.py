@@ -17,7 +17,7 @@ from agentcli.core.errors import InputError
 from agentcli.sessions.importing.compressed import SUFFIX, CompressedFile, is_unpacked, read_file
 from agentcli.sessions.importing.gemini_cli import project_root
 from agentcli.sessions.importing.imported import Format
-from agentcli.sessions.importing.opencode import nothing_found, rows_of
+from agentcli.sessions.importing.opencode_database import nothing_found, rows_of
 from agentcli.sessions.importing.recognise import HEAD_LINES, holds_database, recognise
 
 ENDINGS = (".jsonl", ".json", ".db", ".jsonl" + SUFFIX)

@@ -1,16 +1,13 @@
-"""Sessions of opencode: the output of `opencode export`, or its whole database."""
+"""Sessions of opencode: the output of `opencode export`."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote_to_bytes
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from agentcli.core.aliases import OPENCODE
 from agentcli.core.errors import InputError
@@ -22,9 +19,6 @@ from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.patch import as_edit
 from agentcli.sessions.importing.tools import ours
 
-if TYPE_CHECKING:
-    import sqlite3
-
 _STOPS: dict[str, Stop] = {
     "stop": "end_turn",
     "tool-calls": "tool_use",
@@ -35,10 +29,6 @@ _ABORTED = "MessageAbortedError"
 _REJECTED = "The user rejected permission"
 _DATA = re.compile(r"data:([\w.+/-]+)(;base64)?,(.*)", re.DOTALL)
 _UNTITLED = re.compile(r"(?:New|Child) session - \d{4}-")
-_TABLES = {"session", "message", "part"}
-NOTHING_SAID = "it holds no session in which anything was said"
-NAMED = 20
-"""The number of sessions of a database that are named where none fits."""
 
 
 def read(lines: Iterable[str]) -> Imported:
@@ -48,130 +38,11 @@ def read(lines: Iterable[str]) -> Imported:
     except (ValueError, RecursionError) as error:
         raise InputError(f"line {getattr(error, 'lineno', 1)}: not JSON ({error})") from error
     with reading("the export"):
-        return _session(whole["info"], [(message["info"], message["parts"]) for message in whole["messages"]])
+        return session_of(whole["info"], [(message["info"], message["parts"]) for message in whole["messages"]])
 
 
-def is_database(path: Path) -> bool:
-    """True if an SQLite file has the tables of opencode. Raises InputError when it cannot be read."""
-    with _opened(path) as database:
-        return {row["name"] for row in database.execute("SELECT name FROM sqlite_master")} >= _TABLES
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A session of a database at a glance. `updated` changes whenever something is said in it."""
-
-    id: str
-    title: str
-    folder: str
-    updated: str
-    subagent: bool
-
-
-def rows_of(path: Path) -> Sequence[Row]:
-    """The sessions of a database in which something was said, oldest first. Raises InputError when it cannot be read."""
-    spoken = "EXISTS (SELECT 1 FROM message WHERE session_id = session.id)"
-    with _opened(path) as database:
-        rows = [
-            dict(row) for row in database.execute(f"SELECT * FROM session WHERE {spoken} ORDER BY time_created, id")
-        ]
-    return [
-        Row(
-            str(row["id"]),
-            str(row.get("title") or ""),
-            str(row.get("directory") or ""),
-            str(row.get("time_updated")),
-            bool(row.get("parent_id")),
-        )
-        for row in rows
-    ]
-
-
-def nothing_found(path: Path, chosen: str) -> str:
-    """The reason why a database has no session to import, or not the one that is `chosen`."""
-    if not chosen:
-        return NOTHING_SAID
-    with _opened(path) as database:
-        rows = [dict(row) for row in database.execute("SELECT * FROM session ORDER BY time_created, id")]
-    return f"there is no session {chosen!r} in it. {_listed(rows)}"
-
-
-def read_database(path: Path, chosen: str = "") -> Iterator[Imported]:
-    """The sessions in a database, oldest first, without those of subagents; or the one whose id or title is `chosen`.
-
-    The database is only read, and may be in use. Raises InputError when it cannot be read, when nothing is `chosen`, and, after
-    all others, for a session that cannot be taken over.
-    """
-    failures: list[str] = []
-    found = 0
-    with _opened(path) as database:
-        database.execute("BEGIN")  # what is read belongs together, even while opencode goes on writing
-        rows = [dict(row) for row in database.execute("SELECT * FROM session ORDER BY time_created, id")]
-        for row in rows:
-            if chosen not in (row["id"], row["title"]) if chosen else row.get("parent_id"):
-                continue
-            messages = _messages(database, row["id"])
-            if not (messages or chosen):
-                continue  # opened, and left before anything was said
-            found += 1
-            try:
-                with reading("its row"):
-                    imported = _session(_info(row), messages)
-            except InputError as error:
-                failures.append(f"session {row['id']}: {error}")
-            else:
-                yield imported
-    if chosen and not found:
-        raise InputError(f"there is no session {chosen!r} in it. {_listed(rows)}")
-    if failures or not found:
-        raise InputError("; ".join(failures) or NOTHING_SAID)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database, for reading only; with its write-ahead log where that lies beside it."""
-    import sqlite3
-
-    try:
-        database = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
-        try:
-            database.row_factory = sqlite3.Row
-            yield database
-        finally:
-            database.close()
-    except sqlite3.Error as error:
-        raise InputError(f"the database cannot be read: {error}") from error
-
-
-def _listed(rows: Sequence[Json]) -> str:
-    names = [f"{row['id']} ({row['title']})" for row in rows if not row.get("parent_id")]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"It holds: {', '.join(names[:NAMED])}{more}." if names else "It holds none."
-
-
-def _info(row: Json) -> Json:
-    """The row of a session as an export words it."""
-    reverted = json.loads(row["revert"]) if row.get("revert") else None
-    return {**row, "time": {"created": row["time_created"]}, "revert": reverted}
-
-
-def _messages(database: sqlite3.Connection, session: str) -> list[tuple[Any, list[Any]]]:
-    parts: dict[str, list[Any]] = {}
-    for row in database.execute("SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", (session,)):
-        parts.setdefault(row["message_id"], []).append(_data(row))
-    query = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-    return [(_data(row), parts.get(row["id"], [])) for row in database.execute(query, (session,))]
-
-
-def _data(row: sqlite3.Row) -> Any:
-    """The JSON of a row, or None where it is damaged."""
-    try:
-        return {**json.loads(row["data"]), "id": row["id"]}
-    except (ValueError, TypeError, RecursionError):
-        return None
-
-
-def _session(info: Json, messages: Sequence[tuple[Any, Any]]) -> Imported:
+def session_of(info: Json, messages: Sequence[tuple[Any, Any]]) -> Imported:
+    """The session of this `info` and these messages, each with its parts, as an export words them."""
     notes: list[str] = []
     messages = _standing(info.get("revert"), messages, notes)
     reader = _Reader()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.errors import InputError
-from agentcli.sessions.importing import opencode
+from agentcli.sessions.importing import opencode_database
 from agentcli.sessions.importing.compressed import read_file
 from agentcli.sessions.importing.imported import Format
 from agentcli.sessions.importing.jsonl import MOST_BAD
@@ -27,7 +27,7 @@ HEAD_LINES = 50
 def recognise(path: Path) -> Format:
     """The format of a file. Raises InputError when it cannot be read or is none that we know."""
     if holds_database(path):
-        found: Format | None = "opencode" if opencode.is_database(path) else None
+        found: Format | None = "opencode" if opencode_database.is_database(path) else None
     else:
         found = next(filter(None, map(_format, _objects(load(path)))), None)
     if found:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
-import termios
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,6 +23,7 @@ from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.plain import narration
+from agentcli.ui.plain.lines import Lines
 from agentcli.ui.plain.questions import PlainAsking
 from agentcli.ui.render.state import State, update
 from agentcli.ui.settings import UiSettings
@@ -307,58 +306,3 @@ class PlainTerminal:
         self._interrupt.set()
         self._lines.close()
         self._ended.set()
-
-
-class Lines:
-    """Asynchronous line reader; None at the end of input. `gone`: the terminal was closed."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._waiting: asyncio.Queue[str | None] = asyncio.Queue()
-        self._rest = b""
-        self.gone = False
-
-    @contextlib.contextmanager
-    def open(self) -> Iterator[None]:
-        """Read in the background within the context."""
-        loop = asyncio.get_running_loop()
-        loop.add_reader(self._descriptor, self._read)
-        try:
-            yield
-        finally:
-            loop.remove_reader(self._descriptor)
-
-    async def next(self) -> str | None:
-        """The next line without its newline; None at the end."""
-        line = await self._waiting.get()
-        if line is None:
-            self.close()  # whoever asks next gets no answer either
-        return line
-
-    def drop(self) -> None:
-        """Discard type-ahead."""
-        with contextlib.suppress(termios.error):
-            termios.tcflush(self._descriptor, termios.TCIFLUSH)
-        self._rest = b""
-        ended = False
-        while not self._waiting.empty():
-            ended = self._waiting.get_nowait() is None or ended
-        if ended:
-            self.close()
-
-    def close(self) -> None:
-        """Have `next` return None."""
-        self._waiting.put_nowait(None)
-
-    def _read(self) -> None:
-        try:
-            data = os.read(self._descriptor, 65536)
-        except OSError:
-            data, self.gone = b"", True
-        if not data:
-            asyncio.get_running_loop().remove_reader(self._descriptor)
-            self._waiting.put_nowait(None)
-            return
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._waiting.put_nowait(line.decode(errors="replace"))
