@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.sanitise import harmful
-from tests.e2e.preloaded import Preloaded
 from tests.e2e.program import Program, Ran
 
 SAMPLES = Path(__file__).parents[1] / "sessions" / "samples_foreign"
@@ -227,17 +226,17 @@ def attacks(count: int, seed: int = 0) -> Iterator[Attack]:
         yield Attack(f"{way} {seed}:{number}", sample, WAYS[way](samples()[sample], random.Random(f"{seed}:{number}")))
 
 
-def found(program: Program, attack: Attack, run: Callable[..., Ran]) -> list[str]:
+def found(program: Program, attack: Attack) -> list[str]:
     """The fault in how the program treated the file; empty where it held."""
     file = program.work / "session"
     file.write_bytes(attack.data.replace(b"BASE", str(program.base).encode()))
     before = _outside(program)
-    ran = run(program, "sessions", "import", "session")
+    ran = program.run("sessions", "import", "session")
     wrong = list(_faults(ran))
     wrong += [f"{path} appeared or changed outside of the store" for path in sorted(_outside(program) ^ before)]
     sessions = list(program.sessions.glob("*/*")) if program.sessions.exists() else []
     if ran.code == 0:
-        wrong += _usable(program, ran.out.strip(), run)
+        wrong += _usable(program, ran.out.strip())
     elif any(session.name != "lock" for session in sessions):
         wrong.append(
             f"refused, and yet in the store: {[str(session.relative_to(program.sessions)) for session in sessions]}"
@@ -261,7 +260,7 @@ def _faults(ran: Ran) -> Iterator[str]:
         yield f"a line of {max(map(len, lines))} characters was shown"
 
 
-def _usable(program: Program, session: str, run: Callable[..., Ran]) -> Iterator[str]:
+def _usable(program: Program, session: str) -> Iterator[str]:
     commands = (
         ("check", session),
         ("show", session),
@@ -269,7 +268,7 @@ def _usable(program: Program, session: str, run: Callable[..., Ran]) -> Iterator
         ("export", session, "--format", "html", "-o", "page.html"),
     )
     for command in commands:
-        ran = run(program, "sessions", *command)
+        ran = program.run("sessions", *command)
         if ran.code != 0 or "Traceback" in ran.err:
             yield f"imported, and then `sessions {command[0]}` ended with {ran.code}: {(ran.err or ran.out)[-400:]}"
     page = program.work / "page.html"
@@ -304,11 +303,11 @@ def _walk(top: Path, program: Program) -> Iterator[Path]:
 def main(count: int) -> int:
     """Run the attacks and say what was found; the number of those that did harm."""
     harm, imported = 0, 0
-    with Preloaded() as preloaded, tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         for number, attack in enumerate(attacks(count)):
             base = Path(folder) / str(number)
             base.mkdir()
-            wrong = found(Program(base), attack, preloaded.run)
+            wrong = found(Program(base), attack)
             imported += any((base / "data").rglob("session.json"))
             harm += bool(wrong)
             for what in wrong:

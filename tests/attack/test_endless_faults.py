@@ -9,13 +9,6 @@ from typing import Any
 import pytest
 
 from tests.attack.endless_faults import End, ends, play
-from tests.e2e.preloaded import Preloaded
-
-
-@pytest.fixture(scope="module")
-def preloaded() -> Iterator[Preloaded]:
-    with Preloaded() as running:
-        yield running
 
 
 def cases() -> Iterator[Any]:
@@ -26,5 +19,5 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("end", list(cases()))
-def test_an_end_that_comes_for_ever_ends_the_run_with_an_error(preloaded: Preloaded, tmp_path: Path, end: End) -> None:
-    assert not play(end, tmp_path, preloaded.ask).wrong()
+def test_an_end_that_comes_for_ever_ends_the_run_with_an_error(tmp_path: Path, end: End) -> None:
+    assert not play(end, tmp_path).wrong()

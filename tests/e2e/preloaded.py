@@ -1,20 +1,26 @@
 """The program with its slow imports made once: each run is a fork, so that hundreds of runs take minutes.
 
-python -m tests.e2e.preloaded        reads one JSON object a line {argv, env, cwd, out, err}, answers each with its exit code
+python -m tests.e2e.preloaded        reads one JSON object a line {argv, env, cwd, in, out, err}; answers each with the
+                                     process id when it has started and the exit code when it has ended
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
-import traceback
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from tests.e2e.program import ROOT, Program, Ran
-
+ROOT = Path(__file__).parents[2]
 MODULES = (
     "agentcli.cli.parser",
     "agentcli.app.program",
@@ -22,46 +28,69 @@ MODULES = (
     "agentcli.agent.compaction.run",
     "agentcli.agent.loop",
 )
+AT_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_")
+"""Variables that count when the interpreter starts: a run with its own values starts one."""
 
 
 class Preloaded:
-    """A process that runs the program again and again."""
+    """A process that runs the program again and again, one run at a time."""
 
-    def __enter__(self) -> Self:
+    def __init__(self) -> None:
+        self.free = threading.Lock()
         env = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV") if name in os.environ}
         command = [sys.executable, "-m", "tests.e2e.preloaded"]
         self._process = subprocess.Popen(
-            command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
-        return self
+        self._folder = tempfile.TemporaryDirectory(prefix="agentcli-runs-")
+        atexit.register(self._end)
 
-    def __exit__(self, *_: object) -> None:
+    def _end(self) -> None:
         assert self._process.stdin
+        assert self._process.stdout
         self._process.stdin.close()
         self._process.wait(10)
-        assert self._process.stdout
         self._process.stdout.close()
+        self._folder.cleanup()
 
-    def run(self, program: Program, *arguments: str) -> Ran:
-        """One run; stdin is empty."""
+    def run(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, stdin: str | None, seconds: float
+    ) -> tuple[int, str, str]:
+        """Exit code, stdout and stderr of one run; TimeoutExpired after these seconds. The caller holds `free`."""
         assert self._process.stdin
-        assert self._process.stdout
-        out, err = program.base / "stdout", program.base / "stderr"
-        told = {
-            "argv": arguments,
-            "env": program.env,
-            "cwd": str(program.work),
-            "out": str(out),
-            "err": str(err),
+        files = {name: Path(self._folder.name) / name for name in ("in", "out", "err")}
+        files["in"].write_text(stdin or "")
+        run = {
+            "argv": list(argv),
+            "env": dict(env),
+            "cwd": str(cwd),
+            **{name: str(path) for name, path in files.items()},
         }
-        self._process.stdin.write(json.dumps(told) + "\n")
-        self._process.stdin.flush()
-        code = int(self._process.stdout.readline())
-        return Ran(code, out.read_text(), err.read_text())
+        if stdin is None:
+            run["in"] = os.devnull
+        self._process.stdin.write(json.dumps(run) + "\n")
+        pid = self._answer(60)
+        try:
+            code = self._answer(seconds)
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            self._answer(60)
+            raise subprocess.TimeoutExpired(
+                list(argv), seconds, files["out"].read_text(), files["err"].read_text()
+            ) from None
+        return code, files["out"].read_text(), files["err"].read_text()
 
-    def ask(self, program: Program, *arguments: str) -> Ran:
-        """The same with JSON lines."""
-        return self.run(program, "-o", "stream-json", *arguments)
+    def _answer(self, seconds: float) -> int:
+        assert self._process.stdout
+        if not select.select([self._process.stdout], [], [], seconds)[0]:
+            raise TimeoutError
+        return int(self._process.stdout.readline())
+
+
+@cache
+def preloaded() -> Preloaded:
+    """The one of this test process."""
+    return Preloaded()
 
 
 def main() -> None:
@@ -78,30 +107,27 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             _become(json.loads(line))
+            return
+        print(pid, flush=True)
         _, status = os.waitpid(pid, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def _become(told: dict[str, Any]) -> None:
-    """Be one run of the program; never returns."""
-    code = 1
-    try:
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        for number, name in ((1, "out"), (2, "err")):
-            Path(told[name]).unlink(missing_ok=True)
-            os.dup2(os.open(told[name], os.O_WRONLY | os.O_CREAT, 0o600), number)
-        os.environ.clear()
-        os.environ.update(told["env"])
-        os.chdir(told["cwd"])
-        from agentcli.__main__ import main as program
+def _become(run: dict[str, Any]) -> None:
+    """Be one run of the program, which ends as a process that was started for it does."""
+    os.dup2(os.open(run["in"], os.O_RDONLY), 0)
+    for number, name in ((1, "out"), (2, "err")):
+        Path(run[name]).unlink(missing_ok=True)
+        os.dup2(os.open(run[name], os.O_WRONLY | os.O_CREAT, 0o600), number)
+    os.closerange(3, 64)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - open for as long as the run takes
+    os.environ.clear()
+    os.environ.update(run["env"])
+    os.chdir(run["cwd"])
+    from agentcli.__main__ import main as program
 
-        code = program(list(told["argv"]))
-    except BaseException:  # noqa: BLE001 - what the interpreter would do at its end
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+    sys.argv[1:] = run["argv"]
+    sys.exit(program())
 
 
 if __name__ == "__main__":

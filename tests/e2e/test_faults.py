@@ -11,7 +11,6 @@ import pytest
 
 from agentcli.providers.scripted.model import say
 from tests.e2e.faults import CONTENT, MODELS, Fault, faults
-from tests.e2e.preloaded import Preloaded
 from tests.e2e.program import Program, Ran
 from tests.loopback import Asked, Loopback
 from tests.loopback.server import KEY
@@ -32,12 +31,6 @@ QUICK = (
 ATTEMPTS = 5
 
 
-@pytest.fixture(scope="module")
-def preloaded() -> Iterator[Preloaded]:
-    with Preloaded() as running:
-        yield running
-
-
 def cases() -> Iterator[Any]:
     """Every sixteenth always, all of them when there is time."""
     for wire in MODELS:
@@ -47,7 +40,7 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("wire", "fault"), list(cases()))
-def test_a_fault_costs_nothing_but_itself(preloaded: Preloaded, tmp_path: Path, wire: str, fault: Fault) -> None:
+def test_a_fault_costs_nothing_but_itself(tmp_path: Path, wire: str, fault: Fault) -> None:
     program = Program(tmp_path)
 
     back = False
@@ -62,7 +55,7 @@ def test_a_fault_costs_nothing_but_itself(preloaded: Preloaded, tmp_path: Path, 
 
     with Loopback(answer, strict=False) as server:
         program.more = server.env
-        ran = preloaded.ask(program, "-p", PROMPT, "-m", MODELS[wire], *QUICK, *_options(wire, fault))
+        ran = program.ask("-p", PROMPT, "-m", MODELS[wire], *QUICK, *_options(wire, fault))
         count = len(server.requests)
         _ended_well(ran, fault, count)
         victim = program.work / "victim.txt"
@@ -71,7 +64,7 @@ def test_a_fault_costs_nothing_but_itself(preloaded: Preloaded, tmp_path: Path, 
         _is_valid(program.records())
         _keeps_quiet(program, ran)
         back, server.strict = True, fault.back
-        again = preloaded.run(program, "resume", "--last", "-p", "still there?", "-o", "json")
+        again = program.run("resume", "--last", "-p", "still there?", "-o", "json")
         assert again.code == 0, (again.out, again.err)
         assert json.loads(again.out)["text"] == "back again"
         assert len(server.requests) - count <= 2, "what was signed by nobody is mended once"
