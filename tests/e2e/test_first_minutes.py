@@ -66,7 +66,7 @@ def test_a_command_sent_to_the_background_is_counted_listed_and_told_to_the_mode
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE, "--mode", "yolo", columns=140) as t:
-            t.until("sonnet-5")
+            t.until("ask · sonnet-5")
             t.send("wait for it\r")
             t.until("  begun")
             t.send("\x02")
@@ -90,11 +90,11 @@ def test_all_commands_of_a_reply_are_allowed_at_once(program: Program) -> None:
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
-            t.until("sonnet-5")
+            t.until("ask · sonnet-5")
             t.send("several\r")
-            t.until("5. Yes, and to all 3 of this reply")
-            t.send("5")
-            t.until("Yes, to all 3")
+            t.until("Yes to all 3")
+            t.send("a")
+            t.until("Allow all 3")
             assert "touch three.txt" in "\n".join(t.screen())
             t.send("y")
             t.until("That is that.")
@@ -147,7 +147,7 @@ def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(pr
     with Loopback(unsteady) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
-            t.until("sonnet-5")
+            t.until("ask · sonnet-5")
             t.send("hello\r")
             t.until("That is that.")
             t.send("more\r")
@@ -171,7 +171,7 @@ def test_what_was_to_steer_an_interrupted_turn_stays_in_sight_and_goes_with_the_
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE, "--mode", "yolo") as t:
-            t.until("sonnet-5")
+            t.until("ask · sonnet-5")
             t.send("wait for it\r")
             t.until("  begun")
             t.send("use the other door")

@@ -92,7 +92,7 @@ def test_every_block_stands_in_the_history_once_however_the_window_changes(tmux:
 
 def test_a_question_is_laid_out_anew_when_the_window_changes(tmux: Tmux) -> None:
     tmux("send-keys", "edit", "Enter")
-    until(tmux, "4. No, and tell")
+    until(tmux, "4. No, tell")
     tmux("resize-window", "-x", "40", "-y", "20")
     until(tmux, "─" * 39)
     tmux("resize-window", "-x", "100", "-y", "30")

@@ -98,12 +98,10 @@ class Approving:
         match proposal.answers(ask, changed)[index]:
             case "once":
                 return ApprovalResponse("once")
-            case "session" if changed is None and (ask.session or ask.always):
+            case "session":
                 return ApprovalResponse("session")
-            case "always" if changed is None and ask.always:
+            case "always":
                 return ApprovalResponse("always")
-            case "session" | "always":
-                return "There is no rule for that: say yes once, or no."
             case "all":
                 return await self._all(ask)
             case "prefix":
@@ -136,15 +134,17 @@ class Approving:
                     "strong", clip(f"{number}. {look.near(safe_line(other.title)) or other.call.name}", columns)
                 )
                 body += [heading, *proposal.preview(other, None, columns, look)]
-            choices = (Choice(f"Yes, to all {len(ask.others) + 1}", keys="ya"), Choice("One after another", keys="n"))
-            return self._with(Dialog("The rest of this reply", (), choices, chosen=1), body, "others")
+            choices = (Choice(f"Allow {proposal.together(ask)}", keys="ya"), Choice("Ask one by one", keys="n"))
+            return self._with(Dialog("Also in this reply", (), choices, chosen=1), body, "others")
 
         return (
             ApprovalResponse("all") if await self._asking.show(dialog(), drop=True, again=dialog) == Picked(0) else ""
         )
 
     async def _refusal(self) -> ApprovalResponse | str:
-        line = Dialog("No. What should it do instead?", entry="> ", hint="Enter sends, also when empty · Esc goes back")
+        line = Dialog(
+            "No. What should it do instead?", entry="> ", hint="Enter to send, also when empty · Esc to go back"
+        )
         match await self._asking.show(line):
             case Picked():
                 return ApprovalResponse("no", self._editor.line.text.strip())
@@ -158,7 +158,7 @@ class Approving:
         """The edited input and an error message: one-line commands are edited in place, anything else in the user's editor."""
         part = proposal.editable(ask, changed)
         if part.key == "command" and "\n" not in part.text:
-            line = Dialog("Change the command", entry="$ ", hint="Enter takes it · Esc leaves it")
+            line = Dialog("Change the command", entry="$ ", hint="Enter to save · Esc to cancel")
             over = await self._asking.show(line, text=part.text)
             text = self._editor.line.text if isinstance(over, Picked) else part.text
         else:

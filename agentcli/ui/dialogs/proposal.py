@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -62,35 +63,100 @@ def preview(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: in
 
 
 def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: int, look: Look) -> Dialog:
-    """The dialog without the preview: reason and choices; the default is no."""
-    why = tuple(look.theme.paint("dim", row) for row in wrap(safe(ask.why), columns)) if ask.why else ()
+    """The dialog without the preview: its title, why it asks, and the choices that there are.
+
+    It starts on yes, but on no for what cannot be taken back.
+    """
     asked = title(ask, changed, look)
     if ask.kind == "plan":
-        return Dialog(asked, why, _PLAN, hint="e edits the plan · Esc goes on planning", editable=True)
-    rule = safe_line(ask.always) if changed is None else ""
-    session = changed is None and bool(ask.session or ask.always)
-    reason = "not for what you changed" if changed is not None else "not here"
-    unsaved = safe_line(ask.unsaved) or "no rule would cover just this"
-    none = f"Always ({reason})" if changed is not None else f"Always ({reason}: {unsaved})"
-    choices: tuple[Choice, ...] = (
-        Choice("Yes, once", keys="y"),
-        Choice("Yes, for this session" if session else f"Yes, for this session ({reason})"),
-        Choice(f"Always: {rule}" if rule else none),
-        Choice("No, and tell it what to do instead", keys="n"),
+        return Dialog(asked, (), _PLAN, hint="e edit the plan · Esc keep planning", editable=True)
+    given = answers(ask, changed)
+    labels = {
+        "once": Choice("Yes, once", keys="y"),
+        "session": Choice("Yes, for this session"),
+        "always": Choice(f"Always: {safe_line(ask.always)}"),
+        "prefix": Choice(f"Always, also with other arguments: {safe_line(', '.join(ask.prefixes))}", keys="w"),
+        "no": Choice("No, tell it what to do instead", keys="n"),
+        "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
+    }
+    note = " · ".join(
+        filter(None, (_size(ask, changed), safe(ask.why), f"1 of {len(ask.others) + 1}" if ask.others else ""))
     )
-    if ask.others:
-        choices += (Choice(f"Yes, and to all {len(ask.others) + 1} of this reply (shows the others first)", keys="a"),)
-    if "prefix" in answers(ask, changed):
-        rules = safe_line(", ".join(ask.prefixes))
-        choices += (Choice(f"Always, with other arguments too: {rules} (you may edit it first)", keys="w"),)
-    hint = f"1-{len(choices)}, y, n · e edits it first · Esc says no"
-    return Dialog(asked, why, choices, 3, hint=hint, editable=True)
+    start = given.index("no") if is_risky(ask) else 0
+    return Dialog(
+        asked, (), tuple(labels[each] for each in given), start, hint="e edit · Esc no", editable=True, note=note
+    )
 
 
 def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str]:
-    """The answers that the choices of `question` stand for, in their order."""
-    more = ["all"] if ask.others else []
-    return ["once", "session", "always", "no", *more, *(["prefix"] if ask.prefixes and changed is None else [])]
+    """The answers that the choices of `question` stand for, in their order; those that cannot be given are left out."""
+    lasting = {"session": bool(ask.session or ask.always), "always": bool(ask.always), "prefix": bool(ask.prefixes)}
+    rules = [name for name, offered in lasting.items() if offered and changed is None]
+    return ["once", *rules, "no", *(["all"] if ask.others else [])]
+
+
+def is_risky(ask: ApprovalRequest) -> bool:
+    """True for what deletes, uses the network or leaves the workspace: a hasty Enter must not allow it."""
+    if any(word in ask.why for word in _RISKY_REASONS):
+        return True
+    if ask.kind == "command":
+        return not _RISKY_PROGRAMS.isdisjoint(re.findall(r"[\w.-]+", ask.preview))
+    return ask.kind == "input"
+
+
+_RISKY_REASONS = ("outside", "network", "delete", "destroy")
+_RISKY_PROGRAMS = frozenset(
+    [
+        "rm",
+        "rmdir",
+        "unlink",
+        "shred",
+        "dd",
+        "mkfs",
+        "truncate",
+        "find",
+        "curl",
+        "wget",
+        "ssh",
+        "scp",
+        "sftp",
+        "rsync",
+        "nc",
+        "ncat",
+        "push",
+        "reset",
+        "clean",
+        "checkout",
+        "restore",
+        "sudo",
+        "su",
+        "kill",
+        "killall",
+        "pkill",
+        "chmod",
+        "chown",
+        "mv",
+        "docker",
+        "kubectl",
+        "terraform",
+        "npm",
+        "pip",
+        "publish",
+    ]
+)
+
+
+def together(ask: ApprovalRequest) -> str:
+    """All calls of the reply that are asked about, in words."""
+    return "both" if len(ask.others) == 1 else f"all {len(ask.others) + 1}"
+
+
+def _size(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> str:
+    """Lines that a change adds and removes."""
+    if ask.kind != "diff" or changed is not None:
+        return ""
+    rows = [row for row in ask.preview.split("\n") if not row.startswith(("+++ ", "--- "))]
+    return f"+{sum(row.startswith('+') for row in rows)} −{sum(row.startswith('-') for row in rows)}"
 
 
 def fits(question: Dialog, body: Sequence[str], size: Size, theme: Theme) -> bool:
@@ -140,5 +206,5 @@ def _change(given: Mapping[str, Any]) -> str:
 _PLAN = (
     Choice("Yes, and let it edit without asking (auto-edit)", keys="y"),
     Choice("Yes, and ask before each change"),
-    Choice("No, and tell it what to change", keys="n"),
+    Choice("No, tell it what to change", keys="n"),
 )

@@ -63,7 +63,8 @@ def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, them
 def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
     """Lines of a dialog under its rule, and the cursor's position in them."""
     columns = size.columns - 1
-    lines = [*_heading(dialog, columns, theme), *(clip(row, columns) for row in dialog.body)]
+    lines = [""] if size.rows >= ROOMY else []
+    lines += [*_heading(dialog, columns, theme), *(clip(row, columns) for row in dialog.body)]
     lines += [""] if dialog.body and dialog.choices and size.rows >= ROOMY else []
     cursor = (len(lines) - 1, 0)
     if dialog.entry is not None:
@@ -72,9 +73,9 @@ def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[
         lines += [(dialog.entry if n == 0 else " " * width(dialog.entry)) + line for n, line in enumerate(rows)]
         cursor = (start + row, width(dialog.entry) + column)
     hint = [theme.paint("dim", row) for row in wrap(dialog.hint, columns - 2)] if dialog.hint else []
-    room = max(min(size.rows - len(lines) - 3, CHOICE_ROWS), 3)
+    room = max(min(size.rows - 1 - len(lines) - len(hint), CHOICE_ROWS), 3)
     first = max(0, min(dialog.chosen - room // 2, len(dialog.choices) - room))
-    wide = min(max((width(choice.label) for choice in dialog.choices), default=0) + 3, columns * 3 // 4)
+    wide = min(max((width(choice.label) for choice in dialog.choices), default=0) + 5, columns * 3 // 4)
     for n in range(len(dialog.choices))[first : first + room]:
         if n == dialog.chosen and dialog.entry is None:
             cursor = (len(lines), 0)
@@ -83,7 +84,7 @@ def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[
 
 
 ROOMY = 20
-"""Minimal rows of the terminal for a blank row above the choices."""
+"""Minimal rows of the terminal for a blank row above a dialog, and one above its choices."""
 
 
 def _heading(dialog: Dialog, columns: int, theme: Theme) -> list[str]:
@@ -107,12 +108,12 @@ def _choice_lines(dialog: Dialog, n: int, wide: int, columns: int, theme: Theme)
         return [_option(choice.label, choice.detail, chosen, wide, columns, theme)]
     number = f"{'❯' if chosen else ' '} {n + 1}. {tick}"
     rows = _hanging(number, choice.label, columns)
-    if choice.keys and len(rows) == 1 and wide + 4 < columns:
+    if choice.keys and len(rows) == 1 and width(rows[0]) <= wide < columns - 3:
         rows[0] += " " * (wide + 2 - width(rows[0])) + theme.paint("dim", choice.keys[0])
     rows = [theme.paint("accent", row) for row in rows] if chosen else rows
     if not choice.detail:
         return rows
-    place = max(wide, width(number)) + 3
+    place = max(wide, width(rows[0])) + 2
     if len(rows) == 1 and columns - place >= DETAIL:
         first, *more = wrap(choice.detail, columns - place)
         gap = " " * (place - width(rows[0]))

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.core.message import ToolCall
-from agentcli.ui.dialogs.proposal import editable, preview, taken, title
-from agentcli.ui.render.cells import ESCAPE
-from agentcli.ui.style import PLAIN, Look
+from agentcli.ui.dialogs.dialogs import Choice, Dialog
+from agentcli.ui.dialogs.proposal import answers, editable, preview, question, taken, title
+from agentcli.ui.render.cells import ESCAPE, width
+from agentcli.ui.render.frame import Edit, Size
+from agentcli.ui.render.input_box import dialog_lines
+from agentcli.ui.style import MUTE, PLAIN, Look
 
 LOOK = Look(PLAIN, folder="/home/me/shop")
 COMMAND = ApprovalRequest(
@@ -91,3 +95,59 @@ def test_an_input_that_is_no_object_is_refused() -> None:
     for text in ("[]", "not json"):
         with pytest.raises(ValueError, match=r"."):
             taken(OTHER, None, part, text)
+
+
+def labels(ask: ApprovalRequest, changed: dict[str, object] | None = None) -> list[str]:
+    return [choice.label for choice in question(ask, changed, 80, LOOK).choices]
+
+
+def test_only_choices_that_can_be_chosen_are_listed() -> None:
+    ruled = replace(COMMAND, always="bash(make)", session="bash(make)", prefixes=("bash(make *)",))
+    assert labels(COMMAND) == ["Yes, once", "No, tell it what to do instead"]
+    assert labels(ruled) == [
+        "Yes, once", "Yes, for this session", "Always: bash(make)", "Always, also with other arguments: bash(make *)",
+        "No, tell it what to do instead",
+    ]  # fmt: skip
+    assert len(labels(ruled)) == len(answers(ruled, None))
+    assert labels(ruled, {"command": "make -j"}) == labels(COMMAND)
+    assert labels(replace(COMMAND, others=(WRITE,)))[-1] == "Yes to both (shows the other first)"
+
+
+@pytest.mark.parametrize(
+    ("ask", "first"),
+    [
+        (COMMAND, "Yes, once"),
+        (EDIT, "Yes, once"),
+        (replace(COMMAND, preview="cd build && rm -r ."), "No, tell it what to do instead"),
+        (replace(COMMAND, preview="git push"), "No, tell it what to do instead"),
+        (replace(EDIT, why="writes outside the workspace"), "No, tell it what to do instead"),
+        (OTHER, "No, tell it what to do instead"),
+    ],
+)
+def test_it_starts_on_yes_but_for_what_cannot_be_taken_back(ask: ApprovalRequest, first: str) -> None:
+    dialog = question(ask, None, 80, LOOK)
+    assert dialog.choices[dialog.chosen].label == first
+
+
+def test_the_title_stands_in_the_rule_with_the_size_of_the_change_and_the_reason() -> None:
+    ask = replace(
+        EDIT, preview="--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n", why="changes a file", others=(WRITE,)
+    )
+    lines, _ = dialog_lines(question(ask, None, 80, LOOK), Edit(), Size(80, 15), MUTE)
+    assert lines[0].startswith("─ Edit a.py? ──")
+    assert lines[0].endswith("── +1 −1 · changes a file · 1 of 2 ─")
+    assert width(lines[0]) == 79
+    narrow, _ = dialog_lines(question(ask, None, 30, LOOK), Edit(), Size(30, 15), MUTE)
+    assert narrow[0] == "─ Edit a.py? " + "─" * 16
+    assert "".join(narrow[1:3]).replace(" ", "") == "+1−1·changesafile·1of2"
+
+
+def test_the_details_of_choices_are_shown_whole() -> None:
+    choices = (
+        Choice("SQLite", "a single file, nothing to install, and fast enough for one writer"),
+        Choice("Postgres"),
+    )
+    for columns in (100, 50, 40):
+        lines, _ = dialog_lines(Dialog("Which?", choices=choices), Edit(), Size(columns, 24), MUTE)
+        assert all(width(line) < columns for line in lines)
+        assert "nothing to install, and fast enough for one writer" in " ".join(" ".join(lines).split())

@@ -598,17 +598,17 @@ def test_all_calls_of_a_reply_are_allowed_at_once_after_they_were_shown(tmp_path
     with preview(tmp_path) as t:
         ready(t)
         t.send("several\r")
-        t.until("5. Yes, and to all 3 of this reply")
+        t.until("Yes to all 3")
         assert not any("make part1" in row for row in t.screen())
         t.send("a")
-        t.until("One after another")
+        t.until("Ask one by one")
         shown = "\n".join(t.screen())
         assert "$ make part1" in shown
         assert "$ make part2" in shown
         t.send("n")
-        t.until("5. Yes, and to all 3 of this reply")
-        t.send("5")
-        t.until("One after another")
+        t.until("Yes to all 3")
+        t.send("a")
+        t.until("Ask one by one")
         t.send("y")
         t.until("several all")
 
