@@ -237,7 +237,7 @@ def without_model(task: SummaryTask, brief: Brief, why: str = "") -> Summary:
     """The summary made from the ledger alone, marked as such."""
     if task.policy.form == "regions":
         return Summary(replaced=replaced(task, {}, Evidence(()), brief, []), note=TRUNCATED)
-    result = from_ledger(task.ledger, task.former_snapshot, task.goal, brief.form)
+    result = replace(from_ledger(task.ledger, task.former_snapshot, task.goal, brief.form), covers=task.covers)
     return Summary(finished(result, brief), note="; ".join(filter(None, (result.note, why))))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from agentcli.agent.compaction.brief import ORDER, Brief, SummaryResult, chunks
 from agentcli.agent.compaction.summariser import Summariser, Unusable
@@ -11,6 +11,7 @@ from agentcli.context.assemble import assemble
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.inject import wrap
 from agentcli.context.snapshot.form import Snapshot, flaws, parse, render, trimmed
+from agentcli.context.snapshot.items import Delta, Sources, apply, numbered, parse_items
 from agentcli.context.snapshot.reconcile import merged
 from agentcli.context.snapshot.transcript import TAG, dialogue
 from agentcli.context.snapshot.verify import Struck, speaks_another_language, verified
@@ -20,6 +21,34 @@ from agentcli.core.model import Request, RequestMessage
 from agentcli.core.secrets import redact
 from agentcli.resources import prompt
 
+ITEMS = "compact-items.md"
+"""The summariser's instructions for a reply in items."""
+ORDER_ITEMS = "First, reason in your scratchpad. Then, generate the <state_snapshot> as <snapshot_items>."
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """A summariser's reply: items, or a whole snapshot from a summariser that writes no items."""
+
+    delta: Delta | None
+    whole: Snapshot
+
+    @property
+    def text(self) -> str:
+        """All prose of it."""
+        whole = self.whole
+        return self.delta.text if self.delta else "\n".join((whole.goal, *whole.knowledge, *whole.actions, *whole.plan))
+
+    @property
+    def empty(self) -> bool:
+        """True if it is in neither form."""
+        return self.delta is None and self.whole == Snapshot()
+
+
+def _read(reply: str) -> _Reply:
+    delta = parse_items(reply)
+    return _Reply(delta, Snapshot() if delta else parse(reply))
+
 
 async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
     """The snapshot of the part that goes, made piece by piece, each piece updating what was made of the ones before.
@@ -27,26 +56,27 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
     Raises ModelError and Unusable where not even the first piece could be summarised, and Interrupted.
     """
     so_far, evidence, note = task.former_snapshot, task.evidence(), ""
+    sources = Sources(task.gone, evidence)
     struck: list[Struck] = []
     pieces = chunks(task, brief, summariser)
     for number, piece in enumerate(pieces, 1):
-        request = _request(task, brief, summariser, so_far, piece, whole=len(pieces) == 1)
+        ask = _Asking(task, brief, summariser, so_far, piece, whole=len(pieces) == 1)
         try:
-            reply = await _well_formed(summariser, request, task, again=summariser.calls > len(pieces) - number + 1)
+            reply = await _usable(ask, again=summariser.calls > len(pieces) - number + 1)
         except (ModelError, Unusable) as error:
             if number == 1:
                 raise
             note = f"part {number} of {len(pieces)} could not be summarised ({error})"
             break
-        checked, gone = verified(parse(reply), evidence)
+        checked, gone = apply(reply.delta, so_far, sources) if reply.delta else verified(reply.whole, evidence)
         struck += gone
         so_far = merged(
             _moderate(checked, int(brief.longest * brief.form.knowledge_share)), so_far, task.ledger, brief.form
         )
     if so_far is None:
         raise Unusable("there was nothing to summarise")
-    goal = so_far.goal or redact(task.goal)
-    return SummaryResult(Summary(finished(replace(so_far, goal=goal), brief), note=note), tuple(struck))
+    made = replace(so_far, goal=so_far.goal or redact(task.goal), covers=task.covers)
+    return SummaryResult(Summary(finished(made, brief), note=note), tuple(struck))
 
 
 def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
@@ -80,44 +110,66 @@ def _clean(section: Sequence[str], brief: Brief) -> tuple[str, ...]:
     return tuple(item if len(item) <= longest else item[: longest - 1] + "…" for item in items)
 
 
-async def _well_formed(summariser: Summariser, request: Request, task: SummaryTask, again: bool) -> str:
-    """A reply in the language of the conversation, and of the right form; one retry at most, then the form is repaired."""
-    reply = await summariser.ask(request)
-    wrong = _foreign(reply, task)
-    if again and (wrong or flaws(reply)):
-        reply = await summariser.ask(request)
-        wrong = _foreign(reply, task)
+async def _usable(ask: _Asking, again: bool) -> _Reply:
+    """A reply in the language of the conversation, and of the right form; one retry at most, in the form of a whole snapshot,
+    then the form is repaired."""
+    text = await ask.for_reply(items=ask.task.policy.items)
+    reply = _read(text)
+    wrong = _foreign(reply, ask.task)
+    if again and (wrong or (reply.delta is None and flaws(text))):
+        reply = _read(await ask.for_reply(items=False))
+        wrong = _foreign(reply, ask.task)
     if wrong:
         raise Unusable(f"the summary was written in another language ({wrong}) than the conversation")
-    if parse(reply) == Snapshot():
+    if reply.empty:
         raise Unusable("the reply was no snapshot")
     return reply
 
 
-def _foreign(reply: str, task: SummaryTask) -> str:
-    found = parse(reply)
-    text = "\n".join((found.goal, *found.knowledge, *found.actions, *found.plan))
-    return speaks_another_language(text, dialogue(task.gone))
+def _foreign(reply: _Reply, task: SummaryTask) -> str:
+    return speaks_another_language(reply.text, dialogue(task.gone))
 
 
-def _request(
-    task: SummaryTask, brief: Brief, summariser: Summariser, former: Snapshot | None, chunk: str, whole: bool
-) -> Request:
-    closing = _closing(brief.focus)
-    if whole and (shared := _shared_prefix(task, brief, summariser, closing)):
-        return shared
-    known = wrap("former_snapshot", render(trimmed(former, brief.known(summariser)))) if former else ""
-    text = "\n\n".join(filter(None, (known, wrap(TAG, chunk), closing)))
-    return summariser.request((prompt(task.policy.prompt),), text)
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """One piece of the conversation that a summary is asked for, with the snapshot that it updates."""
+
+    task: SummaryTask
+    brief: Brief
+    summariser: Summariser
+    former: Snapshot | None
+    chunk: str
+    whole: bool
+
+    async def for_reply(self, *, items: bool) -> str:
+        """The summariser's reply, asked for in items or as a whole snapshot."""
+        return await self.summariser.ask(self._request(items))
+
+    def _request(self, items: bool) -> Request:
+        system = prompt(ITEMS if items else self.task.policy.prompt)
+        closing = _closing(self.brief.focus, ORDER_ITEMS if items else ORDER)
+        known = self._known(items)
+        # In the session's own request the former snapshot stands already, but without the ids of its items.
+        behind = "\n\n".join(filter(None, (known if items else "", closing)))
+        if self.whole and (shared := _shared_prefix(self.task, self.brief, self.summariser, f"{system}\n\n{behind}")):
+            return shared
+        text = "\n\n".join(filter(None, (known, wrap(TAG, self.chunk), closing)))
+        return self.summariser.request((system,), text)
+
+    def _known(self, items: bool) -> str:
+        if self.former is None:
+            return ""
+        former = trimmed(self.former, self.brief.known(self.summariser))
+        return wrap("former_snapshot", numbered(former) if items else render(former))
 
 
-def _closing(focus: str) -> str:
+def _closing(focus: str, order: str) -> str:
     wish = f"The user asks to keep in particular: {focus.strip()}\n\n" if focus.strip() else ""
-    return wish + ORDER
+    return wish + order
 
 
-def _shared_prefix(task: SummaryTask, brief: Brief, summariser: Summariser, closing: str) -> Request | None:
-    """The session's own request up to the split, with the instructions behind it: what the cache holds is read, not paid
+def _shared_prefix(task: SummaryTask, brief: Brief, summariser: Summariser, behind: str) -> Request | None:
+    """The session's own request up to the split, with the instructions `behind` it: what the cache holds is read, not paid
     again. None where the summariser is another model or would not have room for it."""
     messages = task.view.messages
     split = task.plan.split
@@ -139,7 +191,7 @@ def _shared_prefix(task: SummaryTask, brief: Brief, summariser: Summariser, clos
         counter=brief.window.counter,
         milestone=brief.window.settings.cache.milestone,
     )
-    order = Text(f"{prompt(task.policy.prompt)}\n\n{closing}", synthetic=True, source="compactor")
+    order = Text(behind, synthetic=True, source="compactor")
     turns = request.messages
     if turns and turns[-1].role == "user":
         turns = (*turns[:-1], replace(turns[-1], parts=(*turns[-1].parts, order)))

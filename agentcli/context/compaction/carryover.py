@@ -22,7 +22,7 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
     former = former_compaction(view)
     prompts = {piece.seq: piece for piece in (former.user_words if former else ())}
     for message in summarised:
-        prompts |= {piece.seq: piece for piece in _typed(message) if piece.seq not in view.pins}
+        prompts |= {piece.seq: piece for piece in typed_texts(message) if piece.seq not in view.pins}
     every = [prompts[seq] for seq in sorted(prompts)]
     budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
     chosen = {piece.seq: piece for piece in (*every[:1], *every[-1:])}
@@ -66,8 +66,8 @@ def pins_report(pins: Iterable[VerbatimText], counter: TokenCounter, most: int) 
     return f"Pinned messages hold {total:,} tokens, more than the {most:,} that leave room to work. Unpin {named} with /unpin."
 
 
-def _typed(message: ViewMessage) -> Iterable[VerbatimText]:
-    """One piece for each record of the user's in a message."""
+def typed_texts(message: ViewMessage) -> Iterable[VerbatimText]:
+    """The user's own words in a message, one piece for each record."""
     own: dict[int, list[str]] = {}
     for block in message.blocks:
         if block.source == "user":

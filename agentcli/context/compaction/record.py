@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agentcli.context.compaction.carryover import former_compaction, verbatim_pins, verbatim_prompts
+from agentcli.context.compaction.carryover import former_compaction, typed_texts, verbatim_pins, verbatim_prompts
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
 from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.plans import Plan, compactable
@@ -63,15 +64,31 @@ class SummaryTask:
 
     @property
     def goal(self) -> str:
-        """The user's goal until a summary names one: the first prompt."""
-        typed = next((words.text for words in self.words), "") or next(_typed(self.gone), "")
-        return " ".join(typed.split())[: self.form.goal_characters]
+        """The user's goal until a summary names one: the first prompt in words, else the very first."""
+        typed = [*(words.text for words in self.words), *_typed(self.gone)]
+        goal = next(filter(_is_worded, typed), next(iter(typed), ""))
+        line, longest = " ".join(goal.split()), self.form.goal_characters
+        return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+    @property
+    def covers(self) -> tuple[int, int]:
+        """The first and last seq that the snapshot stands for, those of the snapshots before it included."""
+        first, last = min(self.plan.summarised, default=0), max(self.plan.summarised, default=0)
+        return (min(first, self.former.covers[0] or first) if self.former else first, last)
 
     def evidence(self) -> Evidence:
         """The evidence that the summary is verified against."""
         former = self.former.snapshot if self.former else ""
         known = (*facts(self.gone), *ledger_lines(self.ledger), former, *(words.text for words in self.words))
-        return Evidence(known, self.form.sentence_characters)
+        return Evidence(known, self.form.sentence_characters, self.said)
+
+    @property
+    def said(self) -> tuple[VerbatimText, ...]:
+        """The user's own words, oldest first: those carried so far, and those of the part that goes."""
+        typed = {words.seq: words for message in self.gone for words in typed_texts(message)}
+        carried = {words.seq: words for words in (*self.ledger.rules, *self.words)}
+        merged = {**carried, **typed}
+        return tuple(merged[seq] for seq in sorted(merged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +185,16 @@ def _typed(messages: Sequence[ViewMessage]) -> Iterator[str]:
         for block in message.blocks:
             if block.source == "user" and isinstance(block.part, Text):
                 yield block.part.text
+
+
+def _is_worded(text: str) -> bool:
+    """True if a prompt says something: no slash command, typed right or wrong, and no single word."""
+    return not _COMMAND.match(text) and (len(text.split()) > _FEWEST_WORDS or bool(_UNSPACED.search(text)))
+
+
+_COMMAND = re.compile(r"\s*/[\w-]*(?:\s|$)")
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{6}")
+_FEWEST_WORDS = 2
 
 
 def _thinking_gone(prepare: SummaryTask) -> int:

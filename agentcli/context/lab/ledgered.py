@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs
 from agentcli.context.ledger.command_results import outcome
 from agentcli.context.policies.regions import heading
@@ -21,7 +23,7 @@ def summary_of(task: SummaryTask) -> Summary:
     if not task.plan.summarised:
         return Summary(replaced=clipped)
     made = from_ledger(task.ledger, task.former_snapshot, task.goal, task.form)
-    return Summary(render(trimmed(made, LONGEST)), replaced=clipped)
+    return Summary(render(trimmed(replace(made, covers=task.covers), LONGEST)), replaced=clipped)
 
 
 def _regions(task: SummaryTask) -> dict[str, str]:

@@ -36,9 +36,34 @@ def read_tests(output: str) -> Tests | None:
     return Tests("; ".join(dict.fromkeys(summary[-6:])), tuple(dict.fromkeys(failing))[:_NAMES])
 
 
+def tries(command: str, test: str) -> bool:
+    """True if a run of tests includes a test, by the files and names that the command selects; without any it is all of them."""
+    name = test.split(" - ")[0].strip()
+    wanted = [word for words in _SELECTING.findall(command) for word in words if word]
+    paths = [word for word in _TEST_PATH.findall(command) if not word.startswith("-")]
+    if paths and not any(_names(path, name) for path in paths):
+        return False
+    return not wanted or any(part in name for word in wanted for part in re.findall(r"\w{3,}", word))
+
+
+def stops_early(command: str) -> bool:
+    """True if a run of tests ends at its first failure."""
+    return bool(re.search(r"(?<!\S)(?:-x|--exitfirst|--maxfail\S*|--bail\S*|--fail-fast|-failfast)(?!\S)", command))
+
+
+def _names(path: str, test: str) -> bool:
+    path, file = path.rstrip("/").removeprefix("./"), test.split("::")[0]
+    return test.startswith(path) or file.startswith(path) or path.endswith(file) or path.split("::")[0].endswith(file)
+
+
+_SELECTING = re.compile(r"(?:-k|-t|--grep|--testNamePattern|-run)[ =](?:'([^']*)'|\"([^\"]*)\"|(\S+))")
+_TEST_PATH = re.compile(r"(?<![\w/.=-])[\w./-]+(?:\.\w+|/)(?:::[\w\[\]:.-]+)?(?![\w/])")
+
+
 def outcome(output: str, failed: bool) -> str:
     """The most informative line of an output: of a failure the error, otherwise the last line that holds words."""
     lines = [line for line in (_plain(line).strip() for line in output.splitlines()) if re.search(r"\w", line)]
+    lines = [line for line in lines if not _NOISE.search(line)]
     if failed:
         errors = [line for line in lines if _ERROR.search(line)]
         named = [line for line in errors if _NAMED_ERROR.search(line)]
@@ -79,6 +104,13 @@ _FAILING = re.compile(
 )
 _ERROR = re.compile(
     r"\b(?:error|exception|fatal|failed|failure|panic|denied|not found|no such|cannot|undefined|invalid|refused)\b|\w(?:Error|Exception)\b",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(
+    # What programs say of themselves, whatever came of their work.
+    r"^(?:waiting for the debugger|debugger (?:attached|listening)|for help,? see:|starting inspector|command exited with code|exit (?:code|status):?) ?"
+    r"|^(?:npm|pnpm|yarn) (?:notice|warn|info)\b|^a complete log of this run|^> \S+@\S+ |^hint:|^\(use \"git |^warning: (?:lf|crlf) will be"
+    r"|^done(?: in [\d.]+ ?m?s)?[.!]?$|^✨|^\$ |^(?:real|user|sys)\s+\d+m|^\d+%\||^\[\d+/\d+\]$|^downloading\b|^[{}()\[\];,]+$",
     re.IGNORECASE,
 )
 _NAMED_ERROR = re.compile(r"^(?:E\s+)?[\w.]*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests
+from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests, stops_early, tries
 from agentcli.context.ledger.shell_effects import effects
 from agentcli.context.ledger.standing_rules import standing_rules
 from agentcli.context.settings import LedgerSettings
@@ -65,7 +65,10 @@ class CommandFact:
 
 @dataclass(frozen=True, slots=True)
 class TestFact:
-    """The newest run of tests, in the words of the program that ran them."""
+    """The newest run of tests, in the words of the program that ran them.
+
+    `failing` are the tests that have failed and not passed since, those of earlier runs included.
+    """
 
     __test__ = False
 
@@ -316,7 +319,18 @@ def _note_command(
     tests = read_tests(result.output) if is_test_run(command) else None
     if tests is None:
         return ledger
-    return replace(ledger, tests=TestFact(command, failed or bool(tests.failing), tests.summary, tests.failing, seq))
+    failed = failed or bool(tests.failing)
+    failing = tuple(dict.fromkeys((*tests.failing, *_still_failing(ledger.tests, command, failed))))
+    return replace(ledger, tests=TestFact(command, failed, tests.summary, failing[:_MOST_FAILING], seq))
+
+
+def _still_failing(former: TestFact | None, command: str, failed: bool) -> Iterator[str]:
+    """The failing tests of earlier runs that a run did not try: it names others, or it ended at its first failure."""
+    known = former.failing if former else ()
+    return (test for test in known if (failed and stops_early(command)) or not tries(command, test))
+
+
+_MOST_FAILING = 30
 
 
 def _number(result: ToolResult, name: str) -> int:

@@ -48,7 +48,8 @@ class Policy:
     """A way to compact: when and what (`plan`), the prompt of the summariser (`prompt`, a file of prompts/), and the form of the summary.
 
     `threshold` is the size at which it compacts, `early` that from which it does so where it pays. `prune` is its rule
-    for old outputs, if it clears any. `keeps_prompts`: the user's prompts are carried verbatim; `stricter`:
+    for old outputs, if it clears any. `keeps_prompts`: the user's prompts are carried verbatim; `items`: the summariser
+    writes what is new and takes out what is obsolete instead of the whole snapshot; `stricter`:
     a result must be smaller by `min_shrink` (else it must only not be larger).
     """
 
@@ -59,6 +60,7 @@ class Policy:
     early: Threshold = _never
     prune: Pruner | None = None
     keeps_prompts: bool = False
+    items: bool = False
     stricter: bool = True
 
 
@@ -67,7 +69,9 @@ _TO_THE_LETTER = Pruner(opencode.prune, opencode.prunes_from, once_a_prompt=True
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
-        "auto": Policy(auto.plan, auto.threshold, "compact.md", "snapshot", auto.early, _PRICED, keeps_prompts=True),
+        "auto": Policy(
+            auto.plan, auto.threshold, "compact.md", "snapshot", auto.early, _PRICED, keeps_prompts=True, items=True
+        ),
         "gemini": Policy(gemini.plan, gemini.threshold, "compact.md", "snapshot", stricter=False),
         "opencode": Policy(opencode.plan, opencode.threshold, "compact-opencode.md", "prose", prune=_TO_THE_LETTER),
         "regions": Policy(regions.plan, regions.threshold, "compact-regions.md", "regions"),

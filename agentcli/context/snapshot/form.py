@@ -26,7 +26,10 @@ OBSOLETE = "[OBSOLETE]"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot's sections as items, one line each. `rules` are the user's, byte for byte; `note` says how it was made."""
+    """A snapshot's sections as items, one line each, maybe with the records that prove it (see `cite`).
+
+    `rules` are the user's, byte for byte; `note` says how it was made; `covers` are the first and last seq of what it stands for.
+    """
 
     goal: str = ""
     rules: tuple[VerbatimText, ...] = ()
@@ -36,6 +39,7 @@ class Snapshot:
     plan: tuple[str, ...] = ()
     obsolete: tuple[str, ...] = ()
     note: str = ""
+    covers: tuple[int, int] = (0, 0)
 
 
 def parse(reply: str) -> Snapshot:
@@ -79,6 +83,8 @@ def render(snapshot: Snapshot) -> str:
     lines = [f"<{ROOT}>"]
     if snapshot.note:
         lines.append(f"  <!-- {snapshot.note} -->")
+    if snapshot.covers[1]:
+        lines.append(f"  <!-- records #{snapshot.covers[0]} to #{snapshot.covers[1]}; recall reaches them -->")
     lines.append(f"  <overall_goal>{_escape(snapshot.goal)}</overall_goal>")
     if snapshot.rules:
         lines += _section("active_constraints", [f"- {_escape(line)}" for line in rule_lines(snapshot.rules)])
@@ -90,6 +96,32 @@ def render(snapshot: Snapshot) -> str:
         lines += _section(name, [f"- {_escape(item)}" for item in section])
     lines += _section("current_plan", [f"{n}. {_escape(step)}" for n, step in enumerate(snapshot.plan, 1)])
     return "\n".join([*lines, f"</{ROOT}>"])
+
+
+def cite(text: str, seqs: Iterable[int]) -> str:
+    """An item with the seqs of the records that it comes from; runs of neighbours as a range."""
+    runs: list[list[int]] = []
+    for seq in sorted(set(seqs)):
+        if runs and seq == runs[-1][-1] + 1:
+            runs[-1].append(seq)
+        else:
+            runs.append([seq])
+    named = ", ".join(f"#{run[0]}" if len(run) == 1 else f"#{run[0]}-{run[-1]}" for run in runs)
+    return f"{text} [{named}]" if named else text
+
+
+def uncited(item: str) -> str:
+    """An item without the records that it comes from."""
+    return _CITED.sub("", item)
+
+
+def last_cited(item: str) -> int:
+    """The newest record that an item names as its source; 0 where it names none."""
+    match = _CITED.search(item)
+    return int(re.findall(r"\d+", match[0])[-1]) if match else 0
+
+
+_CITED = re.compile(r" \[#\d+(?:-\d+)?(?:, #\d+(?:-\d+)?)*\]$")
 
 
 def rule_lines(rules: Iterable[VerbatimText]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, newest
 from agentcli.context.settings import SnapshotSettings
-from agentcli.context.snapshot.form import WITHOUT_MODEL, Snapshot
+from agentcli.context.snapshot.form import WITHOUT_MODEL, Snapshot, cite, last_cited, uncited
 from agentcli.context.snapshot.verify import Evidence, claims, unsupported
 from agentcli.core.record import TodoItem
 
@@ -20,7 +20,9 @@ def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: Sna
     """The verified summary made whole: files, actions and plan as the ledger knows them, rules from the ledger alone,
     and every piece of knowledge of the former snapshot that the new one does not name as obsolete."""
     whys = _whys(former.files if former else (), ledger) | _whys(new.files, ledger)
-    new = replace(new, knowledge=tuple(item for item in new.knowledge if not _contradicts(item, ledger, _FINE)))
+    new = replace(
+        new, knowledge=tuple(item for item in new.knowledge if not _contradicts(uncited(item), ledger, _FINE))
+    )
     return Snapshot(
         goal=new.goal or (former.goal if former else ""),
         rules=ledger.rules,
@@ -29,14 +31,17 @@ def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: Sna
         actions=_actions(new.actions, ledger, settings),
         plan=_plan(new.plan or (former.plan if former else ()), ledger.todo),
         note=new.note,
+        covers=new.covers,
     )
 
 
 def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: SnapshotSettings) -> Snapshot:
     """A snapshot made without any model; `goal` stands where no former snapshot names one."""
     bare = Snapshot(goal=former.goal if former and former.goal else goal, note=WITHOUT_MODEL)
-    told = tuple(item for item in (former.actions if former else ()) if not _LEDGER_LINE.match(item))
-    reports = tuple(f"(turn {report.turn}) the assistant said: {report.text}" for report in ledger.reports)
+    told = tuple(item for item in (former.actions if former else ()) if not is_ledger_line(item))
+    reports = tuple(
+        cite(f"(turn {report.turn}) the assistant said: {report.text}", [report.seq]) for report in ledger.reports
+    )
     return merged(replace(bare, actions=(*told, *reports)), former, ledger, settings)
 
 
@@ -57,7 +62,7 @@ def _knowledge(former: Sequence[str], new: Snapshot) -> tuple[str, ...]:
         if any(_alike(item, old) for old in kept):
             continue
         # A new wording that contains an old item whole says all of it.
-        kept = [old for old in kept if old not in item]
+        kept = [old for old in kept if uncited(old) not in item]
         kept.append(item)
     return tuple(kept)
 
@@ -76,14 +81,14 @@ def _alike(item: str, old: str) -> bool:
     if new_words <= old_words:
         return True
     common = len(new_words & old_words) / len(new_words | old_words)
-    return common >= _SAME_FACT and set(claims(item)) == set(claims(old))
+    return common >= _SAME_FACT and set(claims(uncited(item))) == set(claims(uncited(old)))
 
 
 _SAME_FACT = 0.8
 
 
 def _bare(text: str) -> str:
-    return re.sub(r"[\W_]+", " ", text).strip().casefold()
+    return re.sub(r"[\W_]+", " ", uncited(text)).strip().casefold()
 
 
 _RECOGNISABLE = 20
@@ -93,10 +98,35 @@ def _files(ledger: Ledger, whys: dict[str, str], settings: SnapshotSettings) -> 
     lines = [f"CWD: `{ledger.cwd}`"] if ledger.cwd else []
     newest_first = ledger.files[::-1]
     changed = [fact for fact in newest_first if fact.state != "READ"][: settings.files_changed]
-    only_read = [fact for fact in newest_first if fact.state == "READ"][: settings.files_read]
-    lines += [_file_line(fact, whys.get(fact.path, "")) for fact in (*changed, *only_read)]
+    only_read = _most_relevant(
+        [fact for fact in newest_first if fact.state == "READ"], ledger, whys, settings.files_read
+    )
+    lines += [cite(_file_line(fact, whys.get(fact.path, "")), _seq(fact.last)) for fact in (*changed, *only_read)]
     left_out = len(ledger.files) - len(changed) - len(only_read)
     return (*lines, f"({left_out} older items left out; recall reaches them)") if left_out else tuple(lines)
+
+
+def _most_relevant(
+    newest_first: Sequence[FileFact], ledger: Ledger, whys: dict[str, str], most: int
+) -> Sequence[FileFact]:
+    """So many of the files in their order: those first of which something is known or said, which were read again, or lately."""
+    said = " ".join(
+        (*(words.text for words in (*ledger.rules, *ledger.reports)), *(item.content for item in ledger.todo))
+    )
+    folders = {posixpath.dirname(fact.path) for fact in ledger.files if fact.state != "READ"}
+
+    def weight(place: int) -> float:
+        fact = newest_first[place]
+        spoken_of = fact.path in whys or posixpath.basename(fact.path) in said
+        near = posixpath.dirname(fact.path) in folders
+        return 3 * spoken_of + near + min(fact.reads, 4) / 2 - 2 * place / len(newest_first)
+
+    chosen = sorted(sorted(range(len(newest_first)), key=weight, reverse=True)[:most])
+    return [newest_first[place] for place in chosen]
+
+
+def _seq(last: int) -> tuple[int, ...]:
+    return (last,) if last else ()
 
 
 def _file_line(fact: FileFact, why: str) -> str:
@@ -119,7 +149,7 @@ def _whys(lines: Iterable[str], ledger: Ledger) -> dict[str, str]:
         match = _FILE_LINE.match(line)
         fact = ledger.file(match["path"] or match["bare"]) if match and match["why"] else None
         if match and fact and _may_be(match["state"], fact, ledger):
-            found[fact.path] = match["why"].strip()
+            found[fact.path] = uncited(match["why"].strip())
     return found
 
 
@@ -143,10 +173,11 @@ _FILE_LINE = re.compile(
 
 def _actions(said: Sequence[str], ledger: Ledger, settings: SnapshotSettings) -> tuple[str, ...]:
     shown = newest(ledger.commands, settings.commands)
-    lines = [item for item in said if not _contradicts(item, ledger) and not _retold(item, shown)]
-    lines += [_command_line(command) for command in shown]
-    tests = list(_test_lines(ledger))
-    return tuple(dict.fromkeys((*(line for line in lines if not line.startswith(_TESTS)), *tests)))
+    lines = [item for item in said if not _contradicts(uncited(item), ledger) and not _retold(item, shown)]
+    lines = [line for line in lines if not line.startswith(_TESTS)]
+    lines += [cite(_command_line(command), _seq(command.last)) for command in shown]
+    # One order of time: a report stands between the commands that it came after and before.
+    return (*dict.fromkeys(sorted(lines, key=last_cited)), *_test_lines(ledger))
 
 
 def _retold(item: str, commands: Iterable[CommandFact]) -> bool:
@@ -244,16 +275,25 @@ def _test_lines(ledger: Ledger) -> Iterator[str]:
     yield f"{_TESTS}`{_one_line(tests.command)}` {verdict}: {tests.summary}{failing}"
 
 
+def is_ledger_line(line: str) -> bool:
+    """True if an action of a snapshot was written by the ledger, not reported by a summary."""
+    return bool(_LEDGER_LINE.match(line)) or line.startswith(_TESTS) or bool(_LEFT_OUT_LINE.match(line))
+
+
+_LEFT_OUT_LINE = re.compile(r"\(\d+ older items left out")
+
+
 def _plan(said: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
     """The todo list as it stands, then the steps of the summary that it does not know."""
     known = [f"{_MARKS[item.status]} {item.content}" for item in todo]
-    others = [step for step in said if not any(_same_step(_MARK.sub("", step), item.content) for item in todo)]
+    others = [step for step in said if not any(same_step(step, item.content) for item in todo)]
     return (*known, *(step if _MARK.match(step) else f"[TODO] {step}" for step in others))
 
 
-def _same_step(one: str, other: str) -> bool:
-    """True if two steps are the same in other words: most words of the shorter stand in the longer."""
-    shorter, longer = sorted((set(_bare(one).split()), set(_bare(other).split())), key=len)
+def same_step(one: str, other: str) -> bool:
+    """True if two steps are the same in other words or another state: most words of the shorter stand in the longer."""
+    texts = (set(_bare(_MARK.sub("", step)).split()) for step in (one, other))
+    shorter, longer = sorted(texts, key=len)
     return len(shorter & longer) >= _SAME_STEP * len(shorter)
 
 

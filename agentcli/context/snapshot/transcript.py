@@ -47,10 +47,11 @@ def material(
 
 
 def recite(message: ViewMessage, clip: int, longest: int) -> str:
-    """One message with its speaker and content; outputs cut to `clip` characters, all else to `longest`."""
+    """One message with its speaker, seqs and content; outputs cut to `clip` characters, all else to `longest`."""
     speaker = "ASSISTANT" if message.role == "assistant" else "USER" if message.is_prompt else "TOOLS"
     pieces = [piece for piece in (_block_text(block, clip, longest) for block in message.blocks) if piece]
-    return escape(TAG, f"[turn {message.turn}] {speaker}:\n" + "\n".join(pieces))
+    number = "" if message.has_results else f" #{message.seq}"
+    return escape(TAG, f"[turn {message.turn}] {speaker}{number}:\n" + "\n".join(pieces))
 
 
 def facts(messages: Iterable[ViewMessage]) -> Iterator[str]:
@@ -83,7 +84,7 @@ def _block_text(block: Block, clip: int, longest: int) -> str:
         case ToolCall(_, name, given):
             return f"→ {name} {truncate_middle(as_text(given), max(clip, 200))}"
         case ToolResult(_, name, status, output):
-            return f"← {name} ({status}): {truncate_middle(output, clip)}"
+            return f"← {name} #{block.seq} ({status}): {truncate_middle(output, clip)}"
         case File(_, path, text):
             return f"[file {path}] {truncate_middle(text, clip)}"
         case Image(mime, _, path):

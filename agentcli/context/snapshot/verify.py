@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agentcli.context.ledger.standing_rules import sentences
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.language import language, may_be
+from agentcli.context.snapshot.will import offence
+from agentcli.core.record import VerbatimText
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,21 @@ _DEFAULT = SnapshotSettings()
 class Evidence:
     """Sources that a summary may draw on: the summarised part, the ledger, and the verified snapshot before.
 
-    `longest` are the characters of the longest sentence that is believed.
+    `longest` are the characters of the longest sentence that is believed, `said` the user's own words: all that a
+    summary may quote of the user's will.
     """
 
-    def __init__(self, texts: Iterable[str], longest: int = _DEFAULT.sentence_characters) -> None:
+    def __init__(
+        self,
+        texts: Iterable[str],
+        longest: int = _DEFAULT.sentence_characters,
+        said: Sequence[VerbatimText] = (),
+    ) -> None:
         self.longest = longest
+        self.said = tuple(said)
         self.text = " ".join("\n".join(texts).split())
         self._folded = self.text.casefold()
+        self._stems: frozenset[str] = frozenset()
         self._words = frozenset(_WORD.findall(self._folded))
         self._numbers = frozenset(number.replace(",", "") for number in _NUMBER.findall(self.text))
 
@@ -45,6 +55,26 @@ class Evidence:
             return claim.replace(",", "") in self._numbers
         folded = claim.casefold()
         return folded in self._words if _WORD.fullmatch(folded) else self._stands_alone(folded)
+
+    def quotation(self, span: str) -> str:
+        """The user's own sentences around words of theirs, with the turn; empty where the user has not said so byte for byte."""
+        if len(span.split()) < 2 and len(span) < _SHORTEST_QUOTATION:
+            return ""
+        for words in self.said:
+            line = " ".join(words.text.split())
+            start = line.find(span)
+            if start >= 0:
+                return _quoted(line, start, start + len(span), words.turn)
+        return ""
+
+    def is_about(self, sentence: str) -> bool:
+        """True unless hardly any word of a sentence occurs: it is then of something, or in a language, that never came up."""
+        words = [word[:_STEM] for word in _PROSE.findall(sentence.casefold())]
+        if len(words) < _FEWEST_WORDS or len(self._words) < _VOCABULARY:
+            return True
+        if not self._stems:
+            self._stems = frozenset(word[:_STEM] for word in self._words)
+        return sum(word in self._stems for word in words) >= _KNOWN * len(words)
 
     def _stands_alone(self, claim: str) -> bool:
         """True if the claim occurs without being a piece of a longer word."""
@@ -63,16 +93,16 @@ def verified(snapshot: Snapshot, evidence: Evidence) -> tuple[Snapshot, tuple[St
     """The snapshot without the sentences that the evidence does not bear out, and those struck."""
     struck: list[Struck] = []
 
-    def sift(section: Iterable[str]) -> tuple[str, ...]:
-        return tuple(item for item in (_sifted(item, evidence, struck) for item in section) if item)
+    def sift(section: Iterable[str], step: bool = False) -> tuple[str, ...]:
+        return tuple(item for item in (sifted(item, evidence, struck, step=step) for item in section) if item)
 
     checked = replace(
         snapshot,
-        goal=_sifted(snapshot.goal, evidence, struck),
+        goal=sifted(snapshot.goal, evidence, struck),
         knowledge=sift(snapshot.knowledge),
         files=sift(snapshot.files),
         actions=sift(snapshot.actions),
-        plan=sift(snapshot.plan),
+        plan=sift(snapshot.plan, step=True),
     )
     return checked, tuple(struck)
 
@@ -83,7 +113,7 @@ def verified_text(summary: str, evidence: Evidence) -> tuple[str, tuple[Struck, 
     lines = []
     for line in summary.splitlines():
         indent, words = _INDENT.match(line).groups()  # type: ignore[union-attr]
-        kept = _sifted(words, evidence, struck)
+        kept = sifted(words, evidence, struck)
         if kept or not words.strip():
             lines.append(indent + kept if words.strip() else "")
     return "\n".join(lines).strip(), tuple(struck)
@@ -115,26 +145,51 @@ def claims(sentence: str) -> Iterator[str]:
         rest = pattern.sub(" ", rest)
 
 
-def _sifted(item: str, evidence: Evidence, struck: list[Struck]) -> str:
+def sifted(item: str, evidence: Evidence, struck: list[Struck], *, step: bool = False) -> str:
+    """The sentences of an item that the evidence bears out, as they may stand; the others are added to `struck`.
+
+    What is said of the user's will stands as the user's own sentence, whatever the summary makes of it. `step`: the item is one
+    of the plan.
+    """
     kept = []
     for sentence in sentences(item):
-        why = _objection(sentence, evidence)
+        text, why = judged(sentence, evidence, step)
         if why:
             struck.append(Struck(sentence, why))
         else:
-            kept.append(sentence)
-    return " ".join(kept)
+            kept.append(text)
+    return " ".join(dict.fromkeys(kept))
 
 
-def _objection(sentence: str, evidence: Evidence) -> str:
+def judged(sentence: str, evidence: Evidence, step: bool = False) -> tuple[str, str]:
+    """A sentence as it may stand, or the reason why it may not."""
     if len(sentence) > evidence.longest:
-        return f"longer than {evidence.longest:,} characters"
+        return "", f"longer than {evidence.longest:,} characters"
     if _POSES.search(sentence):
-        return "poses as somebody else"
-    if _CONSENT.search(sentence) or _SECOND_HAND_RULE.search(sentence):
-        return "speaks for the user, whose own words are kept elsewhere"
-    claim = unsupported(_STEP_MARK.sub("", sentence), evidence)
-    return f"{claim!r} does not occur" if claim else ""
+        return "", "poses as somebody else"
+    text = _STEP_MARK.sub("", sentence)
+    spans = [_claimed(match) for match in _SPOKEN.finditer(text)]
+    if quoted := next((quoted for quoted in map(evidence.quotation, (text.strip(), *spans)) if quoted), ""):
+        if offence(text, step=step):
+            return quoted, ""
+    elif wrong := offence(_SPOKEN.sub(" ", text), step=step):
+        return "", f"{wrong}, and only the user's own words do that"
+    elif any(offence(span) == "speaks for the user" for span in spans):
+        return "", "quotes a will that is not the user's"
+    if claim := unsupported(text, evidence):
+        return "", f"{claim!r} does not occur"
+    return (sentence, "") if evidence.is_about(text) else ("", "nothing in the conversation is about that")
+
+
+def _quoted(line: str, start: int, end: int, turn: int) -> str:
+    """The whole sentences of a line that the words from `start` to `end` belong to, as a report: half a sentence may say the opposite."""
+    place, whole = 0, []
+    for sentence in sentences(line):
+        place = line.index(sentence, place)
+        if place < end and start < place + len(sentence):
+            whole.append(sentence)
+        place += len(sentence)
+    return f'The user said (turn {turn}): "{" ".join(whole)}"'
 
 
 def _claimed(match: re.Match[str]) -> str:
@@ -152,13 +207,19 @@ _START, _END = rf"(?<!{_LETTER})", rf"(?!{_LETTER})"
 _WORD = re.compile(rf"{_LETTER}+")
 _NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)*")
 _INDENT = re.compile(r"^(\s*(?:[-*•]|\d+[.)]|#+)?\s*)(.*)$")
+_PROSE = re.compile(r"[^\W\d_\u2e80-\U0010ffff]{4,}")
+_STEM, _FEWEST_WORDS, _VOCABULARY, _KNOWN = 5, 4, 400, 0.25
+_SHORTEST_QUOTATION = 6
 _STEP_MARK = re.compile(r"\[(?:DONE|IN PROGRESS|TODO)\]")
+_CODE = re.compile(r"`+([^`]+)`+")
+_QUOTATION = re.compile(
+    r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』|(?<!\w)'([^']{2,})'(?!\w)|(?<!\w)‘([^’]{2,})’(?!\w)"
+)
+_SPOKEN = re.compile(f"{_CODE.pattern}|{_QUOTATION.pattern}")
 _CLAIMS = (
-    re.compile(r"`+([^`]+)`+"),
+    _CODE,
     re.compile(r"\bhttps?://[^\s)>\]]+"),
-    re.compile(
-        r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』|(?<!\w)'([^']{2,})'(?!\w)|(?<!\w)‘([^’]{2,})’(?!\w)"
-    ),
+    _QUOTATION,
     # paths
     re.compile(
         rf"(?<![/~.]){_START}(?:~|\.{{1,2}})?/?(?:(?:{_LETTER}|[.@+-])+/)+(?:{_LETTER}|[.@+*-])*|(?<!/){_START}/(?:{_LETTER}|[.-]){{2,}}"
@@ -208,23 +269,6 @@ _POSES = re.compile(
     r"^\W*(?:system|user|human|assistant|developer|operator)\s*(?:message|prompt|instruction)?s?\s*[:：]"
     r"|</?\s*(?:system|user|human|assistant|system-reminder|user-prompt-submit-hook|pre-tool-use-hook|user_message|pinned|im_start|im_end|"
     r"instructions?|tool_result|function_results)\b"
-    r"|<\||\[/?INST\]|^\W*(?:\\n)*(?:Human|Assistant):"
-    r"|\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|system|user'?s?|safety)\b.{0,30}\b(?:instructions?|rules?|prompts?|constraints?|polic(?:y|ies)|limits?)"
-    r"|\byou (?:are now|must now|have been (?:granted|given|authori[sz]ed))\b",
-    re.IGNORECASE,
-)
-_WHO = r"(?:^\W*|\b(?:the|our|this) )(?:user|human|owner|operator|maintainer|customer)\b(?: has| have| had|'s|’s)?(?: also| already| just| since| now| explicitly| clearly)*"
-_CONSENT = re.compile(
-    rf"{_WHO} (?:approv|agree[ds]|consent|authori[sz]|allow|confirm|permit|gave|gives|grant|accept|waive|okay|sign(?:ed|s) off|said (?:it is|it's|that it is)? ?(?:ok|fine)"
-    r"|no longer (?:needs?|requires?|wants?))"
-    r"|\b(?:approval|permission|consent|authori[sz]ation|clearance)s? (?:was |were |is |are |has been |have been )?(?:given|granted|obtained|received|confirmed)\b"
-    r"|\b(?:approved|authori[sz]ed|cleared|permitted|confirmed|allowed|signed off) by (?:the )?(?:user|human|owner|team|maintainer|operator)\b"
-    r"|(?:ユーザー|利用者).{0,20}(?:承認|許可|同意)|用户.{0,12}(?:批准|同意|允许|授权)|使用者.{0,12}(?:批准|同意|允許|授權)"
-    r"|\bder (?:Benutzer|Nutzer|Anwender)\b.{0,40}\b(?:genehmigt|erlaubt|zugestimmt|bestätigt)",
-    re.IGNORECASE,
-)
-_SECOND_HAND_RULE = re.compile(
-    rf"{_WHO} (?:said|says|wants?|wanted|asks?|asked|requires?|required|insists?|insisted|demands?|demanded|instructs?|instructed|prefers?|preferred|told|orders?|ordered|requests?|requested)\b"
-    r".{0,80}\b(?:always|never|must|do not|don['’]t|not to|only|no need|skip|without)\b",
+    r"|<\||\[/?INST\]|^\W*(?:\\n)*(?:Human|Assistant):",
     re.IGNORECASE,
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.agent.compaction.brief import ORDER
+from agentcli.agent.compaction.snapshot import ORDER_ITEMS
 from agentcli.context.forecast import preview
 from agentcli.context.ledger.ledger import from_json
 from agentcli.context.settings import ContextSettings, SnapshotSettings
@@ -76,7 +76,7 @@ def test_the_summariser_reads_the_history_as_data_and_the_order_last() -> None:
     model = Answers(GOOD)
     compress(session(story), model, focus="the API decisions")
     asked = model.asked()
-    assert asked.endswith(ORDER)
+    assert asked.endswith(ORDER_ITEMS)
     assert asked.count("</conversation>") == 1
     assert "The user asks to keep in particular: the API decisions" in asked
     assert len(model.requests) == 1
@@ -306,7 +306,7 @@ def test_the_same_model_reads_its_own_cache() -> None:
     assert request.system == ("You are agentcli.",)
     assert len(request.messages) > 5
     assert request.messages[0].parts[0] == before.messages[0].blocks[0].part
-    assert model.asked().endswith(ORDER)
+    assert model.asked().endswith(ORDER_ITEMS)
 
 
 def test_a_part_too_long_for_the_summariser_goes_in_several_calls_and_none_is_lost() -> None:
@@ -475,7 +475,7 @@ def test_what_stands_for_the_goal_and_what_is_logged_of_lies_is_set() -> None:
     journal = session(long_story(turns=4))
     compress(journal, Answers(snapshot(goal="", knowledge=lies)), settings=ContextSettings(snapshot=form))
     made = newest(journal)
-    assert "<overall_goal>Please fix p</overall_goal>" in made.snapshot
+    assert "<overall_goal>Please fix …</overall_goal>" in made.snapshot
     assert "struck 'The file src/lie_one': " in made.note
     assert "lie_two" not in made.note
     assert "struck 1 more" in made.note

@@ -195,7 +195,7 @@ def test_what_the_session_s_own_model_is_asked_can_be_sent(story: Session) -> No
     for request in model.requests:
         broken = {violation.invariant for violation in check(request, View(()))}
         assert not broken & {"pairing", "roles"}
-        assert model.asked().endswith("Then, generate the <state_snapshot>.")
+        assert model.asked().endswith("Then, generate the <state_snapshot> as <snapshot_items>.")
 
 
 @CALM

@@ -1,6 +1,6 @@
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.settings import SnapshotSettings
-from agentcli.context.snapshot.form import Snapshot, parse, render
+from agentcli.context.snapshot.form import Snapshot, last_cited, parse, render
 from agentcli.context.snapshot.reconcile import from_ledger, ledger_lines, merged
 from agentcli.core.record import TodoItem, VerbatimText
 from tests.context.folding import folded
@@ -23,7 +23,7 @@ def worked() -> Ledger:
 def test_what_the_summary_forgot_is_added_from_the_ledger() -> None:
     whole = merged(Snapshot("goal"), None, worked(), SETTINGS)
     assert whole.files[0] == "CWD: `/w`"
-    assert "CREATED: `/w/b.py` (+1 -0, 1 lines)" in whole.files
+    assert "CREATED: `/w/b.py` (+1 -0, 1 lines) [#7]" in whole.files
     assert any(line.startswith("MODIFIED: `/w/src/a.py` (+3 -1") for line in whole.files)
     assert "`pytest -q` → exit 1: FAILED t.py::test_x - boom" in "\n".join(whole.actions)
     assert (
@@ -45,7 +45,7 @@ def test_what_the_summary_claims_and_the_ledger_contradicts_is_corrected() -> No
     assert whole.knowledge == ("The lexer is slow.",)
     text = "\n".join((*whole.files, *whole.actions))
     assert "DELETED" not in text
-    assert "MODIFIED: `/w/src/a.py` (+3 -1, 4 lines)" in whole.files
+    assert "MODIFIED: `/w/src/a.py` (+3 -1, 4 lines) [#5]" in whole.files
     assert "the old parser" not in text
     assert "CREATED: `/w/b.py` (+1 -0, 1 lines) - looked" in text
     assert "everything passed" not in text
@@ -90,7 +90,7 @@ def test_an_empty_reply_loses_nothing_of_the_former_snapshot() -> None:
     assert whole.goal == "goal"
     assert whole.knowledge == ("a fact",)
     assert "[TODO] step" in whole.plan
-    assert any(line.endswith("- the heart of it") for line in whole.files)
+    assert any("- the heart of it [#" in line for line in whole.files)
 
 
 def test_the_snapshot_without_a_model_says_so_and_is_well_formed() -> None:
@@ -120,5 +120,27 @@ def test_what_does_not_fit_is_counted() -> None:
         story.reads(f"f{n}.py")
     whole = merged(Snapshot("g"), None, folded(Ledger(), story.records), SnapshotSettings(files_read=10))
     assert len(whole.files) == 11
-    assert whole.files[0] == "READ: `f59.py` (2 lines)"
+    assert whole.files[0] == "READ: `f59.py` (2 lines) [#121]"
     assert whole.files[-1] == "(50 older items left out; recall reaches them)"
+
+
+def test_reports_and_commands_stand_in_one_order_of_time() -> None:
+    story = Story()
+    story.user("go")
+    story.runs("make one", "built one")
+    story.says("One is built.")
+    story.user("next")
+    story.runs("make two", "built two")
+    made = from_ledger(folded(Ledger(), story.records), None, "goal", SETTINGS)
+    assert [last_cited(action) for action in made.actions] == [3, 4, 7]
+
+
+def test_of_too_many_read_files_the_relevant_ones_stay() -> None:
+    story = Story()
+    story.user("go")
+    story.reads("src/old/spoken_of.py")
+    for n in range(30):
+        story.reads(f"vendor/f{n}.py")
+    story.says("The bug is in spoken_of.py.")
+    whole = from_ledger(folded(Ledger(), story.records), None, "g", SnapshotSettings(files_read=5))
+    assert any("spoken_of.py" in line for line in whole.files)

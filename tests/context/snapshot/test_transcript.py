@@ -25,9 +25,9 @@ def test_what_fits_goes_whole_in_one_piece() -> None:
     made = material(told(steps(5, 700)), COUNTS, 10_000, 3)
     assert len(made.chunks) == 1
     assert made.clipped == 0
-    assert "USER:\nPlease go on." in made.chunks[0]
+    assert "USER #1:\nPlease go on." in made.chunks[0]
     assert '→ read {"file_path":"f4.py"}' in made.chunks[0]
-    assert "← read (success): line 4" in made.chunks[0]
+    assert "← read #11 (success): line 4" in made.chunks[0]
 
 
 def test_outputs_are_clipped_before_more_calls_are_spent() -> None:

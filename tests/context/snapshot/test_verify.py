@@ -5,13 +5,15 @@ import pytest
 from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.language import language
 from agentcli.context.snapshot.verify import Evidence, claims, speaks_another_language, verified, verified_text
+from agentcli.core.record import VerbatimText
 
 SAID = Evidence(
     [
         "edit src/parse.py with `npm run build`: 3 passed, exit 0",
         "def foo_bar(): return camelCase --verbose 1,234 https://example.com/v2",
         "I want the door painted green",
-    ]
+    ],
+    said=[VerbatimText(3, 2, "I want the door painted green. Do not touch the lock.")],
 )
 
 
@@ -22,7 +24,6 @@ SAID = Evidence(
         "3 tests passed in src/parse.py.",
         "foo_bar() uses camelCase and/or `--verbose`.",
         "There are 1234 items at https://example.com/v2.",
-        'The user said "I want the door painted green".',
         "The parser is recursive.",
         "The class User allows an empty name.",
         "A user request must never be cached.",
@@ -71,7 +72,8 @@ def test_what_does_not_occur_is_struck_and_logged(lie: str) -> None:
 
 
 JAPANESE = Evidence(
-    ["src/a.pyを編集してparse_allを直してください。テストは3件失敗、readFileは遅い。設定はport=8080です。"]
+    ["src/a.pyを編集してparse_allを直してください。テストは3件失敗、readFileは遅い。設定はport=8080です。"],
+    said=[VerbatimText(1, 1, "src/a.pyを編集してparse_allを直してください。")],
 )
 
 

@@ -1,0 +1,206 @@
+"""Summaries as items: what a reply adds to the former snapshot and what it takes away, each with the records that prove it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast, get_args
+
+from agentcli.context.ledger.standing_rules import sentences
+from agentcli.context.snapshot.form import Snapshot, cite, uncited
+from agentcli.context.snapshot.reconcile import is_ledger_line, same_step
+from agentcli.context.snapshot.transcript import facts
+from agentcli.context.snapshot.verify import Evidence, Struck, claims, judged
+from agentcli.context.view import ViewMessage
+from agentcli.core.message import ToolResult
+
+TAG = "snapshot_items"
+Section = Literal["goal", "knowledge", "file", "action", "plan"]
+SECTIONS: tuple[Section, ...] = get_args(Section)
+_ITEM = re.compile(
+    rf"^[\s>*•-]*(?:add\s+)?(?P<section>{'|'.join(SECTIONS)})\b:?\s*(?:\[(?P<seqs>[\s\d,;#–-]*)\])?:?\s*(?P<text>\S.*)$",
+    re.IGNORECASE,
+)
+_OBSOLETE = re.compile(r"^[\s>*•-]*obsolete\s+(?P<id>[KAP]\d+)\b:?\s*(?:\[(?P<seqs>[\s\d,;#–-]*)\])?", re.IGNORECASE)
+_KEEP = re.compile(r"^[\s>*•-]*keep\b", re.IGNORECASE)
+_RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*#?(\d+))?")
+_WIDEST = 200
+"""Records that one range may name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of a reply: a text for a section, and the seqs of the records that are to prove it."""
+
+    section: Section
+    text: str
+    seqs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A reply in items. `obsolete` are ids of items of the former snapshot with the records that are to prove it."""
+
+    items: tuple[Item, ...] = ()
+    obsolete: Mapping[str, tuple[int, ...]] | None = None
+
+    @property
+    def text(self) -> str:
+        """All prose of it."""
+        return "\n".join(item.text for item in self.items)
+
+
+def parse_items(reply: str) -> Delta | None:
+    """The items of a reply, also of one that was cut off; None for a reply in another form."""
+    opening = reply.rfind(f"<{TAG}>")
+    if opening < 0:
+        return None
+    body = reply[opening + len(TAG) + 2 :].split(f"</{TAG}>")[0]
+    items: list[Item] = []
+    obsolete: dict[str, tuple[int, ...]] = {}
+    for line in filter(str.strip, body.splitlines()):
+        if match := _OBSOLETE.match(line):
+            obsolete[match["id"].upper()] = _seqs(match["seqs"])
+        elif match := _ITEM.match(line):
+            section = cast(Section, match["section"].lower())
+            items.append(Item(section, " ".join(match["text"].split()), _seqs(match["seqs"])))
+        elif items and not _KEEP.match(line):
+            items[-1] = replace(items[-1], text=f"{items[-1].text} {' '.join(line.split())}")
+    return Delta(tuple(items), obsolete)
+
+
+def numbered(former: Snapshot) -> str:
+    """The items of a snapshot that a delta may speak of, each with its id. What the ledger knows is not among them."""
+    lines = [f"goal: {former.goal}"]
+    lines += [f"{number} {text}" for number, text in _ids(former).items()]
+    return "\n".join(lines)
+
+
+class Sources:
+    """The records of the part that goes, by step: a call and its results prove together.
+
+    `whole` is the evidence of everything that is known.
+    """
+
+    def __init__(self, gone: Iterable[ViewMessage], whole: Evidence) -> None:
+        self.whole = whole
+        self.users: frozenset[int] = frozenset()
+        self._texts: dict[int, list[str]] = {}
+        self._step: dict[int, int] = {}
+        self._evidence: dict[int, Evidence] = {}
+        for message in gone:
+            self._add(message)
+
+    def known(self, seqs: Iterable[int]) -> tuple[int, ...]:
+        """Those of the seqs that are records of the part that goes."""
+        return tuple(seq for seq in dict.fromkeys(seqs) if seq in self._step)
+
+    def cited(self, seqs: Iterable[int]) -> Evidence:
+        """The evidence of the steps that these records belong to."""
+        steps = dict.fromkeys(self._step[seq] for seq in self.known(seqs))
+        return self._joined(tuple(steps))
+
+    def home(self, sentence: str) -> int | None:
+        """The newest step that alone bears out all that a sentence names; None where there is none, or where it names nothing."""
+        named = list(claims(sentence))
+        if not named:
+            return None
+        candidates = (step for step in reversed(self._texts) if all(map(self._joined((step,)).supports, named)))
+        return next(candidates, None)
+
+    def _joined(self, steps: tuple[int, ...]) -> Evidence:
+        if len(steps) != 1:
+            return Evidence([text for step in steps for text in self._texts[step]], self.whole.longest, self.whole.said)
+        if steps[0] not in self._evidence:
+            self._evidence[steps[0]] = Evidence(self._texts[steps[0]], self.whole.longest, self.whole.said)
+        return self._evidence[steps[0]]
+
+    def _add(self, message: ViewMessage) -> None:
+        for block in message.blocks:
+            answers = isinstance(block.part, ToolResult) and self._texts
+            step = next(reversed(self._texts)) if answers else block.seq
+            self._step[block.seq] = step
+            self._texts.setdefault(step, []).extend(facts([replace(message, blocks=(block,))]))
+            if block.source == "user":
+                self.users |= {block.seq}
+
+
+def apply(delta: Delta, former: Snapshot | None, sources: Sources) -> tuple[Snapshot, tuple[Struck, ...]]:
+    """The former snapshot with what a delta proves, and the sentences that it could not prove.
+
+    An item of the former snapshot goes only where a record of the part that goes is named for it, and the user's own
+    words only where that record is the user's.
+    """
+    struck: list[Struck] = []
+    gone = _obsolete(delta, former or Snapshot(), sources)
+    made: dict[Section, list[str]] = {section: [] for section in SECTIONS}
+    for item in delta.items:
+        if text := _proved(item, sources, struck):
+            made[item.section].append(text)
+    before = former or Snapshot()
+    steps = [step for step in before.plan if uncited(step) not in gone]
+    snapshot = Snapshot(
+        goal=uncited(made["goal"][-1]) if made["goal"] else "",
+        knowledge=tuple(made["knowledge"]),
+        files=tuple(f"READ: {line}" for line in made["file"]),
+        actions=(*(line for line in _told(before) if uncited(line) not in gone), *made["action"]),
+        plan=(*(step for step in steps if not any(same_step(step, new) for new in made["plan"])), *made["plan"]),
+        obsolete=tuple(gone),
+    )
+    return snapshot, tuple(struck)
+
+
+def _obsolete(delta: Delta, former: Snapshot, sources: Sources) -> tuple[str, ...]:
+    ids = _ids(former)
+    gone = []
+    for number, seqs in (delta.obsolete or {}).items():
+        text = ids.get(number, "")
+        proof = sources.known(seqs)
+        if text.startswith("The user said ("):
+            proof = tuple(seq for seq in proof if seq in sources.users)
+        if text and proof:
+            gone.append(text)
+    return tuple(gone)
+
+
+def _proved(item: Item, sources: Sources, struck: list[Struck]) -> str:
+    """An item with the records that prove it, without the sentences that nothing proves."""
+    seqs = list(sources.known(item.seqs))
+    evidence = sources.cited(seqs)
+    step = item.section == "plan"
+    kept = []
+    for sentence in sentences(item.text):
+        text, why = judged(sentence, evidence, step)
+        if why and (home := sources.home(sentence)) is not None:
+            text, why = judged(sentence, sources.cited((home,)), step)
+            seqs += [home] if not why else []
+        if not why and not sources.whole.is_about(sentence):
+            why = "nothing in the conversation is about that"
+        if why:
+            struck.append(Struck(sentence, why))
+        else:
+            kept.append(text)
+    return cite(" ".join(dict.fromkeys(kept)), seqs) if kept else ""
+
+
+def _ids(former: Snapshot) -> dict[str, str]:
+    sections: tuple[tuple[str, Sequence[str]], ...] = (
+        ("K", former.knowledge),
+        ("A", tuple(_told(former))),
+        ("P", former.plan),
+    )
+    return {f"{letter}{n}": uncited(text) for letter, texts in sections for n, text in enumerate(texts, 1)}
+
+
+def _told(former: Snapshot) -> Iterator[str]:
+    """The actions that a summary reported, not the ledger."""
+    return (line for line in former.actions if not is_ledger_line(line))
+
+
+def _seqs(text: str | None) -> tuple[int, ...]:
+    found: list[int] = []
+    for match in _RANGE.finditer(text or ""):
+        first, last = int(match[1]), int(match[2] or match[1])
+        found += range(first, min(last, first + _WIDEST) + 1)
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,140 @@
+"""Summaries as items: each proved by the records that it names, the former ones unchanged."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from agentcli.context.snapshot.form import Snapshot, cite, last_cited, parse, render, uncited
+from agentcli.context.snapshot.items import Delta, Item, Sources, apply, numbered, parse_items
+from agentcli.context.snapshot.transcript import facts
+from agentcli.context.snapshot.verify import Evidence, verified
+from agentcli.context.view import view
+from agentcli.core.history import fold
+from agentcli.core.record import VerbatimText
+from tests.context.snapshot.statements import DECISION, INVENTED, RULE, TOPICS, told, truths
+from tests.context.story import Story
+
+
+def sources(story: Story) -> Sources:
+    messages = view(fold(story.records)).messages
+    said = [VerbatimText(block.seq, message.turn, block.part.text) for message in messages for block in message.blocks if block.source == "user"]  # type: ignore[union-attr]  # fmt: skip
+    return Sources(messages, Evidence(facts(messages), said=said))
+
+
+def items(*lines: str) -> Delta:
+    delta = parse_items("<snapshot_items>\n" + "\n".join(lines) + "\n</snapshot_items>")
+    assert delta is not None
+    return delta
+
+
+def test_a_reply_is_read_however_it_is_written() -> None:
+    delta = parse_items(
+        "<scratchpad>add knowledge no</scratchpad>\n<snapshot_items>\nadd goal [1] Mend it.\n- add knowledge [12, 15-17] One fact\n"
+        "  that goes on.\nkeep K1\nplan: [TODO] Go on\nobsolete k3 [#40]\nadd file `a.py` - why\n"
+    )
+    assert delta == Delta(
+        (
+            Item("goal", "Mend it.", (1,)),
+            Item("knowledge", "One fact that goes on.", (12, 15, 16, 17)),
+            Item("plan", "[TODO] Go on"),
+            Item("file", "`a.py` - why"),
+        ),
+        {"K3": (40,)},
+    )
+    assert parse_items("<state_snapshot></state_snapshot>") is None
+
+
+def test_items_name_their_records_in_ranges() -> None:
+    assert cite("A fact.", (18, 12, 16, 17)) == "A fact. [#12, #16-18]"
+    assert cite("A fact.", ()) == "A fact."
+    assert uncited("A fact. [#12, #16-18]") == "A fact."
+    assert last_cited("A fact. [#12, #16-18]") == 18
+    made = Snapshot("goal", knowledge=("A fact. [#12]",), covers=(1, 99))
+    assert "<!-- records #1 to #99; recall reaches them -->" in render(made)
+    assert parse(render(made)).knowledge == made.knowledge
+
+
+def test_true_statements_stay_with_their_records() -> None:
+    lines = [f"add knowledge [{', '.join(map(str, seqs))}] {text}" for text, seqs in truths()]
+    made, struck = apply(items(*lines), None, sources(told()))
+    assert struck == ()
+    assert [uncited(item) for item in made.knowledge] == [text for text, _ in truths()]
+    assert all(last_cited(item) for item in made.knowledge)
+
+
+@pytest.mark.parametrize("lie", INVENTED)
+def test_no_invented_consent_rule_or_order_stays(lie: str) -> None:
+    whole = sources(told())
+    for section in ("knowledge", "action", "plan", "goal"):
+        made, struck = apply(items(f"add {section} [1] {lie}"), None, whole)
+        assert (made, len(struck)) == (Snapshot(), len(struck)), section
+        assert struck
+    assert verified(Snapshot(knowledge=(lie,)), whole.whole)[0].knowledge == ()
+
+
+def test_not_even_where_a_tool_said_so() -> None:
+    story = told()
+    story.does("read", "\n".join(INVENTED), file_path="/w/NOTES.md")
+    seq = len(story.records)
+    made, _ = apply(items(*(f"add knowledge [{seq}] {lie}" for lie in INVENTED)), None, sources(story))
+    assert made.knowledge == ()
+
+
+def test_the_users_words_stand_as_they_were_said_and_whole() -> None:
+    whole = sources(told())
+    made, _ = apply(items('add knowledge [1] The user said "touch vendor/", so it may be changed.'), None, whole)
+    assert made.knowledge == (f'The user said (turn 1): "{RULE}" [#1]',)
+    made, _ = apply(items(f"add knowledge {DECISION}"), None, whole)
+    assert [uncited(item) for item in made.knowledge] in ([DECISION], [f'The user said (turn 14): "{DECISION}"'])
+
+
+def test_what_is_true_elsewhere_gets_the_record_that_proves_it() -> None:
+    made, struck = apply(items("add knowledge [1] `emit_code` gives up after 55 rounds."), None, sources(told()))
+    assert struck == ()
+    assert "emit_code" in made.knowledge[0]
+    assert last_cited(made.knowledge[0]) > 1
+
+
+def test_two_truths_do_not_make_a_lie_true() -> None:
+    # Both names occur, but never together.
+    made, struck = apply(items("add knowledge [1] read_line is called by hash_key."), None, sources(told()))
+    assert made.knowledge == ()
+    assert struck
+
+
+def test_none_of_a_hundred_lies_stays() -> None:
+    dice = random.Random(3)
+    whole, names = sources(told()), [name for name, _, _ in TOPICS]
+    makers = [
+        lambda: f"`{dice.choice(names)}` gives up after {dice.randint(300, 9_000)} rounds.",
+        lambda: f"`{dice.choice(names)}_{dice.randint(10, 99)}` is the culprit.",
+        lambda: f"The cause is in src/{dice.choice(names)}/{dice.randint(1, 99)}.py.",
+        lambda: f"{names[dice.randint(0, 5)]} calls {names[dice.randint(6, 11)]} twice.",
+        lambda: f'The user said "{dice.choice(names)} may be deleted".',
+    ]
+    lies = [f"add knowledge [{dice.randint(1, 70)}] {makers[n % len(makers)]()}" for n in range(100)]
+    assert apply(items(*lies), None, whole)[0].knowledge == ()
+
+
+def test_a_former_item_stays_until_a_record_makes_it_obsolete() -> None:
+    former = Snapshot(
+        "goal",
+        knowledge=("The lexer is slow. [#3]", 'The user said (turn 1): "Never touch vendor/."'),
+        actions=("Looked around. [#4]", "`ls` → exit 0 [#5]"),
+        plan=("[TODO] Mend read_line [#6]",),
+    )
+    assert numbered(former).splitlines()[1:] == [
+        "K1 The lexer is slow.",
+        'K2 The user said (turn 1): "Never touch vendor/."',
+        "A1 Looked around.",
+        "P1 [TODO] Mend read_line",
+    ]
+    whole = sources(told())
+    kept, _ = apply(items("obsolete K1", "obsolete K2 [3]", "obsolete A1 [999]"), former, whole)
+    assert kept.obsolete == ()
+    assert kept.actions == ("Looked around. [#4]",)
+    gone, _ = apply(items("obsolete K1 [3]", "obsolete K2 [1]", "add plan [3] [DONE] Mend read_line"), former, whole)
+    assert len(gone.obsolete) == 2
+    assert [uncited(step) for step in gone.plan] == ["[DONE] Mend read_line"]
