@@ -41,6 +41,8 @@ class Block:
     pinned: bool = False
     compactable: bool = True
     cleared: bool = False
+    original: ToolResult | None = None
+    """The result itself where `part` stands in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +207,10 @@ class _Lens:
         summary = self.compaction.replaced.get(result.call_id) if self.compaction else None
         if summary is not None:
             part = ToolResult(result.call_id, result.name, result.status, summary)
-            return replace(block, part=part, source="compactor", compactable=False)
+            return replace(block, part=part, source="compactor", compactable=False, original=result)
         if result.call_id in self.history.cleared:
-            return replace(block, part=cleared_result(result.call_id, result.name, result.status), cleared=True)
+            part = cleared_result(result.call_id, result.name, result.status)
+            return replace(block, part=part, cleared=True, original=result)
         return block
 
 

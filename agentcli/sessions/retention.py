@@ -41,12 +41,10 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """The result of retention: sessions moved to the trash, ids removed from it for good, bytes of shared contents freed, and folders
-    of forks and imports that were never finished and are removed."""
+    """The result of retention: sessions moved to the trash, ids removed from it for good, and folders of forks and imports that were never finished and are removed."""
 
     trashed: tuple[SessionInfo, ...] = ()
     removed: tuple[str, ...] = ()
-    freed: int = 0
     leftovers: tuple[Path, ...] = ()
 
 
@@ -59,8 +57,9 @@ def sweep(store: Store, retention: Retention, now: datetime | None = None) -> Sw
             trashed.append(info)
     removed = store.trash.empty(retention.trash_days * _DAY) if retention.trash_days else ()
     leftovers = tuple(path for each in store.root.glob("*") for path in _remove_leftovers(each, retention))
-    freed = sum(sweep_pool(pool) for pool in store.root.glob(f"*/{POOL}")) if removed else 0
-    return Swept(tuple(trashed), tuple(removed), freed, leftovers)
+    for pool in store.root.glob(f"*/{POOL}") if removed else ():
+        sweep_pool(pool)
+    return Swept(tuple(trashed), tuple(removed), leftovers)
 
 
 def _remove_leftovers(project: Path, retention: Retention) -> Sequence[Path]:

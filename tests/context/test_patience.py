@@ -73,3 +73,9 @@ def test_a_monotonous_command_is_remembered_at_once(piece: str) -> None:
     ledger = folded(Ledger(), story.records)
     merged(Snapshot("g", knowledge=(piece * 500,), actions=(piece * 500,)), None, ledger, SnapshotSettings())
     assert sum(map(len, ledger_lines(ledger))) < 10_000
+
+
+@pytest.mark.parametrize("tag", ["<thinking>", "<thinking></analysis>", "<THINKING><analysis>"])
+def test_a_reply_of_many_open_scratchpads_is_read_at_once(tag: str) -> None:
+    reply = tag * 200_000
+    assert parse(f"{reply}<state_snapshot><overall_goal>go</overall_goal></state_snapshot>")

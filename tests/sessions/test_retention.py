@@ -85,7 +85,6 @@ def test_the_trash_and_what_only_it_named_go_at_last(store: Store, infos: list[S
     os.utime(store.trash.folder / infos[0].project_id / infos[0].id, (1, 1))
     swept = sweep(store, Retention(trash_days=1))
     assert swept.removed == (infos[0].id,)
-    assert swept.freed == 5_000
     assert list(pool.glob("??/*")) == []
 
 

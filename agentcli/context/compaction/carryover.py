@@ -39,7 +39,10 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
 
 
 def verbatim_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[VerbatimText, ...]:
-    """The pinned messages of the summarised part and of the parts before it, whole, oldest first; unpinned ones are dropped."""
+    """The pinned messages of the summarised part and of the parts before it, whole, oldest first; unpinned ones are dropped.
+
+    Of an output that was cleared or summarised before it was pinned this is the output itself.
+    """
     former = former_compaction(view)
     pinned = {piece.seq: piece for piece in (former.pins if former else ()) if piece.seq in view.pins}
     for message in summarised:
@@ -76,7 +79,7 @@ def typed_texts(message: ViewMessage) -> Iterable[VerbatimText]:
 
 
 def _text_of(block: Block) -> str:
-    match block.part:
+    match block.original or block.part:
         case Text(text):
             return text
         case Thinking():

@@ -48,7 +48,7 @@ def parse(reply: str) -> Snapshot:
     The scratchpad is dropped. Constraints that a model wrote are not read: only the user sets rules, and they are kept elsewhere.
     """
     note = _NOTE.search(reply)
-    text = _COMMENT.sub("", _without_scratchpad(reply))
+    text = _without_comments(_without_scratchpad(reply))
     body = _inside(ROOT, text)
     sections = {name: _inside(name, body if body is not None else text) or "" for name in SECTIONS}
     knowledge = items(sections["key_knowledge"])
@@ -210,9 +210,36 @@ def _inside(name: str, text: str) -> str | None:
 
 
 def _without_scratchpad(reply: str) -> str:
-    text = _SCRATCHPAD.sub("", reply)
+    text = "".join(_outside_scratchpads(reply))
     # A reply that was cut inside the scratchpad holds no snapshot at all.
-    return re.sub(r"<(scratchpad|thinking|analysis)>(?:(?!<state_snapshot).)*\Z", "", text, flags=re.DOTALL)
+    cut = _SCRATCHPAD.search(text, text.rfind(f"<{ROOT}") + 1)
+    return text[: cut.start()] if cut else text
+
+
+def _outside_scratchpads(reply: str) -> Iterator[str]:
+    """The text between scratchpads, in time proportional to its length, however many of them are left open."""
+    end = 0
+    endless: set[str] = set()
+    for opening in _SCRATCHPAD.finditer(reply):
+        name = opening[1].lower()
+        if opening.start() < end or name in endless:
+            continue
+        closing = re.compile(f"</{name}>", re.IGNORECASE).search(reply, opening.end())
+        if closing is None:
+            endless.add(name)
+            continue
+        yield reply[end : opening.start()]
+        end = closing.end()
+    yield reply[end:]
+
+
+def _without_comments(text: str) -> str:
+    parts = []
+    start = end = 0
+    while (start := text.find("<!--", end)) >= 0 and (closing := text.find("-->", start + 4)) >= 0:
+        parts.append(text[end:start])
+        end = closing + 3
+    return "".join((*parts, text[end:]))
 
 
 def _escape(text: str) -> str:
@@ -227,8 +254,7 @@ _NAMES = "|".join((ROOT, *SECTIONS))
 _ANY_SECTION = re.compile(rf"</?(?:{_NAMES})\b")
 _OWN_TAG = re.compile(rf"<(?=\s*/?\s*(?:{_NAMES}|scratchpad|thinking|analysis)\b)", re.IGNORECASE)
 _ESCAPED_TAG = re.compile(rf"&lt;(?=\s*/?\s*(?:{_NAMES}|scratchpad|thinking|analysis)\b)", re.IGNORECASE)
-_SCRATCHPAD = re.compile(r"<(scratchpad|thinking|analysis)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_SCRATCHPAD = re.compile("<(scratchpad|thinking|analysis)>", re.IGNORECASE)
 _NOTE = re.compile(rf"<!-- ({re.escape(WITHOUT_MODEL)}[^>]*?) -->")
 _LEFT_OUT = re.compile(r"\(\d+ older items left out; recall reaches them\)")
 _BULLET = re.compile(r"^[ \t]*(?:[-*•–]|\d+[.)])[ \t]+", re.MULTILINE)

@@ -81,16 +81,12 @@ class Objects:
             self._folders.add(folder)
 
 
-def sweep_pool(pool: Path) -> int:
-    """Remove contents that no session names any more; how many bytes that frees."""
-    freed = 0
+def sweep_pool(pool: Path) -> None:
+    """Remove contents that no session names any more."""
     for path in pool.glob("??/*"):
         with contextlib.suppress(OSError):
-            status = path.stat()
-            if status.st_nlink == 1:
+            if path.stat().st_nlink == 1:
                 os.unlink(path)
-                freed += status.st_size
-    return freed
 
 
 def _size(path: Path) -> int:

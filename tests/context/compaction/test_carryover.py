@@ -6,9 +6,9 @@ from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
 from agentcli.context.window import Window, limits_of
 from agentcli.core.history import fold
-from agentcli.core.message import Image, Text
+from agentcli.core.message import Image, Text, ToolResult
 from agentcli.core.model import ModelSpec
-from agentcli.core.record import Carry, Compaction, Pin, Unpin, VerbatimText
+from agentcli.core.record import Carry, Compaction, Pin, Prune, Unpin, VerbatimText
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 
@@ -92,6 +92,22 @@ def test_a_pin_holds_all_that_its_message_says() -> None:
         "the output",
     ]
     assert words_of(story) == ()
+
+
+def test_a_pinned_output_is_kept_whole_also_where_the_view_holds_less_of_it() -> None:
+    story = Story()
+    story.user("look")
+    summarised = story.does("read", "the whole of a", file_path="a.py")
+    cleared = story.does("read", "the whole of b", file_path="b.py")
+    for record in list(story.records):
+        if isinstance(record.body, ToolResult):
+            story.add(Pin(record.seq))
+    replaced = {summarised.call_id: "a in short"}
+    story.add(Compaction("manual", "compressed", "regions", (), 1, "", replaced=replaced))
+    story.add(Prune((cleared.call_id,), 10, "too much"))
+    shown = seen(story)
+    assert "the whole of" not in str([block.part for message in shown.messages for block in message.blocks])
+    assert [words.text for words in verbatim_pins(shown.messages, shown)] == ["the whole of a", "the whole of b"]
 
 
 def test_a_pin_that_was_lifted_is_let_go() -> None:
