@@ -128,13 +128,14 @@ def _thinking(request: Request, view: View) -> Iterator[Violation]:
 
 
 def _verbatim(request: Request, view: View) -> Iterator[Violation]:
-    """Pins and the user's verbatim prompts are in the request."""
+    """Pins, the user's verbatim prompts and the model's newest answer are in the request."""
     body = view.compaction.body if view.compaction else None
     carried: tuple[tuple[str, VerbatimText], ...] = ()
     if isinstance(body, Compaction):
         carried = tuple(("pinned", piece) for piece in body.pins) + tuple(
             ("user_message", piece) for piece in body.user_words
         )
+        carried += (("assistant_message", body.answer),) if body.answer else ()
     if not carried:
         return
     there = {block.seq for block in view.blocks}

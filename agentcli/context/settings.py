@@ -282,6 +282,12 @@ class ContextSettings:
     """Size from which it also compacts between two tool steps."""
     preserve: Share = 0.3
     """Newest part that `auto` keeps, as a share of the tokens of all messages."""
+    keep_recent: int = 12_000
+    """Newest tokens that no policy with a split of its own (`auto`, `sliding`) summarises."""
+    keep_recent_share: Share = 0.125
+    """Upper bound of these on a small window."""
+    keep_answer_tokens: int = 4_000
+    """Size to which the model's newest answer is cut in the middle where it must be carried beside a summary."""
     min_shrink: Share = 0.10
     """A compaction that frees a smaller share of the prompt is dropped."""
     retry_growth: float = 0.10
@@ -334,6 +340,10 @@ class ContextSettings:
     opencode: OpencodeSettings = OpencodeSettings()
     regions: RegionSettings = RegionSettings()
     sliding: SlidingSettings = SlidingSettings()
+
+    def recent(self, usable: int) -> int:
+        """The newest tokens that stay in a window of so many."""
+        return min(self.keep_recent, int(usable * self.keep_recent_share))
 
     def estimator_of(self, policy: str) -> EstimatorName:
         """The estimator of this policy: its own, or the common one."""

@@ -74,6 +74,14 @@ class ViewMessage:
         return any(isinstance(block.part, ToolResult) for block in self.blocks)
 
     @property
+    def answer(self) -> str:
+        """The model's own text, without thoughts and calls; empty in a message of the user."""
+        texts = [
+            block.part.text for block in self.blocks if isinstance(block.part, Text) and block.source == "assistant"
+        ]
+        return "\n".join(text for text in texts if text.strip())
+
+    @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tools that it asks for, in order."""
         return tuple(block.part for block in self.blocks if isinstance(block.part, ToolCall))
@@ -247,19 +255,29 @@ def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMess
 
 
 def _asked(record: Record, body: Compaction) -> tuple[Block, ...]:
-    """The user's side of a snapshot: the summary, then the user's verbatim prompts and the pins, byte for byte."""
+    """The user's side of a snapshot: the summary, then the user's verbatim prompts, the pins and the model's newest answer."""
     opening = WHAT_WAS_DONE if is_answer(body) and body.snapshot else body.snapshot
     blocks = [_by_compactor(record, opening)] if opening else []
+    if any(body.stands_for):
+        blocks.append(_by_compactor(record, _coverage(*body.stands_for)))
     for tag, carried in (("user_message", body.user_words), ("pinned", body.pins)):
         for words in carried:
             block = _by_compactor(record, wrap(tag, words.text, turn=words.turn))
             blocks.append(replace(block, tier=1 if tag == "user_message" else 3, pinned=True))
+    if body.answer:
+        block = _by_compactor(record, wrap("assistant_message", body.answer.text, turn=body.answer.turn))
+        blocks.append(replace(block, tier=2, pinned=True))
     return tuple(blocks)
 
 
 def _answered(record: Record, body: Compaction) -> Block:
     """The assistant's side: one line, or in opencode's form the summary itself."""
     return _by_compactor(record, body.snapshot if is_answer(body) and body.snapshot else ACKNOWLEDGED)
+
+
+def _coverage(first: int, last: int) -> str:
+    """The line that names the records that a snapshot stands for, and how to reach what it leaves out."""
+    return f'[This stands for records {first} to {last}. recall(pattern="…", from={first}, to={last}) finds what it leaves out.]'
 
 
 def _by_compactor(record: Record, text: str) -> Block:

@@ -63,7 +63,8 @@ class Compaction:
     `covers` are the first and last seq that were summarised, `kept_from` the seq of the first record that stays as it was.
     `kept` are seqs before `kept_from` that stay verbatim all the same (primers of `sliding`), `replaced` maps call ids to
     the summary that stands in place of their output (`regions`), `cleared` are calls whose outputs are cleared in the same
-    step, because it rewrites the cache anyway. Only status `compressed` changes the view.
+    step, because it rewrites the cache anyway. `answer` is the model's newest answer where it was summarised: the user may be
+    replying to it. `stands_for` are the first and last seq that the snapshot stands for, former snapshots included. Only status `compressed` changes the view.
     """
 
     trigger: Trigger
@@ -87,6 +88,8 @@ class Compaction:
     note: str = ""
     carry: Carry = Carry()
     cleared: tuple[str, ...] = ()
+    answer: VerbatimText | None = None
+    stands_for: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

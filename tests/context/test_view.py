@@ -1,5 +1,7 @@
 """What the model sees: order within a message, compactions of every form, prunes, pins and dropped thoughts."""
 
+from dataclasses import replace
+
 import pytest
 
 from agentcli.context.view import ACKNOWLEDGED, CLEARED, GO_ON, View, view
@@ -162,3 +164,13 @@ def test_an_undo_shows_everything_as_it_was() -> None:
 def test_an_undone_compaction_gives_back_an_earlier_one() -> None:
     once = history(*TALK, compaction(3))
     assert view(history(*TALK, compaction(3), compaction(6), Undo(10))) == view(once)
+
+
+def test_a_snapshot_names_the_records_that_it_stands_for() -> None:
+    body = Compaction("auto", "compressed", "auto", (4, 9), 10, "<state_snapshot/>", stands_for=(1, 9))
+    shown = view(history(prompt("Go."), body))
+    [_, snapshot, line] = texts(shown)[0]
+    assert snapshot == "<state_snapshot/>"
+    assert line == '[This stands for records 1 to 9. recall(pattern="…", from=1, to=9) finds what it leaves out.]'
+    old = view(history(prompt("Go."), replace(body, stands_for=(0, 0))))
+    assert len([*old.blocks]) == len([*shown.blocks]) - 1

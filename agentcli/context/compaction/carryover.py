@@ -1,4 +1,4 @@
-"""Verbatim content that survives a compaction: the user's prompts and pins."""
+"""Verbatim content that survives a compaction: the user's prompts, the pins, the model's newest answer."""
 
 from __future__ import annotations
 
@@ -52,6 +52,21 @@ def verbatim_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[Verbat
     return tuple(pinned[seq] for seq in sorted(pinned) if pinned[seq].text)
 
 
+def verbatim_answer(summarised: Sequence[ViewMessage], window: Window) -> VerbatimText | None:
+    """The model's newest answer if it is summarised, or was before and nothing has been said since: its two ends if it is long.
+
+    None where the answer stays in the view.
+    """
+    message = next((each for each in reversed(window.view.messages) if each.answer), None)
+    if message is None:
+        former = former_compaction(window.view)
+        return former.answer if former else None
+    if all(message.seq != each.seq for each in summarised):
+        return None
+    piece = VerbatimText(message.seq, message.turn, message.answer)
+    return _both_ends(piece, window.counter, window.settings.keep_answer_tokens, "too long to be kept beside a summary")
+
+
 def former_compaction(view: View) -> Compaction | None:
     """The compaction that a view begins with."""
     body = view.compaction.body if view.compaction else None
@@ -94,9 +109,11 @@ def _text_of(block: Block) -> str:
             return f"[{mime} image {path}".rstrip() + "]"
 
 
-def _both_ends(piece: VerbatimText, counter: TokenCounter, longest: int) -> VerbatimText:
+def _both_ends(
+    piece: VerbatimText, counter: TokenCounter, longest: int, why: str = "more than this model's window can hold"
+) -> VerbatimText:
     tokens = counter.text(piece.text)
     if tokens <= longest:
         return piece
     characters = int(len(piece.text) * longest / tokens)
-    return replace(piece, text=truncate_middle(piece.text, characters, "more than this model's window can hold"))
+    return replace(piece, text=truncate_middle(piece.text, characters, why))

@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agentcli.context.compaction.carryover import former_compaction, typed_texts, verbatim_pins, verbatim_prompts
+from agentcli.context.compaction.carryover import (
+    former_compaction,
+    typed_texts,
+    verbatim_answer,
+    verbatim_pins,
+    verbatim_prompts,
+)
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
 from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.plans import Plan, compactable
@@ -38,6 +44,7 @@ class SummaryTask:
     ledger: Ledger
     words: tuple[VerbatimText, ...]
     pins: tuple[VerbatimText, ...]
+    answer: VerbatimText | None = None
 
     @property
     def view(self) -> View:
@@ -121,7 +128,8 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
     words = former.user_words if former else ()
     if policy.keeps_prompts:
         words = verbatim_prompts(gone, window)
-    return SummaryTask(plan, policy, history, window, gone, known, words, verbatim_pins(gone, shown))
+    pins, answer = verbatim_pins(gone, shown), verbatim_answer(gone, window)
+    return SummaryTask(plan, policy, history, window, gone, known, words, pins, answer)
 
 
 def clipped_outputs(prepare: SummaryTask) -> dict[str, str]:
@@ -142,6 +150,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
     first = min((entry.seq for entry in history.entries), default=1)
     alive = {block.tool_use_id for block in prepare.view.blocks if block.tool_use_id}
     replaced = {call: text for call, text in (former.replaced if former else {}).items() if call in alive}
+    covers = (min(plan.summarised, default=0), max(plan.summarised, default=0))
     kept_from = plan.split if plan.split is not None else history.last_seq + 1
     kept = plan.primers
     if stays:
@@ -151,7 +160,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
         status="compressed",
         # The form in which a view shows a snapshot goes by the policy that made it.
         policy=former.policy if stays and former and is_answer(former) else plan.policy,
-        covers=(min(plan.summarised, default=0), max(plan.summarised, default=0)),
+        covers=covers,
         kept_from=kept_from,
         snapshot=summary.text or (former.snapshot if stays and former else ""),
         ledger=to_json(prepare.ledger),
@@ -166,6 +175,8 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
         continues=trigger != "manual" and _in_the_middle(prepare.view),
         note=summary.note,
         carry=history.carry,
+        answer=prepare.answer,
+        stands_for=(former.stands_for if former else (0, 0)) if stays else _whole_coverage(former, covers),
     )
 
 
@@ -195,6 +206,12 @@ def _is_worded(text: str) -> bool:
 _COMMAND = re.compile(r"\s*/[\w-]*(?:\s|$)")
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{6}")
 _FEWEST_WORDS = 2
+
+
+def _whole_coverage(former: Compaction | None, covers: tuple[int, int]) -> tuple[int, int]:
+    """The records that a snapshot stands for: those summarised now, and those that the former one stood for."""
+    before = [first for first in ((former.stands_for[0], former.covers[0]) if former else ()) if first]
+    return min((*before, covers[0])), covers[1]
 
 
 def _thinking_gone(prepare: SummaryTask) -> int:

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 from agentcli.context.policies import auto, gemini, opencode, regions, sliding
-from agentcli.context.policies.plans import Plan
+from agentcli.context.policies.plans import Plan, keep_all
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
 from agentcli.context.window import Window
 from agentcli.core.errors import ConfigError
-from agentcli.core.record import Prune
+from agentcli.core.record import Compaction, Prune
 
 Form = Literal["snapshot", "prose", "regions"]
 """What a summary looks like: a state snapshot, free text, or one text for each region of outputs."""
@@ -43,13 +43,17 @@ def _never(_: Window) -> int:
     return 0
 
 
+def _hard_mark(window: Window) -> int:
+    return window.limits.hard
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """A way to compact: when and what (`plan`), the prompt of the summariser (`prompt`, a file of prompts/), and the form of the summary.
 
-    `threshold` is the size at which it compacts, `early` that from which it does so where it pays. `prune` is its rule
-    for old outputs, if it clears any. `keeps_prompts`: the user's prompts are carried verbatim; `items`: the summariser
-    writes what is new and takes out what is obsolete instead of the whole snapshot; `stricter`:
+    `threshold` is the size at which it compacts, `early` that from which it does so where it pays, `hard` that from which it
+    does so a second time in a turn. `prune` is its rule for old outputs, if it clears any. `keeps_prompts`: the user's prompts
+    are carried verbatim; `items`: the summariser writes what is new and takes out what is obsolete instead of the whole snapshot; `stricter`:
     a result must be smaller by `min_shrink` (else it must only not be larger).
     """
 
@@ -58,6 +62,7 @@ class Policy:
     prompt: str
     form: Form
     early: Threshold = _never
+    hard: Threshold = _hard_mark
     prune: Pruner | None = None
     keeps_prompts: bool = False
     items: bool = False
@@ -70,12 +75,19 @@ _TO_THE_LETTER = Pruner(opencode.prune, opencode.prunes_from, once_a_prompt=True
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
         "auto": Policy(
-            auto.plan, auto.threshold, "compact.md", "snapshot", auto.early, _PRICED, keeps_prompts=True, items=True
+            auto.plan,
+            auto.threshold,
+            "compact.md",
+            "snapshot",
+            auto.early,
+            prune=_PRICED,
+            keeps_prompts=True,
+            items=True,
         ),
         "gemini": Policy(gemini.plan, gemini.threshold, "compact.md", "snapshot", stricter=False),
         "opencode": Policy(opencode.plan, opencode.threshold, "compact-opencode.md", "prose", prune=_TO_THE_LETTER),
-        "regions": Policy(regions.plan, regions.threshold, "compact-regions.md", "regions"),
-        "sliding": Policy(sliding.plan, sliding.threshold, "compact-sliding.md", "prose"),
+        "regions": Policy(regions.plan, regions.threshold, "compact-regions.md", "regions", hard=regions.hard),
+        "sliding": Policy(sliding.plan, sliding.threshold, "compact-sliding.md", "prose", hard=sliding.hard),
     }
 )
 
@@ -93,8 +105,28 @@ def policy_of(window: Window) -> Policy:
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """The plan of the policy in force. Raises ConfigError for a policy that does not exist."""
-    return policy_of(window).plan(window, forced=forced)
+    """The plan of the policy in force, unless one was just carried out. Raises ConfigError for a policy that does not exist."""
+    made = policy_of(window).plan(window, forced=forced)
+    too_soon = "" if forced or made.trigger is None else _too_soon(window, made)
+    return keep_all(window.settings.policy, window, too_soon) if too_soon else made
+
+
+def _too_soon(window: Window, made: Plan) -> str:
+    """Reason why a compaction that nobody asked for would follow the last one too soon, or an empty text.
+
+    A second one in a turn waits for the hard mark; one for its price alone waits, after one by hand, until there is something new.
+    """
+    last = window.view.compaction
+    if last is None or not isinstance(last.body, Compaction):
+        return ""
+    turn, hard = max(message.turn for message in window.view.messages), policy_of(window).hard(window)
+    if last.body.trigger != "manual" and last.body.carry.turn == turn and window.tokens < hard:
+        return f"This turn was compacted before, and {window.tokens:,} tokens are below the hard mark of {hard:,}."
+    if last.body.trigger == "manual" and made.optional:
+        new = sum(window.size(block) for block in window.view.blocks if block.seq > last.seq)
+        if new < window.settings.compact_least:
+            return f"Only {new:,} tokens are new since the last compaction."
+    return ""
 
 
 def plan_prune(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]:

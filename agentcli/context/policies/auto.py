@@ -7,8 +7,17 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from agentcli.context.compaction.carryover import verbatim_pins, verbatim_prompts
-from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, opens_step, opens_turn, split_plan
+from agentcli.context.compaction.carryover import verbatim_answer, verbatim_pins, verbatim_prompts
+from agentcli.context.policies.plans import (
+    Plan,
+    PlanTrigger,
+    compactable,
+    keep_all,
+    opens_step,
+    opens_turn,
+    recent_from,
+    split_plan,
+)
 from agentcli.context.pruning.candidates import EditCost, edit_cost
 from agentcli.context.pruning.plan import Pressure, by_price, free_because, moment
 from agentcli.context.settings import ContextSettings
@@ -124,7 +133,10 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     sizes = [window.size(message) for message in messages]
     aim = int(limits.soft * settings.auto.air)
     words = min(settings.keep_user_tokens, int(limits.usable * settings.keep_user_share))
-    at = split(messages, sizes, 1 - settings.preserve)
+    recent = settings.recent(limits.usable)
+    if trigger == "manual":  # of a short conversation something must go, since that is what was asked for
+        recent = min(recent, int(sum(sizes) * settings.preserve / 2))
+    at = split(messages, sizes, 1 - settings.preserve, recent_from(messages, sizes, recent))
     at = _later(messages, sizes, at, aim - head - settings.auto.summary_least - words)
     if sum(sizes[:at]) < settings.auto.summary_least:
         at = 0
@@ -152,21 +164,21 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     )
 
 
-def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float) -> int:
-    """Number of messages to summarise so that at least `share` of the tokens lies before the split.
+def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float, latest: int) -> int:
+    """Number of messages to summarise so that at least `share` of the tokens lies before the split, but none from `latest` on.
 
     The first such place before a message of the user; in a turn too long to have one, the first between two steps; failing
-    that everything, if the model has finished, else as much as comes before the last possible place.
+    that as much as comes before the last possible place. A prompt that waits for its answer does not count.
     """
     before = list(accumulate(sizes, initial=0))
-    target = before[-1] * share
-    places = _places(messages)
+    waits = bool(messages) and opens_turn(messages[-1])
+    target = before[-2 if waits else -1] * share
+    places = [place for place in _places(messages) if place <= latest]
     enough = [n for n in places if before[n] >= target]
     turns = [n for n in enough if opens_turn(messages[n])]
     if turns or enough:
         return (turns or enough)[0]
-    finished = bool(messages) and messages[-1].role == "assistant" and not messages[-1].calls
-    return len(messages) if finished else places[-1] if places else 0
+    return places[-1] if places else 0
 
 
 def _places(messages: Sequence[ViewMessage]) -> list[int]:
@@ -174,7 +186,10 @@ def _places(messages: Sequence[ViewMessage]) -> list[int]:
 
 
 def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room: int) -> int:
-    """A later split where the kept part would not fit into `room` tokens; the step in progress stays in any case."""
+    """A later split where the kept part would not fit into `room` tokens; the step in progress stays in any case.
+
+    An answer that this takes in is carried beside the summary.
+    """
     before = list(accumulate(sizes, initial=0))
     for place in (at, *(n for n in _places(messages) if n > at)):
         at = place
@@ -216,9 +231,10 @@ def _too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared:
 
 
 def _carried(window: Window, summarised: Sequence[ViewMessage]) -> int:
-    """Tokens of the user's verbatim prompts and of the pins."""
+    """Tokens of the user's verbatim prompts, of the pins, and of the model's newest answer if it is summarised."""
+    answer = verbatim_answer(summarised, window)
     carried = (*verbatim_prompts(summarised, window), *verbatim_pins(summarised, window.view))
-    return sum(window.counter.text(each.text) for each in carried)
+    return sum(window.counter.text(each.text) for each in (*carried, *([answer] if answer else ())))
 
 
 def _expected(summarised: int, settings: ContextSettings) -> int:

@@ -76,6 +76,18 @@ def opens_step(message: ViewMessage) -> bool:
     return message.role == "assistant"
 
 
+def recent_from(messages: Sequence[ViewMessage], sizes: Sequence[int], tokens: int) -> int:
+    """Index of the first message that stays: the newest `tokens`, the model's newest answer, a prompt that waits for its own."""
+    at, left = len(messages), tokens
+    while at and left > 0:
+        at -= 1
+        left -= sizes[at]
+    if messages and opens_turn(messages[-1]):
+        at = min(at, len(messages) - 1)
+    answers = [n for n, message in enumerate(messages) if message.answer]
+    return min(at, answers[-1]) if answers else at
+
+
 def without_current(messages: Sequence[ViewMessage]) -> Sequence[ViewMessage]:
     """The messages but the one that waits for its answer."""
     return messages[:-1] if messages and messages[-1].role == "user" else messages

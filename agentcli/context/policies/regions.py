@@ -103,9 +103,14 @@ def threshold(window: Window) -> int:
     return int(window.limits.window * window.settings.regions.soft)
 
 
+def hard(window: Window) -> int:
+    """The size in tokens beyond which it also compacts between two steps."""
+    return int(window.limits.window * window.settings.regions.hard)
+
+
 def _due(window: Window, forced: bool) -> PlanTrigger | None:
     before = window.tokens
-    if before > window.limits.window * window.settings.regions.hard:
+    if before > hard(window):
         return "hard"
     if forced:
         return "manual"

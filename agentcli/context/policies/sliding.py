@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from agentcli.context.compaction.carryover import former_compaction
 from agentcli.context.ledger.ledger import from_json
 from agentcli.context.ledger.standing_rules import rule_sentences
-from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, split_plan
+from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, recent_from, split_plan
 from agentcli.context.view import ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.message import Text
@@ -19,7 +19,8 @@ POLICY = "sliding"
 def plan(window: Window, *, forced: bool = False) -> Plan:
     """At `trigger` of the token budget, or with more messages than the window holds: primers, summary, recents.
 
-    There are fewer recents than asked for only where they would not fit into the aim.
+    There are fewer recents than asked for only where they would not fit into the aim, and more where the newest tokens or
+    the model's newest answer lie further back; a limit on the number of messages goes before that.
     """
     rules, before, budget = window.settings.sliding, window.tokens, _budget(window)
     messages = compactable(window.view)
@@ -29,7 +30,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
         return keep_all(POLICY, window, f"{before:,} of {budget:,} tokens are in use, less than {rules.trigger:.0%}.")
     first = primers(messages, rules.primers)
     room = int(budget * rules.aim) - window.counter.head - _size(messages[:first], window) - _summary(window)
-    at = recents(messages, window, room)
+    at = recents(messages, window, room, _latest(messages, window, full, first))
     # A budget does not wait for the end of a turn.
     trigger: PlanTrigger = "manual" if forced else "hard"
     if at <= first:
@@ -73,20 +74,36 @@ def primers(messages: Sequence[ViewMessage], wanted: int) -> int:
     return first + 1 if 0 < first < len(messages) and messages[first - 1].calls else first
 
 
-def recents(messages: Sequence[ViewMessage], window: Window, room: int) -> int:
-    """Index of the first of the newest messages: as many as wanted, fewer if they do not fit into `room` tokens, never a result
-    without its call."""
+def recents(messages: Sequence[ViewMessage], window: Window, room: int, latest: int) -> int:
+    """Index of the first of the newest messages: as many as wanted, fewer if they do not fit into `room` tokens, but those from
+    `latest` on in any case, and never a result without its call."""
     rules = window.settings.sliding
     wanted = min(rules.recents, rules.max_history or rules.recents)
-    at = _with_call(messages, max(0, len(messages) - wanted))
+    at = _with_call(messages, min(latest, max(0, len(messages) - wanted)))
     kept = _size(messages[at:], window)
-    for later in range(at + 1, len(messages)):
+    for later in range(at + 1, latest + 1):
         if kept <= room:
             break
         if not messages[later].has_results:
             kept -= _size(messages[at:later], window)
             at = later
     return at
+
+
+def _latest(messages: Sequence[ViewMessage], window: Window, full: bool, first: int) -> int:
+    """Index of the first message that stays whatever the aim; the last one where that would leave the budget full."""
+    last = max(0, len(messages) - 1)
+    tokens = window.settings.recent(_budget(window)) if full else 0
+    latest = min(last, recent_from(messages, [window.size(message) for message in messages], tokens))
+    head = window.counter.head + _size(messages[:first], window)
+    count = window.settings.sliding.max_history or len(messages)
+    fits = head + _size(messages[latest:], window) < threshold(window) and len(messages) - latest <= count
+    return latest if fits else last
+
+
+def hard(window: Window) -> int:
+    """The size in tokens from which it compacts a second time in a turn."""
+    return int(_budget(window) * window.settings.hard)
 
 
 def _with_call(messages: Sequence[ViewMessage], at: int) -> int:

@@ -166,12 +166,11 @@ def _status(given: str) -> Status:
 
 
 def _compaction(raw: Mapping[str, Any]) -> Compaction:
-    first, last = items(raw, "covers", int) or (0, 0)
     return Compaction(
         trigger=cast(Trigger, text(raw, "trigger", None)),
         status=cast(CompactionStatus, text(raw, "status", None)),
         policy=text(raw, "policy", None),
-        covers=(first, last),
+        covers=_pair(items(raw, "covers", int)),
         kept_from=whole(raw, "kept_from"),
         snapshot=text(raw, "snapshot"),
         ledger=table(raw, "ledger"),
@@ -189,7 +188,14 @@ def _compaction(raw: Mapping[str, Any]) -> Compaction:
         note=text(raw, "note"),
         carry=_carry(table(raw, "carry")),
         cleared=items(raw, "cleared", str),
+        stands_for=_pair(items(raw, "stands_for", int)),
+        answer=_verbatim_text(answer) if (answer := table(raw, "answer")) else None,
     )
+
+
+def _pair(seqs: tuple[int, ...]) -> tuple[int, int]:
+    first, last = seqs or (0, 0)
+    return first, last
 
 
 def _carry(raw: Mapping[str, Any]) -> Carry:

@@ -210,6 +210,8 @@ def _compaction_to_json(body: Compaction) -> Json:
         "continues": body.continues,
         "note": body.note,
         "carry": _carry_to_json(body.carry),
+        **({"answer": _verbatim_to_json(body.answer)} if body.answer else {}),
+        **({"stands_for": list(body.stands_for)} if any(body.stands_for) else {}),
     }
 
 

@@ -118,7 +118,9 @@ def test_close_to_the_mark_of_another_policy_it_is_asked_too(tmp_path: Path) -> 
 
 
 WIDE = replace(DEMO, window=100_000, max_output=8_000)
-PAYS = ContextSettings(compact_horizon=1_000, compact_floor=0.05, compact_least=1_000, compact_price=0.01)
+PAYS = ContextSettings(
+    compact_horizon=1_000, compact_floor=0.05, compact_least=1_000, compact_price=0.01, keep_recent=0
+)
 
 
 class Down(ScriptedModel):
