@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
 
 from agentcli.agent.ports import AskUser
-from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, ToolProgress
 from agentcli.core.journal import Journal
-from agentcli.core.message import ToolResult
+from agentcli.core.passage import Needles, Passage, passages
 from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Question, Spawn, ToolLimits
-from agentcli.sessions.storage.outputs import output_name
 from agentcli.tools.jobs import Jobs
 
 
@@ -74,28 +71,12 @@ class SessionToolContext:
         """Replace and record the list."""
         self._record(Todo(tuple(items)))
 
-    def find_result(self, call_id: str) -> tuple[ToolResult, str] | None:
-        """A former result of this session with its whole output, also from before a compaction; or large input that was kept."""
-        found = next((found for found in self._results() if found[0].call_id == call_id), None)
-        if found is None and (text := self._journal.output(output_name(call_id))):
-            return ToolResult(call_id, "input", "success", text, title="large input"), text
-        return found
-
-    def search_results(self, pattern: str) -> Sequence[tuple[ToolResult, str]]:
-        """Former results, newest first, whose whole output has a line that matches the regular expression."""
-        try:
-            wanted = re.compile(pattern, re.MULTILINE)
-        except re.error as error:
-            raise ToolError(f"{pattern!r} is not a regular expression: {error}.") from error
-        return [(result, text) for result, text in self._results() if wanted.search(text)]
+    def passages(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Passage]:
+        """The passages of this session's records up to number `newest` that may hold the needles, and of this call, newest first."""
+        for entry in self._journal.candidates(needles, call_id, newest):
+            found = passages(entry, self._journal.output)
+            yield from (passage for passage in found if call_id in ("", passage.call_id))
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
         """The user's answers in order, or None when nobody is there to answer."""
         return await self._ask(questions)
-
-    def _results(self) -> Iterator[tuple[ToolResult, str]]:
-        for record in self._journal.records(newest_first=True):
-            if isinstance(record.body, ToolResult):
-                result = record.body
-                whole = self._journal.output(result.output_file) if result.output_file else ""
-                yield result, whole or result.output

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from agentcli.core.history import History
 from agentcli.core.message import Part
+from agentcli.core.passage import Entry, Needles
 from agentcli.core.record import Body, Record
 
 
@@ -66,6 +67,13 @@ class Journal(Protocol):
 
     def record(self, seq: int) -> Record | None:
         """One record by its number."""
+        ...
+
+    def candidates(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Entry]:
+        """The records up to number `newest` that may hold the needles in one passage, and the call; the newest first.
+
+        Those that do are among them. What was rewound or summarised since is, too.
+        """
         ...
 
     def trouble(self) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 from agentcli.core.boxed import Boxed
 from agentcli.core.codec.encode import dumps
-from agentcli.core.message import Image, Status, ToolResult
+from agentcli.core.message import Image, Status
 from agentcli.core.model import ToolSchema
+from agentcli.core.passage import Needles, Passage
 from agentcli.core.record import TodoItem
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
@@ -123,7 +124,9 @@ class ToolLimits:
     output_file: int = 20_000_000
     matches: int = 100
     pattern_seconds: float = 5.0
-    """What a regular expression may take on what former calls gave."""
+    """Seconds that a regular expression may take in a search of the session."""
+    recall_seconds: float = 1.0
+    """Seconds after which a search of the session stops and says where to go on."""
     entries: int = 1_000
     file_bytes: int = 10_000_000
     fetch_bytes: int = 10_000_000
@@ -210,12 +213,11 @@ class ToolContext(Protocol):
         """Replace and record the list."""
         ...
 
-    def find_result(self, call_id: str) -> tuple[ToolResult, str] | None:
-        """A former result of this session with its whole output, also from before a compaction."""
-        ...
+    def passages(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Passage]:
+        """The passages of this session's records up to number `newest` that may hold the needles, and of this call, newest first.
 
-    def search_results(self, pattern: str) -> Sequence[tuple[ToolResult, str]]:
-        """Former results, newest first, whose whole output has a line that matches the regular expression."""
+        Those that do are among them, also what was cleared, summarised or rewound since, and what a fork inherited.
+        """
         ...
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:

@@ -242,7 +242,7 @@ def _orphaned(folder: Path, found: _Findings) -> Iterator[Problem]:
 
 
 def _left_over(folder: Path) -> Iterator[Problem]:
-    for each in (folder, folder / "records", folder / "outputs"):
+    for each in (folder, folder / "records", folder / "outputs", folder / "recall"):
         for path in leftovers(each):
             why = f"{path.name} was being written when its process died"
             yield Problem("leftover", why, file=str(path.relative_to(folder)), notice=True)

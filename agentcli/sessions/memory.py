@@ -7,7 +7,8 @@ from pathlib import Path
 
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Journal
-from agentcli.core.message import Part
+from agentcli.core.message import Message, Part
+from agentcli.core.passage import Entry, Needles, call_ids
 from agentcli.core.record import Body, Record, Undo
 from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.ids import new_id, stamp
@@ -90,6 +91,15 @@ class MemorySession:
     def record(self, seq: int) -> Record | None:
         """One record by its number."""
         return next((record for record in self._records if record.seq == seq), None)
+
+    def candidates(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Entry]:
+        """The records up to number `newest` that hold the call, the newest first; without one all of them: no index is kept."""
+        turn, entries = 0, []
+        for record in self._records:
+            turn = record.body.turn if isinstance(record.body, Message) else turn
+            if newest is None or record.seq <= newest:
+                entries.append(Entry(record, turn))
+        return (entry for entry in reversed(entries) if not call_id or call_id in call_ids(entry.record.body))
 
     def trouble(self) -> str:
         """Nothing is saved, and that is what was asked for."""

@@ -113,7 +113,7 @@ def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
 def remove_leftovers(folder: Path, disk: Disk) -> Sequence[Path]:
     """Remove the temporary files of killed writers and return them. Only for the holder of the lock."""
     removed = []
-    for each in (folder, folder / "records", folder / "outputs"):
+    for each in (folder, folder / "records", folder / "outputs", folder / "recall"):
         for path in leftovers(each):
             with contextlib.suppress(OSError):
                 disk.unlink(path)

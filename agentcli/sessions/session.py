@@ -11,6 +11,7 @@ from agentcli.core.codec.encode import encode
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import Part
+from agentcli.core.passage import Entry, Needles
 from agentcli.core.record import Body, Record, Settings, Undo
 from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.ids import new_id, stamp
@@ -18,6 +19,7 @@ from agentcli.sessions.info import SessionInfo, encode_info, note
 from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.storage.outputs import Outputs
 from agentcli.sessions.storage.partial import INTERVAL, Partial
+from agentcli.sessions.storage.recall_index import RecallIndex
 from agentcli.sessions.storage.records import Reader, RecordFolder, digest, tail
 from agentcli.sessions.storage.writer import Writer
 
@@ -43,6 +45,7 @@ class Session:
         self._shelf = RecordFolder(folder / "records")
         self._outputs = writer.outputs if writer else Outputs(folder / "outputs", disk)
         self._partial = Partial(folder / "partial.json", disk, interval)
+        self._recall = RecallIndex(folder / "recall", disk, self._outputs.text)
 
     @property
     def id(self) -> str:
@@ -94,6 +97,8 @@ class Session:
         self._fold_in(record)
         if (writer.exists or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()
+        if writer.exists:
+            self._recall.add(record, self._history.turn, self.record)
         if isinstance(body, Undo):
             for said_again in lasting(before, self._history):
                 self.append(said_again)
@@ -136,6 +141,15 @@ class Session:
         """One record by its number."""
         waiting = self._waiting().get(seq)
         return waiting or Reader(self._shelf).read(seq)
+
+    def candidates(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Entry]:
+        """The records up to number `newest` that may hold the needles and the call, the newest first, found by the index."""
+        last = self._info.records if newest is None else min(newest, self._info.records)
+        save = self._writer is not None and self._writer.exists and not self._closed
+        for seq, turn in self._recall.candidates(last, self.record, needles, call_id, save=save):
+            record = self.record(seq)
+            if record is not None:
+                yield Entry(record, turn)
 
     def trouble(self) -> str:
         """The reason why the session is not being saved right now; or, once, that a write had to be repeated; or an empty text."""

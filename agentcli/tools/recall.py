@@ -1,45 +1,61 @@
-"""The recall tool: results of former calls of this session, also cleared, summarised or cut ones."""
+"""The recall tool: everything that was ever in this session, also what was cleared, summarised or cut."""
 
 from __future__ import annotations
 
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from agentcli.core.errors import ToolError
-from agentcli.core.message import ToolResult
+from agentcli.core.passage import Passage, folded
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
+from agentcli.tools.lib.literals import literals
 from agentcli.tools.lib.text import clip, plural
 from agentcli.tools.lib.truncate import fitting
 
+_NAME = "recall"
 _LINES_EACH = 5
-"""Matching lines listed of each result when several are searched."""
+"""Matching lines listed of each passage when several are searched."""
+_LINE = 300
+"""Characters of such a line."""
+_SHORT = 200
+"""Characters of a call's input below which its output alone says enough."""
 
 
 async def recall(
     ctx: ToolContext,
     call_id: str,
-    id: Annotated[str, "Id of a former call, as markers and notices name it"] = "",
+    id: Annotated[str, "Id of a call, or number of a record"] = "",
     pattern: Annotated[str, "Regular expression"] = "",
+    role: Literal["", "user", "assistant", "input", "output", "summary"] = "",
+    since: Annotated[int, "First record", "from"] = 1,
+    until: Annotated[int, "Last record", "to"] = 0,
     offset: Annotated[int, "First line, from 1"] = 1,
     limit: int = 0,
 ) -> ToolOutput:
     regex = _compiled(pattern)
-    with _time_limit(ctx.limits.pattern_seconds):
-        if id:
-            return _one(ctx, id, regex, offset, limit)
-        if not pattern:
-            raise ToolError("Give an id to see one result, or a pattern to search all of them.")
-        return _overview(ctx.search_results(pattern), regex, ctx.limits)
+    if id:
+        return _one(ctx, id, role, regex, offset, limit)
+    if not pattern and since <= 1 and until <= 0:
+        raise ToolError("Give an id to see one part whole, or a pattern or from and to, to search all of them.")
+    return _Search(ctx, regex, role, since, until or None, limit).overview()
 
 
 def title(given: Mapping[str, Any]) -> str:
     """`Recall call_7 "Error"`."""
     pattern = f' "{given["pattern"]}"' if given.get("pattern") else ""
-    return f"Recall {given.get('id') or 'results'}{pattern}"
+    return f"Recall {given.get('id') or given.get('role') or 'session'}{pattern}"
+
+
+def _matching(text: str, regex: re.Pattern[str], limits: ToolLimits, offset: int = 1) -> Sequence[tuple[int, str]]:
+    """The lines that match, with their numbers. Raises ToolError where that takes too long."""
+    lines = enumerate(text.split("\n"), 1)
+    with _time_limit(limits.pattern_seconds):
+        return [(n, line) for n, line in lines if n >= offset and regex.search(line)]
 
 
 @contextmanager
@@ -67,21 +83,6 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
 
 
-def _one(ctx: ToolContext, call_id: str, regex: re.Pattern[str], offset: int, limit: int) -> ToolOutput:
-    found = ctx.find_result(call_id)
-    if found is None:
-        raise ToolError(f"No call {call_id} in this session. Search with a pattern instead.")
-    result, whole = found
-    lines = [(n, line) for n, line in enumerate(whole.split("\n"), 1) if n >= offset and regex.search(line)]
-    numbers = bool(regex.pattern) and not _has_numbers(result, whole)
-    return _page(result, lines, limit, ctx.limits, numbers)
-
-
-def _has_numbers(result: ToolResult, whole: str) -> bool:
-    """True if the lines of a result begin with the numbers that they have in a file."""
-    return "lines" in result.metadata and re.match(r" *\d+\t", whole) is not None
-
-
 def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
@@ -89,33 +90,123 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise ToolError(f"{pattern!r} is not a regular expression: {error}.") from error
 
 
+def _one(ctx: ToolContext, id: str, role: str, regex: re.Pattern[str], offset: int, limit: int) -> ToolOutput:
+    """The parts of one call or record, as numbered lines."""
+    found = _of_call(ctx, id) or _of_record(ctx, id)
+    if not found:
+        raise ToolError(f"No call or record {id} in this session. Search with a pattern instead.")
+    wanted = [passage for passage in found if role in ("", passage.role)]
+    if not wanted:
+        raise ToolError(
+            f"{id} has no {role} in this session; it has {', '.join(dict.fromkeys(p.role for p in found))}."
+        )
+    outputs = [passage for passage in wanted if passage.role == "output"]
+    if outputs and not role:
+        return _page(outputs[0], outputs[0].text, regex, offset, limit, ctx.limits, _input_note(wanted, id))
+    if len(wanted) == 1:
+        return _page(wanted[0], wanted[0].text, regex, offset, limit, ctx.limits)
+    text = "\n".join(f"[{_place(passage)}]\n{passage.text}" for passage in wanted)
+    return _page(wanted[0], text, regex, offset, limit, ctx.limits)
+
+
+def _of_call(ctx: ToolContext, id: str) -> Sequence[Passage]:
+    """The newest output of a call, and its input."""
+    found: dict[str, Passage] = {}
+    for passage in ctx.passages(call_id=id):
+        found.setdefault(passage.role, passage)
+        if passage.role != "output":
+            break
+    return tuple(found.values())
+
+
+def _of_record(ctx: ToolContext, id: str) -> Sequence[Passage]:
+    if not (id.isascii() and id.isdigit()):
+        return ()
+    return tuple(passage for passage in _newest_record(ctx, int(id)) if passage.seq == int(id))
+
+
+def _newest_record(ctx: ToolContext, seq: int) -> Iterator[Passage]:
+    for passage in ctx.passages(newest=seq):
+        if passage.seq < seq:
+            return
+        yield passage
+
+
+def _input_note(found: Sequence[Passage], id: str) -> str:
+    given = next((passage for passage in found if passage.role == "input"), None)
+    if given is None or len(given.text) < _SHORT:
+        return ""
+    lines = plural(given.text.count("\n") + 1, "line")
+    return f'\n[Its input has {lines}: recall(id="{id}", role="input")]'
+
+
 def _page(
-    result: ToolResult, lines: Sequence[tuple[int, str]], limit: int, limits: ToolLimits, numbers: bool
+    passage: Passage, text: str, regex: re.Pattern[str], offset: int, limit: int, limits: ToolLimits, note: str = ""
 ) -> ToolOutput:
+    lines = _matching(text, regex, limits, offset)
     count = min(limit, limits.read_lines) if limit > 0 else limits.read_lines
-    rows = fitting(lines[:count], limits, numbers=numbers)
-    head = f"[{result.name}: {result.title or result.call_id}, {result.status}]"
+    rows = fitting(lines[:count], limits, numbers=bool(regex.pattern) and not passage.has_numbers)
+    head = f"[{_head(passage)}]"
     if not lines:
         return ToolOutput(f"{head}\nNothing there.")
     rest = len(lines) - len(rows)
     after = f"\n[{plural(rest, 'more line')}; go on with offset={lines[len(rows)][0]}]" if rest else ""
-    return ToolOutput("\n".join([head, *rows]) + after, truncated=bool(rest))
+    return ToolOutput("\n".join([head, *rows]) + after + note, truncated=bool(rest))
 
 
-def _overview(results: Sequence[tuple[ToolResult, str]], regex: re.Pattern[str], limits: ToolLimits) -> ToolOutput:
-    if not results:
-        return ToolOutput("No former result matches.", metadata={"matches": 0})
-    rows: list[str] = []
-    listed = 0
-    for result, whole in results:
-        if len(rows) >= limits.matches:
-            break
-        rows.append(f"{result.call_id} {result.name}: {result.title}".rstrip(": "))
-        hits = [(n, line) for n, line in enumerate(whole.split("\n"), 1) if regex.search(line)]
-        rows += [f"  {n}: {clip(line.strip(), 300)}" for n, line in hits[:_LINES_EACH]]
-        if len(hits) > _LINES_EACH:
-            rows.append(f"  … {plural(len(hits) - _LINES_EACH, 'more line')}")
-        listed += 1
-    rest = len(results) - listed
-    after = [f"[{plural(rest, 'more result')}]"] if rest else []
-    return ToolOutput("\n".join([*rows, *after]), truncated=bool(rest), metadata={"matches": len(results)})
+def _head(passage: Passage) -> str:
+    if passage.role == "output":
+        return f"{passage.name}: {passage.title or passage.call_id}, {passage.status}"
+    return _place(passage)
+
+
+def _place(passage: Passage) -> str:
+    """`412 turn 7 input call_9 edit`."""
+    return " ".join(
+        filter(None, (str(passage.seq), f"turn {passage.turn}", passage.role, passage.call_id, passage.name))
+    )
+
+
+class _Search:
+    """A search of the whole session, from the newest record back."""
+
+    def __init__(
+        self, ctx: ToolContext, regex: re.Pattern[str], role: str, since: int, until: int | None, limit: int
+    ) -> None:
+        self.ctx, self.regex, self.role, self.since, self.until = ctx, regex, role, since, until
+        self.needles = literals(regex)
+        self.most = min(limit, ctx.limits.matches) if limit > 0 else ctx.limits.matches
+        self.rows: list[str] = []
+        self.matches = 0
+
+    def overview(self) -> ToolOutput:
+        """The hits, each with record, turn, role and line; and where to go on if there may be more."""
+        end = time.monotonic() + self.ctx.limits.recall_seconds
+        stopped = None
+        for passage in self.ctx.passages(self.needles, newest=self.until):
+            if passage.seq < self.since:
+                break
+            if len(self.rows) >= self.most or time.monotonic() > end:
+                stopped = passage.seq
+                break
+            self._note(passage)
+        after = [f"[Older records were not searched; go on with to={stopped}]"] if stopped else []
+        if not self.rows:
+            return ToolOutput("\n".join(["Nothing in this session matches.", *after]), metadata={"matches": 0})
+        return ToolOutput("\n".join([*self.rows, *after]), truncated=bool(stopped), metadata={"matches": self.matches})
+
+    def _note(self, passage: Passage) -> None:
+        # What this tool was asked, and answered, stands in the session as well.
+        if passage.name == _NAME or self.role not in ("", passage.role) or not self._may_match(passage.text):
+            return
+        hits = _matching(passage.text, self.regex, self.ctx.limits)
+        shown = hits[: _LINES_EACH if self.regex.pattern else 1]
+        self.rows += [f"{_place(passage)}: {n}: {clip(line.strip(), _LINE)}" for n, line in shown]
+        if len(hits) > len(shown):
+            self.rows.append(f"  … {plural(len(hits) - len(shown), 'more line')} in {passage.call_id or passage.seq}")
+        self.matches += bool(hits)
+
+    def _may_match(self, text: str) -> bool:
+        """False for a text without the pieces that each match holds, which need not be read line by line."""
+        known = folded(text)
+        return not self.needles or any(all(folded(piece) in known for piece in group) for group in self.needles)

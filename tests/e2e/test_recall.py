@@ -89,5 +89,5 @@ def test_another_sessions_calls_are_not_reached(program: Program, session: str) 
         "-p", "Look.", "-m", script(program, recall(1, id="old_0"), recall(2, pattern="holds the number"))
     )
     unknown, searched = (line["output"] for line in ran.of("tool_result"))
-    assert "No call old_0 in this session" in unknown
-    assert "No former result matches" in searched
+    assert "No call or record old_0 in this session" in unknown
+    assert "Nothing in this session matches" in searched

@@ -28,7 +28,7 @@ CONTRACT = {
     "web_fetch": (["url"], ["prompt"]),
     "exit_plan": (["plan"], []),
     "task": (["description", "prompt"], ["agent"]),
-    "recall": ([], ["id", "pattern", "offset", "limit"]),
+    "recall": ([], ["id", "pattern", "role", "from", "to", "offset", "limit"]),
 }
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentcli.core.message import ToolResult
+from agentcli.core.passage import Needles, Passage
 from agentcli.core.record import TodoItem
 from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Question, Spawn, ToolLimits
 
@@ -33,7 +32,7 @@ class Bench:
     items: tuple[TodoItem, ...] = ()
     asked: list[Question] = field(default_factory=list)
     answers: list[str] | None = None
-    results: list[tuple[ToolResult, str]] = field(default_factory=list)
+    said: list[Passage] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.roots = self.roots or (self.cwd,)
@@ -57,11 +56,9 @@ class Bench:
     def set_todo(self, items: Sequence[TodoItem]) -> None:
         self.items = tuple(items)
 
-    def find_result(self, call_id: str) -> tuple[ToolResult, str] | None:
-        return next((found for found in self.results if found[0].call_id == call_id), None)
-
-    def search_results(self, pattern: str) -> Sequence[tuple[ToolResult, str]]:
-        return [found for found in self.results if re.search(pattern, found[1], re.MULTILINE)]
+    def passages(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Passage]:
+        found = sorted((p for p in self.said if newest is None or p.seq <= newest), key=lambda p: -p.seq)
+        return (passage for passage in found if call_id in ("", passage.call_id))
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
         self.asked += questions

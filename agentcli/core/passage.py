@@ -1,0 +1,116 @@
+"""Passages: the texts of a session that can be recalled, with their place in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agentcli.core.codec.encode import dumps
+from agentcli.core.message import File, Message, Part, Text, ToolCall, ToolResult
+from agentcli.core.record import Body, Compaction, Record
+
+PassageRole = Literal["user", "assistant", "input", "output", "summary"]
+"""The speaker, the input or output of a call, or the summary of a compaction."""
+
+Needles = Sequence[Sequence[str]]
+"""Alternatives, each a list of pieces of text that must all occur; none at all: anything may match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record with the turn that it belongs to."""
+
+    record: Record
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text of a session, whole. `call_id`, `name`, `title` and `status` are those of its call, if it is part of one."""
+
+    seq: int
+    turn: int
+    role: PassageRole
+    text: str
+    call_id: str = ""
+    name: str = ""
+    title: str = ""
+    status: str = ""
+    has_numbers: bool = False
+    """True if its lines begin with the numbers that they have in a file."""
+
+
+def passages(entry: Entry, whole: Callable[[str], str]) -> Iterator[Passage]:
+    """The passages of a record in order. `whole` gives a kept output by its path, or an empty text.
+
+    Thoughts are not among them, nor are pictures.
+    """
+    seq, turn = entry.record.seq, entry.turn
+    match entry.record.body:
+        case Message(role, parts):
+            yield from (Passage(seq, turn, role, text) for text in _texts(parts))
+            for kept in _large_inputs(parts):
+                if text := whole(f"{kept}.txt"):
+                    yield Passage(seq, turn, role, text, kept, "input", "large input", "success")
+            for part in parts:
+                if isinstance(part, ToolCall):
+                    yield Passage(seq, turn, "input", input_text(part.input), part.call_id, part.name)
+        case ToolResult() as result:
+            text = (whole(result.output_file) if result.output_file else "") or result.output
+            numbers = "lines" in result.metadata and _NUMBERED.match(text) is not None
+            yield Passage(seq, turn, "output", text, result.call_id, result.name, result.title, result.status, numbers)
+        case Compaction(status="compressed", snapshot=snapshot) if snapshot:
+            yield Passage(seq, turn, "summary", snapshot)
+        case _:
+            return
+
+
+def call_ids(body: Body) -> tuple[str, ...]:
+    """The ids by which a record's passages can be asked for."""
+    match body:
+        case Message(_, parts):
+            calls = (part.call_id for part in parts if isinstance(part, ToolCall))
+            return (*_large_inputs(parts), *calls)
+        case ToolResult(call_id):
+            return (call_id,)
+        case _:
+            return ()
+
+
+def folded(text: str) -> str:
+    """The text as it is compared where case says nothing; so are all letters that regular expressions take for one another."""
+    return text.replace("İ", "i").replace("ı", "i").casefold()
+
+
+def input_text(given: Mapping[str, Any]) -> str:
+    """The input of a call as text: a line for each short field, longer texts as they are under their name."""
+    lines = []
+    for name, value in given.items():
+        text = value if isinstance(value, str) else dumps(value)
+        lines.append(f"{name}:\n{text}" if "\n" in text else f"{name}: {text}")
+    return "\n".join(lines)
+
+
+def _texts(parts: Sequence[Part]) -> Iterator[str]:
+    for part in parts:
+        match part:
+            case Text(text) if text.strip():
+                yield text
+            case File(_, path, text):
+                yield f"{path}\n{text}"
+            case _:
+                pass
+
+
+def _large_inputs(parts: Sequence[Part]) -> tuple[str, ...]:
+    """The ids of user input that was too large for the window and is kept beside the records."""
+    texts = (part.text for part in parts if isinstance(part, Text | File))
+    return tuple(dict.fromkeys(found for text in texts for found in _LARGE_INPUT.findall(text[:_NOTICE])))
+
+
+_NUMBERED = re.compile(r" *\d+\t")
+_LARGE_INPUT = re.compile(r'recall\(id="(input-\d+-\d+)"\)')
+_NOTICE = 2_000
+"""Characters of a message within which the notice of a large input stands."""

@@ -1,0 +1,200 @@
+"""Index of a session's texts: tells which records may hold a piece of text, so that a search reads few of them.
+
+Each record has a row with its turn, its call ids, and a Bloom filter of the three-byte pieces of its texts, case folded. The
+rows of `SEGMENT` records make a file of `recall/`, written when the last of them is, never changed, and rebuilt from the
+records when it is lost or damaged. The rows of the newest records are in memory only.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentcli.core.errors import SessionBusy
+from agentcli.core.message import Message
+from agentcli.core.passage import Entry, Needles, call_ids, folded, passages
+from agentcli.core.record import Record
+from agentcli.sessions.storage.disk import Disk, make_folder, write_file
+
+SEGMENT = 256
+"""Records whose rows make one file."""
+LARGEST = 1_000_000
+"""Bytes of text beyond which a record is taken to hold anything."""
+_MAGIC = b"arx1"
+_ROW = struct.Struct("<IHHI")
+_BITS_EACH = 2
+_SPREAD = 2_654_435_761
+_ANYTHING, _NOTHING, _SIEVE = 0, 1, 2
+
+Load = Callable[[int], Record | None]
+"""Reads a record by its number; None where it is lost."""
+
+
+@dataclass
+class RecallIndex:
+    """The index of one session. `whole` gives a kept output by its path."""
+
+    folder: Path
+    disk: Disk
+    whole: Callable[[str], str]
+    _rows: dict[int, bytes] = field(default_factory=dict, repr=False)
+
+    def add(self, record: Record, turn: int, load: Load) -> None:
+        """Note a record that was just written; the one that fills a segment writes its file. Never raises for a failing disk."""
+        self._rows[record.seq] = _row(Entry(record, turn), self.whole)
+        if record.seq % SEGMENT == 0:
+            self._fill(record.seq // SEGMENT, load, save=True)
+
+    def candidates(
+        self, newest: int, load: Load, needles: Needles, call_id: str = "", *, save: bool = True
+    ) -> Iterator[tuple[int, int]]:
+        """Number and turn of the records up to `newest` that may hold the needles and the call, the newest first.
+
+        With `save` the segments that are found missing are made again and written.
+        """
+        sieve = _Sieve(needles, call_id)
+        for segment in range((newest - 1) // SEGMENT + 1, 0, -1):
+            rows = self._segment(segment) or self._fill(segment, load, save=save, newest=newest)
+            first = (segment - 1) * SEGMENT + 1
+            for number in range(len(rows) - 1, -1, -1):
+                if first + number <= newest and sieve.passes(rows[number]):
+                    yield first + number, _ROW.unpack_from(rows[number])[0]
+
+    def _segment(self, segment: int) -> Sequence[bytes]:
+        """The rows of a file, or none where it is missing or damaged."""
+        try:
+            data = self._path(segment).read_bytes()
+        except OSError:
+            return ()
+        if data[:4] != _MAGIC or len(data) < 8 or zlib.crc32(data[8:]).to_bytes(4, "little") != data[4:8]:
+            return ()
+        return _split(data)
+
+    def _fill(self, segment: int, load: Load, *, save: bool, newest: int | None = None) -> Sequence[bytes]:
+        """The rows of a segment from memory and, where they are missing there, from the records."""
+        first, last = (segment - 1) * SEGMENT + 1, segment * SEGMENT
+        numbers = range(first, min(last, newest or last) + 1)
+        turn = None if all(seq in self._rows for seq in numbers) else self._turn_before(first, load)
+        for seq in numbers:
+            if seq in self._rows:
+                turn = _ROW.unpack_from(self._rows[seq])[0]
+                continue
+            record = load(seq)
+            if record is not None and isinstance(record.body, Message):
+                turn = record.body.turn
+            self._rows[seq] = _row(Entry(record, turn or 0), self.whole) if record else _lost(turn or 0)
+        rows = [self._rows[seq] for seq in numbers]
+        if save and len(rows) == SEGMENT and self._write(segment, b"".join(rows)):
+            for seq in numbers:
+                del self._rows[seq]
+        return rows
+
+    def _turn_before(self, first: int, load: Load) -> int:
+        """The turn of the newest message before a segment."""
+        for seq in range(first - 1, 0, -1):
+            record = load(seq)
+            if record is not None and isinstance(record.body, Message):
+                return record.body.turn
+        return 0
+
+    def _write(self, segment: int, rows: bytes) -> bool:
+        data = _MAGIC + zlib.crc32(rows).to_bytes(4, "little") + rows
+        try:
+            make_folder(self.disk, self.folder, durable=False)
+            write_file(self.disk, self._path(segment), data, durable=False)
+        except (OSError, SessionBusy):
+            return False
+        return True
+
+    def _path(self, segment: int) -> Path:
+        return self.folder / f"{segment:06d}.rows"
+
+
+def shared_segments(folder: Path, seq: int) -> Sequence[Path]:
+    """The files that hold rows of records up to `seq` only: a fork has them in common with its source."""
+    full = range(1, seq // SEGMENT + 1)
+    paths = (folder / f"{segment:06d}.rows" for segment in full)
+    return [path for path in paths if path.is_file()]
+
+
+def _row(entry: Entry, whole: Callable[[str], str]) -> bytes:
+    found = [passage.text for passage in passages(entry, whole)]
+    calls = [zlib.crc32(call.encode("utf-8", "surrogatepass")) for call in call_ids(entry.record.body)][:0xFFFF]
+    kind, bits = _signature(found)
+    return _ROW.pack(entry.turn, len(calls), kind, len(bits)) + struct.pack(f"<{len(calls)}I", *calls) + bits
+
+
+def _lost(turn: int) -> bytes:
+    """The row of a record that cannot be read."""
+    return _ROW.pack(turn, 0, _NOTHING, 0)
+
+
+def _signature(texts: Sequence[str]) -> tuple[int, bytes]:
+    if not texts:
+        return _NOTHING, b""
+    if sum(map(len, texts)) > LARGEST:
+        return _ANYTHING, b""
+    pieces = _pieces(_folded("\n".join(texts)))
+    size = _rounded(len(pieces) * _BITS_EACH // 8 + 1)
+    bits = bytearray(size)
+    for piece in pieces:
+        place = _place(piece, size)
+        bits[place >> 3] |= 1 << (place & 7)
+    return _SIEVE, bytes(bits)
+
+
+def _pieces(data: bytes) -> set[tuple[int, int, int]]:
+    return set(zip(data, data[1:], data[2:], strict=False))
+
+
+def _place(piece: tuple[int, int, int], size: int) -> int:
+    a, b, c = piece
+    return ((a << 16 | b << 8 | c) * _SPREAD & 0xFFFF_FFFF) * size * 8 >> 32
+
+
+def _rounded(size: int) -> int:
+    """A size of four significant bits, so that there are few different ones."""
+    shift = max(0, size.bit_length() - 4)
+    return -(-size >> shift) << shift
+
+
+def _folded(text: str) -> bytes:
+    return folded(text).encode("utf-8", "surrogatepass")
+
+
+def _split(data: bytes) -> Sequence[bytes]:
+    rows, at = [], 8
+    while at + _ROW.size <= len(data):
+        _, calls, _, size = _ROW.unpack_from(data, at)
+        end = at + _ROW.size + 4 * calls + size
+        rows.append(data[at:end])
+        at = end
+    return rows
+
+
+class _Sieve:
+    """Decides by a row if a record may match."""
+
+    def __init__(self, needles: Needles, call_id: str) -> None:
+        self._call = zlib.crc32(call_id.encode("utf-8", "surrogatepass")) if call_id else None
+        self._wanted = [[piece for text in group for piece in _pieces(_folded(text))] for group in needles]
+        self._places: dict[int, list[list[tuple[int, int]]]] = {}
+
+    def passes(self, row: bytes) -> bool:
+        _, calls, kind, size = _ROW.unpack_from(row)
+        if self._call is not None and self._call not in struct.unpack_from(f"<{calls}I", row, _ROW.size):
+            return False
+        if kind != _SIEVE or not self._wanted:
+            return bool(kind != _NOTHING)
+        start = _ROW.size + 4 * calls
+        places = self._places.get(size) or self._placed(size)
+        return any(all(row[start + byte] & mask for byte, mask in group) for group in places)
+
+    def _placed(self, size: int) -> list[list[tuple[int, int]]]:
+        groups = [sorted({_place(piece, size) for piece in group}) for group in self._wanted]
+        placed = [[(place >> 3, 1 << (place & 7)) for place in group] for group in groups]
+        self._places[size] = placed
+        return placed

@@ -1,0 +1,97 @@
+"""What is lost in a long session, and how long it takes to look for it.
+
+`python -m tests.bench.bench_recall [TURNS] [FACTS] [RECORDS]`: planted facts under every policy with an honest, an empty and a
+lying summariser, before (`recall` saw outputs of calls only) and after; then searches of a session of so many records on disk.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from agentcli.context.settings import POLICIES
+from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.passage import passages
+from agentcli.core.record import Body
+from agentcli.sessions.copying import plant
+from agentcli.sessions.importing.imported import Imported
+from agentcli.sessions.session import Session
+from agentcli.sessions.store import Store
+from agentcli.tools.lib.literals import literals
+from tests.bench.planted import SUMMARISERS, led
+
+PATTERNS = (
+    "timeout_77_0",
+    "(?i)COMPONENT-4242\\b",
+    "strategy-1311|strategy-9999",
+    r"port \d+ of 999\b",
+    "nowhere at all",
+)
+
+
+def losses(turns: int = 300, facts: int = 100) -> None:
+    """Print what becomes of the facts, policy by policy."""
+    print(f"{turns} turns, {facts} facts     compactions  in view  recalled  lost  (before: recalled  lost)")
+    for policy in POLICIES:
+        for summariser in SUMMARISERS:
+            found = led(policy, summariser, turns, facts)
+            print(
+                f"{policy:9} {summariser:9} {found.compactions:14} {found.in_view:10} {found.recalled:9} {found.lost:5} "
+                f"{found.before:17} {found.lost_before:5}",
+                flush=True,
+            )
+
+
+def big_session(root: Path, records: int) -> Session:
+    """A session of so many records of the usual size."""
+    bodies = tuple(("2026-01-01T00:00:00Z", body(n)) for n in range(records))
+    imported = Imported("agentcli", "Long", str(root), "demo/demo", "2026-01-01T00:00:00Z", bodies)
+    info = plant(root / "sessions", imported, root)
+    return Store(root / "sessions").open(info.project_id, info.id)
+
+
+def body(n: int) -> Body:
+    """The record of this number: prompts, calls and outputs of some 2,000 characters in turn."""
+    match n % 4:
+        case 0:
+            return Message("user", (Text(f"Go on with component-{n}, on port {n} of {n % 1_000}."),), n // 4 + 1)
+        case 1:
+            given = {"file_path": f"src/m{n}.py", "content": f"timeout_{n}_{n % 7} = {n}\n" * 20}
+            return Message("assistant", (Text(f"strategy-{n} it is."), ToolCall(f"c{n}", "write", given)), n // 4 + 1)
+        case 2:
+            return ToolResult(f"c{n - 1}", "write", "success", f"{n}: some line of output, value {n * 7}\n" * 50)
+        case _:
+            return Message("assistant", (Text(f"Part {n} is done."),), n // 4 + 1)
+
+
+def searches(session: Session) -> dict[str, tuple[float, int, int]]:
+    """For each pattern the seconds until all hits are known, the records read, and the hits."""
+    found = {}
+    for pattern in PATTERNS:
+        regex = re.compile(pattern)
+        begun, read, hits = time.perf_counter(), 0, 0
+        for entry in session.candidates(literals(regex)):
+            read += 1
+            hits += any(regex.search(passage.text) for passage in passages(entry, session.output))
+        found[pattern] = (time.perf_counter() - begun, read, hits)
+    return found
+
+
+def main() -> None:
+    turns, facts, records = (int(each) for each in [*sys.argv[1:4], *("300", "100", "100000")[len(sys.argv) - 1 :]])
+    losses(turns, facts)
+    with tempfile.TemporaryDirectory() as folder:
+        session = big_session(Path(folder), records)
+        begun = time.perf_counter()
+        list(session.candidates([["nothing yet"]]))
+        print(f"\n{records:,} records; index made anew in {time.perf_counter() - begun:.1f} s")
+        for pattern, (seconds, read, hits) in searches(session).items():
+            print(f"{pattern:32} {seconds * 1e3:8.0f} ms {read:7} read {hits:5} hits")
+        session.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""The index of a session's texts leaves out no record that matches, whatever became of its files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.passage import Entry, passages
+from agentcli.core.record import Compaction, Record, Retry
+from agentcli.sessions.copying import plant
+from agentcli.sessions.importing.imported import Imported
+from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.session import Session
+from agentcli.sessions.storage.recall_index import LARGEST, SEGMENT, RecallIndex
+from agentcli.sessions.store import Store
+from agentcli.tools.lib.literals import literals
+from tests.sessions.disks import Failing, Hasty
+
+COUNT = 2 * SEGMENT + 3
+WORDS = ["needle", "port 8443", "Straße", "STRASSE", "İstanbul", "日本語のテスト", "x = 1", "\ud800half", "a" * 300]
+
+
+def body(n: int) -> Message | ToolResult | Compaction | Retry:
+    word = f"{WORDS[n % len(WORDS)]} number{n}"
+    match n % 5:
+        case 0:
+            return Message("user", (Text(word),), n // 5 + 1)
+        case 1:
+            return Message(
+                "assistant", (Text("Let me see."), ToolCall(f"c{n}", "write", {"content": word})), n // 5 + 1
+            )
+        case 2:
+            return ToolResult(f"c{n - 1}", "write", "success", f"{word}\nWrote it.")
+        case 3:
+            return Compaction("auto", "compressed", "auto", snapshot=f"- {word}", kept_from=1)
+        case _:
+            return Retry(1, 0.5, word)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "sessions", disk=Hasty())
+
+
+@pytest.fixture
+def session(store: Store, tmp_path: Path) -> Iterator[Session]:
+    """A session of two full segments and some records, the newest of them appended."""
+    records = tuple(("2026-01-01T00:00:00Z", body(n)) for n in range(2 * SEGMENT - 2))
+    imported = Imported("agentcli", "A session", str(tmp_path), "demo/demo", "2026-01-01T00:00:00Z", records)
+    info = plant(store.root, imported, tmp_path, disk=Hasty())
+    made = store.open(info.project_id, info.id)
+    for n in range(2 * SEGMENT - 2, COUNT):
+        made.append(body(n))
+    numbers(made, "needle")
+    yield made
+    made.close()
+
+
+def numbers(journal: Journal, pattern: str, call_id: str = "", newest: int | None = None) -> list[int]:
+    return [entry.record.seq for entry in journal.candidates(literals(re.compile(pattern)), call_id, newest)]
+
+
+def holding(journal: Journal, pattern: str) -> list[int]:
+    """The records that hold it, found by looking at all of them."""
+    found = [
+        record.seq
+        for record in journal.records(newest_first=True)
+        if any(re.search(pattern, passage.text) for passage in passages(Entry(record, 0), journal.output))
+    ]
+    return list(dict.fromkeys(found))
+
+
+def files(session: Session) -> list[Path]:
+    assert session.folder
+    return sorted((session.folder / "recall").glob("*"))
+
+
+def test_few_records_are_read_and_none_that_matches_is_left_out(session: Session) -> None:
+    for pattern in ("number401$", "(?i)STRASSE number", "port 8443 number1\\d", "日本語|number7$", "(?i)istanbul"):
+        found, sure = numbers(session, pattern), holding(session, pattern)
+        assert set(sure) <= set(found)
+        assert found == sorted(found, reverse=True)
+    assert len(numbers(session, "number401")) < COUNT / 5
+
+
+def test_a_call_is_found_by_its_id_with_input_and_output(session: Session) -> None:
+    assert numbers(session, "", "c401") == [403, 402]
+    assert numbers(session, "", "c9999") == []
+
+
+def test_entries_know_their_turn(session: Session) -> None:
+    turns = {entry.record.seq: entry.turn for entry in session.candidates()}
+    assert turns[402] == turns[403] == turns[404] == 401 // 5 + 1
+
+
+def test_only_records_up_to_a_number_are_looked_at(session: Session) -> None:
+    assert numbers(session, "", newest=403)[0] == 403
+    assert numbers(session, "")[0] == session.info.records - 1  # the newest says nothing
+
+
+def test_a_full_segment_is_on_disk_and_the_rest_is_not(session: Session) -> None:
+    assert [path.name for path in files(session)] == ["000001.rows", "000002.rows"]
+
+
+def test_a_session_opened_again_finds_the_same(session: Session, store: Store) -> None:
+    before = numbers(session, "number4")
+    session.close()
+    again = store.open(session.info.project_id, session.id)
+    assert numbers(again, "number4") == before
+    again.append(body(1_230))
+    assert {*holding(again, "number1230"), session.info.records + 1} <= {*numbers(again, "number1230")}
+    again.close()
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "cut", "changed"])
+def test_a_lost_or_damaged_file_is_made_again(session: Session, damage: str) -> None:
+    before = numbers(session, "number12$")
+    path = files(session)[0]
+    data = path.read_bytes()
+    match damage:
+        case "gone":
+            path.unlink()
+        case "empty":
+            path.write_bytes(b"")
+        case "cut":
+            path.write_bytes(data[: len(data) // 2])
+        case _:
+            path.write_bytes(data[:50] + b"\xff\xff" + data[52:])
+    assert numbers(session, "number12$") == before
+    assert path.read_bytes() == data
+
+
+def test_a_session_from_before_there_was_an_index_is_searched_read_only_too(session: Session, store: Store) -> None:
+    for path in files(session):
+        path.unlink()
+    session.close()
+    seen = store.open(session.info.project_id, session.id, read_only=True)
+    assert set(holding(seen, "number77$")) <= set(numbers(seen, "number77$"))
+    assert not files(session)
+
+
+def test_a_fork_finds_what_it_inherited_and_nothing_that_came_after(session: Session, store: Store) -> None:
+    info = store.fork(session.info, 300)
+    fork = store.open(info.project_id, info.id)
+    assert len(files(fork)) == 1
+    assert set(holding(fork, "number12$")) <= set(numbers(fork, "number12$")) <= set(range(301))
+    assert numbers(fork, "", "c401") == []
+    fork.append(body(2_220))
+    assert max(numbers(fork, "number2220")) >= 301
+    assert set(holding(session, "number501")) <= set(numbers(session, "number501"))
+    fork.close()
+
+
+def test_a_lost_record_is_passed_over(session: Session) -> None:
+    assert session.folder
+    for path in files(session):
+        path.unlink()
+    next((session.folder / "records").glob("000402-*")).unlink()
+    assert numbers(session, "", "c401") == [403]
+
+
+@pytest.mark.parametrize("call", ["create", "write", "rename", "mkdir"])
+def test_a_disk_that_refuses_the_index_costs_nothing(tmp_path: Path, call: str) -> None:
+    disk = Failing(call, 28, 1, forever=True)
+    kept: dict[int, Record] = {}
+    index = RecallIndex(tmp_path / "recall", disk, lambda _: "")
+    for seq in range(1, SEGMENT + 10):
+        kept[seq] = Record(seq, "", "", "", body(seq - 1))
+        index.add(kept[seq], 1, kept.get)
+    assert (13, 1) in [*index.candidates(SEGMENT + 9, kept.get, [["number12"]])]
+
+
+def test_a_huge_text_may_hold_anything(tmp_path: Path) -> None:
+    index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+    record = Record(1, "", "", "", Message("user", (Text("x" * (LARGEST + 1)),), 1))
+    index.add(record, 1, lambda _: record)
+    assert [*index.candidates(1, lambda _: record, [["needle"]])] == [(1, 1)]
+
+
+def test_a_kept_output_is_searched_whole(tmp_path: Path, store: Store) -> None:
+    for journal in (store.create(tmp_path), MemorySession()):
+        journal.append(Message("user", (Text("Go."),), 1))
+        path = journal.keep_output("c1", "start\n" + "filler\n" * 500 + "the needle is here\n")
+        journal.append(ToolResult("c1", "bash", "success", "start\n[cut]", truncated=True, output_file=path))
+        assert numbers(journal, "needle is")[0] == 2
+        journal.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(st.sampled_from("abcßİıſKé日\n \ud800"), max_size=12), min_size=1, max_size=6), st.data())
+def test_any_piece_of_any_text_is_found_whatever_its_case(texts: list[str], data: st.DataObject) -> None:
+    chosen = data.draw(st.sampled_from(texts))
+    start = data.draw(st.integers(0, len(chosen)))
+    piece = chosen[start : data.draw(st.integers(start, len(chosen)))].split("\n")[0]
+    records = {n: Record(n, "", "", "", Message("user", (Text(text),), 1)) for n, text in enumerate(texts, 1)}
+    index = RecallIndex(Path("/nonexistent/recall"), Hasty(), lambda _: "")
+    for record in records.values():
+        index.add(record, 1, records.get)
+    regex = re.compile(f"(?i){re.escape(piece)}")
+    found = {seq for seq, _ in index.candidates(len(texts), records.get, literals(regex), save=False)}
+    assert {n for n, text in enumerate(texts, 1) if text.strip() and regex.search(text)} <= found

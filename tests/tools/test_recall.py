@@ -1,0 +1,146 @@
+"""The recall tool over passages of all kinds."""
+
+from __future__ import annotations
+
+import time
+
+from agentcli.core.passage import Passage, PassageRole
+from agentcli.core.tool import ToolLimits
+from tests.tools.conftest import Call
+from tests.tools.workplace import Bench
+
+
+def output(ctx: Bench, call_id: str, text: str) -> None:
+    said(ctx, "output", text, call_id, "bash", f"$ run {call_id}", "success")
+
+
+def said(ctx: Bench, role: PassageRole, text: str, *call: str) -> None:
+    seq = len(ctx.said) + 1
+    ctx.said.append(Passage(seq, 1 + seq // 3, role, text, *call))
+
+
+def test_a_former_result_comes_back_whole_by_its_id(call: Call, ctx: Bench) -> None:
+    output(ctx, "call_7", "\n".join(f"line {n}" for n in range(1, 4001)))
+    outcome = call("recall", id="call_7")
+    assert outcome.output.startswith("[bash: $ run call_7, success]\nline 1\n")
+    assert outcome.output.endswith("\nline 2000\n[2,000 more lines; go on with offset=2001]")
+    part = call("recall", id="call_7", offset=3999)
+    assert part.output.split("\n")[1:] == ["line 3999", "line 4000"]
+    hits = call("recall", id="call_7", pattern="00$", offset=3800, limit=2)
+    assert hits.output.split("\n")[1:] == [
+        "3800\tline 3800",
+        "3900\tline 3900",
+        "[1 more line; go on with offset=4000]",
+    ]
+
+
+def test_the_numbers_that_a_read_has_are_not_put_before_a_second_time(call: Call, ctx: Bench) -> None:
+    ctx.said.append(Passage(1, 1, "output", "7\tdef\n8\treturn", "r", "read", "", "success", has_numbers=True))
+    assert call("recall", id="r").output.split("\n")[1:] == ["7\tdef", "8\treturn"]
+    assert call("recall", id="r", pattern="ret").output.split("\n")[1:] == ["8\treturn"]
+
+
+def test_a_recalled_result_is_limited_in_bytes(call: Call, ctx: Bench) -> None:
+    ctx.limits = ToolLimits(read_bytes=1_000)
+    output(ctx, "c", "\n".join("x" * 100 for _ in range(100)))
+    outcome = call("recall", id="c")
+    assert outcome.truncated
+    assert len(outcome.output) < 1_200
+
+
+def test_a_pattern_that_would_never_end_is_given_up(call: Call, ctx: Bench) -> None:
+    ctx.limits = ToolLimits(pattern_seconds=0.2)
+    output(ctx, "c", "a" * 60 + "!")
+    begun = time.monotonic()
+    for given in ({"id": "c"}, {}):
+        outcome = call("recall", pattern="(a+)+$", **given)
+        assert "takes longer than 0.2 s" in outcome.output
+    assert time.monotonic() - begun < 30
+    assert "aaa" in call("recall", id="c", pattern="a+").output
+
+
+def test_everything_is_searched_from_the_newest_back_with_record_turn_and_role(call: Call, ctx: Bench) -> None:
+    said(ctx, "user", "Which port?\nThe server has Error 5.")
+    said(ctx, "assistant", "We decided on Error codes.")
+    said(ctx, "input", "content: raise Error", "c1", "write")
+    output(ctx, "c1", "ok\n" + "Error: one\n" * 7)
+    said(ctx, "summary", "- An Error was found.")
+    assert call("recall", pattern="Error").output.split("\n") == [
+        "5 turn 2 summary: 1: - An Error was found.",
+        *(f"4 turn 2 output c1 bash: {n}: Error: one" for n in range(2, 7)),
+        "  … 2 more lines in c1",
+        "3 turn 2 input c1 write: 1: content: raise Error",
+        "2 turn 1 assistant: 1: We decided on Error codes.",
+        "1 turn 1 user: 2: The server has Error 5.",
+    ]
+    assert call("recall", pattern="Error", role="assistant").output.startswith("2 turn 1 assistant: 1: We")
+    assert call("recall", pattern="Error", **{"from": 2, "to": 3}).output.split("\n") == [
+        "3 turn 2 input c1 write: 1: content: raise Error",
+        "2 turn 1 assistant: 1: We decided on Error codes.",
+    ]
+    assert call("recall", to=2).output.split("\n") == [
+        "2 turn 1 assistant: 1: We decided on Error codes.",
+        "1 turn 1 user: 1: Which port?",
+        "  … 1 more line in 1",
+    ]
+    assert call("recall", pattern="nowhere").output == "Nothing in this session matches."
+
+
+def test_what_cannot_be_searched_is_said(call: Call, ctx: Bench) -> None:
+    said(ctx, "user", "Go.")
+    for given in ({}, {"id": "zz"}, {"id": "99"}, {"pattern": "("}, {"id": "1", "role": "output"}):
+        assert call("recall", **given).status == "error"
+
+
+def test_a_record_comes_back_whole_by_its_number(call: Call, ctx: Bench) -> None:
+    said(ctx, "user", "Go.")
+    said(ctx, "assistant", "First.\nSecond.")
+    ctx.said.append(Passage(2, 1, "input", "content:\nx = 1\ny = 2", "c1", "write"))
+    whole = call("recall", id="2").output.split("\n")
+    assert whole == [
+        "[2 turn 1 assistant]",
+        "[2 turn 1 assistant]",
+        "First.",
+        "Second.",
+        "[2 turn 1 input c1 write]",
+        "content:",
+        "x = 1",
+        "y = 2",
+    ]
+    assert call("recall", id="2", role="assistant").output.split("\n")[1:] == ["First.", "Second."]
+
+
+def test_a_long_input_is_named_with_its_output_and_comes_back_by_role(call: Call, ctx: Bench) -> None:
+    content = "content:\n" + "\n".join(f"value_{n} = {n}" for n in range(40))
+    said(ctx, "input", content, "c1", "write")
+    output(ctx, "c1", "Wrote it.")
+    assert call("recall", id="c1").output.endswith('Wrote it.\n[Its input has 41 lines: recall(id="c1", role="input")]')
+    back = call("recall", id="c1", role="input").output.split("\n")[1:]
+    assert "\n".join(back) == content
+
+
+def test_the_newest_of_two_calls_with_one_id_comes_back(call: Call, ctx: Bench) -> None:
+    for text in ("old", "new"):
+        said(ctx, "input", f"command: {text}", "c1", "bash")
+        output(ctx, "c1", text)
+    assert call("recall", id="c1").output.endswith("new")
+    assert call("recall", id="c1", role="input").output.endswith("command: new")
+
+
+def test_a_search_is_not_found_by_itself(call: Call, ctx: Bench) -> None:
+    said(ctx, "input", "pattern: needle", "r1", "recall")
+    said(ctx, "output", "1 turn 1 user: needle", "r1", "recall", "Recall", "success")
+    assert call("recall", pattern="needle").output == "Nothing in this session matches."
+    assert "needle" in call("recall", id="r1").output
+
+
+def test_a_search_that_finds_too_much_or_takes_too_long_says_where_to_go_on(call: Call, ctx: Bench) -> None:
+    for n in range(10):
+        said(ctx, "user", f"word {n}")
+    first = call("recall", pattern="word", limit=3).output.split("\n")
+    assert first[-1] == "[Older records were not searched; go on with to=7]"
+    assert first[2].startswith("8 turn")
+    rest = call("recall", pattern="word", limit=3, to=7).output.split("\n")
+    assert rest[0].startswith("7 turn")
+    ctx.limits = ToolLimits(recall_seconds=0.0)
+    assert "go on with to=10" in call("recall", pattern="word").output
