@@ -192,10 +192,10 @@ def automatic_actions(records: Iterable[Record]) -> Iterator[str]:
                 yield f"{_when(record)} {why}"
             case Retry(attempt, delay, reason):
                 yield f"{_when(record)} {Retrying(attempt, delay, reason).text()}"
-            case Prune(call_ids=(), reason=reason):
+            case Prune(cleared=(), reason=reason):
                 yield f"{_when(record)} {reason}"
-            case Prune(call_ids=calls, tokens=tokens, reason=reason):
-                yield f"{_when(record)} Pruned {len(calls)} old outputs, {tokens:,} tokens. {reason}"
+            case Prune(cleared=calls, tokens=tokens, reason=reason):
+                yield f"{_when(record)} Pruned {len(calls)} old calls, {tokens:,} tokens. {reason}"
             case _:
                 pass
 

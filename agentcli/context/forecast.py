@@ -10,7 +10,7 @@ from datetime import datetime
 from agentcli.context.policies import plan, plan_prune
 from agentcli.context.policies.plans import Plan, compactable
 from agentcli.context.pruning.candidates import EditCost, requests_to_pay
-from agentcli.context.pruning.plan import Pressure, free_because
+from agentcli.context.pruning.plan import Pressure, cleared_in_words, free_because
 from agentcli.context.view import after
 from agentcli.context.window import Limits, Window, output_ratio
 from agentcli.core.history import History
@@ -34,8 +34,9 @@ def forecast(history: History, window: Window, now: datetime) -> Plan:
         planned,
         trigger=planned.trigger or (None if whole.optional else whole.trigger),
         cleared=(*prune.call_ids, *planned.cleared),
+        cleared_inputs=(*prune.inputs, *planned.cleared_inputs),
         tokens_before=window.tokens,
-        reasons=(_prune_reason(prune.call_ids, prune.tokens, why), *planned.reasons),
+        reasons=(_prune_reason(prune, why), *planned.reasons),
     )
 
 
@@ -45,8 +46,8 @@ def due_prune(window: Window, now: datetime) -> tuple[Prune | None, str]:
     return plan_prune(window, pressure)
 
 
-def _prune_reason(call_ids: Sequence[str], tokens: int, why: str) -> str:
-    return f"Will clear {len(call_ids)} old outputs ({tokens:,} tokens): {why}."
+def _prune_reason(prune: Prune, why: str) -> str:
+    return f"Will clear {cleared_in_words(prune)} ({prune.tokens:,} tokens): {why}."
 
 
 def preview(window: Window, summariser: ModelSpec) -> Sequence[str]:

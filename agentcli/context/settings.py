@@ -47,6 +47,10 @@ class PruneSettings:
     """Cost of carrying clearable tokens, as a multiple of the cost of the edit, at which it is made."""
     smallest: int = 100
     """Outputs of fewer tokens are never cleared."""
+    inputs: bool = True
+    """False: only outputs are cleared, never the inputs of old edits."""
+    input_least: int = 500
+    """Tokens from which the old input of a successful edit is cleared although its file was not touched since."""
     least: int = 2_000
     """Tokens below which even a free edit is not made, unless the user or the window demands it."""
     protect_share: Share = 0.25

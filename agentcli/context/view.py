@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -133,6 +133,37 @@ def cleared_result(call_id: str, name: str, status: Status) -> ToolResult:
     return ToolResult(call_id, name, status, f'{CLEARED}\n[recall(id="{call_id}") shows it again]')
 
 
+def cleared_input(call: ToolCall) -> ToolCall:
+    """A call whose input is cleared, as the model sees it: the path, and how to get the rest back."""
+    lines = sum(text.count("\n") + 1 for text in _leaves(call.input))
+    path = call.input.get("file_path")
+    return _marked_call(call.call_id, call.name, path if isinstance(path, str) else "", lines)
+
+
+def keeps_input(call: ToolCall) -> bool:
+    """True if the input may not change: the provider has signed the call."""
+    return call.meta is not None
+
+
+@lru_cache(maxsize=4096)
+def _marked_call(call_id: str, name: str, path: str, lines: int) -> ToolCall:
+    # Remembered so that the same marker is the same object in every view, and is measured once.
+    marker = f'[{name} of {lines} lines cleared: recall(id="{call_id}", role="input") shows it again]'
+    return ToolCall(call_id, name, {**({"file_path": path} if path else {}), "cleared": marker})
+
+
+def _leaves(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            yield from (text for inner in value.values() for text in _leaves(inner))
+        case list() | tuple():
+            yield from (text for inner in value for text in _leaves(inner))
+        case _:
+            return
+
+
 def is_answer(body: Compaction) -> bool:
     """True if its summary is shown as the assistant's answer to a question, not as the user's text: opencode's form."""
     return body.policy == "opencode"
@@ -197,11 +228,20 @@ class _Lens:
     def reply(self, record: Record, message: Message) -> ViewMessage:
         pinned = record.seq in self.history.pins
         parts = (message.without_thoughts() if record.seq < self.thinking_from else message).parts
-        blocks = tuple([Block(part, record.seq, 2, "assistant", record.time, pinned=pinned) for part in parts])
+        blocks = tuple(
+            [self.spoken(Block(part, record.seq, 2, "assistant", record.time, pinned=pinned)) for part in parts]
+        )
         cut = message.stop in ("interrupted", "error", None)
         return ViewMessage(
             "assistant", blocks, record.seq, message.turn, message.provider, message.model, message.usage, cut
         )
+
+    def spoken(self, block: Block) -> Block:
+        """A part of a reply; the input of a call whose input is cleared is a marker."""
+        call = block.part
+        if not isinstance(call, ToolCall) or call.call_id not in self.history.cleared_inputs or keeps_input(call):
+            return block
+        return replace(block, part=cleared_input(call), cleared=True)
 
     def part(self, part: Part, record: Record) -> Block:
         tier, source = _origin(part)

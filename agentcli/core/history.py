@@ -41,7 +41,7 @@ class History:
     """The state in force: the records of the view, and everything folded from the rest.
 
     `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on (and what it kept from
-    before). `cleared` maps a call id to the seq of the prune that cleared it. `turn` counts the user's prompts. `undone` are the
+    before). `cleared` and `cleared_inputs` map a call id to the seq of the prune that cleared its output and its input. `turn` counts the user's prompts. `undone` are the
     stretches, from an edit to its undo, in which the model saw another view than the one in force: the seqs of both.
     `usage` and `cost` (USD, None where no price is known) are all that was ever spent, also on what was taken back.
     """
@@ -49,6 +49,7 @@ class History:
     entries: tuple[Record, ...] = ()
     compaction: Record | None = None
     cleared: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    cleared_inputs: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
     prunes: tuple[Record, ...] = ()
     pins: frozenset[int] = frozenset()
     model: str = ""
@@ -93,6 +94,7 @@ class History:
             tools=self.tools,
             pins=tuple(sorted(self.pins)),
             cleared=dict(self.cleared),
+            cleared_inputs=dict(self.cleared_inputs),
         )
 
 
@@ -117,8 +119,12 @@ def evolve(history: History, record: Record) -> History:
             spent = replace(history, usage=history.usage + body.usage, cost=_add(history.cost, body.cost))
             return _compacted(spent, record, body) if body.status == "compressed" else spent
         case Prune():
-            cleared = {**history.cleared, **dict.fromkeys(body.call_ids, record.seq)}
-            return replace(history, cleared=MappingProxyType(cleared), prunes=(*history.prunes, record))
+            return replace(
+                history,
+                cleared=_with(history.cleared, body.call_ids, record.seq),
+                cleared_inputs=_with(history.cleared_inputs, body.inputs, record.seq),
+                prunes=(*history.prunes, record),
+            )
         case Undo():
             raise NeedsReplay
         case Pin(seq):
@@ -210,6 +216,7 @@ def _start(before: list[Record], newest: Record) -> History:
         whole,
         pins=whole.pins | {words.seq for words in body.pins} if carry.pins is None else frozenset(carry.pins),
         cleared=whole.cleared if carry.cleared is None else carry.cleared,
+        cleared_inputs=carry.cleared_inputs,
         usage=carry.usage,
         cost=carry.cost,
         turn=carry.turn,
@@ -233,15 +240,21 @@ def _compacted(history: History, record: Record, body: Compaction) -> History:
     stays = set(body.kept)
     entries = tuple(entry for entry in history.entries if entry.seq >= body.kept_from or entry.seq in stays)
     alive = answered(entries)
-    cleared = {**history.cleared, **dict.fromkeys(body.cleared, record.seq)}
+    cleared = _with(history.cleared, body.cleared, record.seq)
+    inputs = _with(history.cleared_inputs, body.cleared_inputs, record.seq)
     compacted = replace(
         history,
         entries=entries,
         compaction=record,
         cleared=MappingProxyType({call: seq for call, seq in cleared.items() if call in alive}),
+        cleared_inputs=MappingProxyType({call: seq for call, seq in inputs.items() if call in alive}),
         prunes=(),
     )
     return replace(compacted, undone=_around(compacted, history.undone))
+
+
+def _with(cleared: Mapping[str, int], calls: Iterable[str], seq: int) -> Mapping[str, int]:
+    return MappingProxyType({**cleared, **dict.fromkeys(calls, seq)})
 
 
 def _evolve_all(history: History, records: Iterable[Record]) -> History:

@@ -53,7 +53,9 @@ class Carry:
     calibration: Mapping[str, Any] = field(default_factory=dict)
     pins: tuple[int, ...] | None = None
     cleared: Mapping[str, int] | None = None
-    """Pins, and cleared calls with the prune that cleared them; None in records from before they were carried."""
+    """Pins, and calls with the prune that cleared their output; None in records from before they were carried."""
+    cleared_inputs: Mapping[str, int] = field(default_factory=dict)
+    """Calls with the prune that cleared their input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,8 @@ class Compaction:
 
     `covers` are the first and last seq that were summarised, `kept_from` the seq of the first record that stays as it was.
     `kept` are seqs before `kept_from` that stay verbatim all the same (primers of `sliding`), `replaced` maps call ids to
-    the summary that stands in place of their output (`regions`), `cleared` are calls whose outputs are cleared in the same
-    step, because it rewrites the cache anyway. `answer` is the model's newest answer where it was summarised: the user may be
+    the summary that stands in place of their output (`regions`), `cleared` and `cleared_inputs` are calls whose outputs and
+    inputs are cleared in the same step, because it rewrites the cache anyway. `answer` is the model's newest answer where it was summarised: the user may be
     replying to it. `stands_for` are the first and last seq that the snapshot stands for, former snapshots included. Only status `compressed` changes the view.
     """
 
@@ -90,11 +92,12 @@ class Compaction:
     cleared: tuple[str, ...] = ()
     answer: VerbatimText | None = None
     stands_for: tuple[int, int] = (0, 0)
+    cleared_inputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """The outputs of these calls are shown to the model as a marker from now on. `tokens` is what that frees.
+    """The outputs of `call_ids` and the inputs of `inputs` are shown to the model as a marker from now on. `tokens` is what that frees.
 
     Thinking in assistant messages with a seq below `drop_thinking_before` is dropped with it: an edit before a preserved
     thinking block invalidates the block.
@@ -104,6 +107,12 @@ class Prune:
     tokens: int
     reason: str
     drop_thinking_before: int = 0
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def cleared(self) -> tuple[str, ...]:
+        """The calls of which anything is cleared."""
+        return tuple(dict.fromkeys((*self.call_ids, *self.inputs)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ async def recall(
     call_id: str,
     id: Annotated[str, "Id of a call, or number of a record"] = "",
     pattern: Annotated[str, "Regular expression"] = "",
-    role: Literal["", "user", "assistant", "input", "output", "summary"] = "",
+    role: Literal["user", "assistant", "input", "output", "summary"] | None = None,
     since: Annotated[int, "First record", "from"] = 1,
     until: Annotated[int, "Last record", "to"] = 0,
     offset: Annotated[int, "First line, from 1"] = 1,
@@ -39,10 +39,10 @@ async def recall(
 ) -> ToolOutput:
     regex = _compiled(pattern)
     if id:
-        return _one(ctx, id, role, regex, offset, limit)
+        return _one(ctx, id, role or "", regex, offset, limit)
     if not pattern and since <= 1 and until <= 0:
         raise ToolError("Give an id to see one part whole, or a pattern or from and to, to search all of them.")
-    return _Search(ctx, regex, role, since, until or None, limit).overview()
+    return _Search(ctx, regex, role or "", since, until or None, limit).overview()
 
 
 def title(given: Mapping[str, Any]) -> str:

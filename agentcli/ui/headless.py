@@ -201,7 +201,7 @@ def _progress(event: Event) -> str:
         case CompactionEnded(why=why):
             return f"agentcli: {why}"
         case Pruned(call_ids, tokens, why):
-            return f"agentcli: cleared {len(call_ids)} old outputs ({tokens:,} tokens): {why}"
+            return f"agentcli: cleared {len(call_ids)} old calls ({tokens:,} tokens): {why}"
         case Waiting(delay, reason):
             return f"agentcli: waiting {delay:.2f} s: {reason}"
         case _:

@@ -146,8 +146,11 @@ def _prune(session: Session, size: int) -> None:
         entry.body for entry in history.entries if isinstance(entry.body, ToolResult) and entry.seq not in pinned
     ]
     chosen = [result for n, result in enumerate(outputs) if result.call_id not in history.cleared and n % 3 == size % 3]
-    if chosen:
-        session.add(Prune(tuple(result.call_id for result in chosen), 10, "test", session.records[-1].seq + 1))
+    asked = [call.call_id for entry in history.entries if isinstance(entry.body, Message) for call in entry.body.calls]
+    inputs = tuple(each for n, each in enumerate(asked) if each not in history.cleared_inputs and n % 4 == size % 4)
+    if chosen or inputs:
+        outputs = tuple(result.call_id for result in chosen)
+        session.add(Prune(outputs, 10, "test", session.records[-1].seq + 1, inputs))
 
 
 def _compact(session: Session, size: int, text: str) -> None:

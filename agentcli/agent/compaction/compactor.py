@@ -147,7 +147,7 @@ class Compactor:
         self._futile_size = 0 if shrunk else window.tokens
 
     def _cleared(self, body: Prune | None, why: str) -> Sequence[Event]:
-        return [] if body is None else [self._record(body), Pruned(body.call_ids, body.tokens, why)]
+        return [] if body is None else [self._record(body), Pruned(body.cleared, body.tokens, why)]
 
 
 def _failed_at(journal: Journal) -> int:

@@ -12,6 +12,7 @@ from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.context.tokens.counter import as_text
 from agentcli.context.view import View
 from agentcli.core.message import File, Message, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.passage import Entry, passages
 from agentcli.core.record import Record
 from agentcli.core.tool import UNKNOWN, Traits
 
@@ -63,13 +64,13 @@ def facts(records: Iterable[Record], tools: Mapping[str, Traits]) -> tuple[Fact,
 
 
 def count_retained(wanted: Iterable[Fact], view: View, records: Iterable[Record]) -> Retention:
-    """Count the retained facts. `recall` reaches the outputs of all calls of the session."""
+    """Count the retained facts. `recall` reaches everything that was ever in the session."""
     wanted = tuple(wanted)
     visible = _squeezed("\n".join(_texts(view)))
-    outputs = _squeezed("\n".join(record.body.output for record in records if isinstance(record.body, ToolResult)))
+    known = _squeezed("\n".join(text for record in records for text in _recallable(record)))
     texts = [_squeezed(fact.text) for fact in wanted]
     retained = [text in visible for text in texts]
-    reached = [there or text in outputs for there, text in zip(retained, texts, strict=True)]
+    reached = [there or text in known for there, text in zip(retained, texts, strict=True)]
     return Retention(len(wanted), sum(retained), sum(reached))
 
 
@@ -118,6 +119,10 @@ def _outcome(result: ToolResult, traits: Traits) -> Iterator[Fact]:
     if traits.runs_commands and read_tests(result.output):
         found = dict.fromkeys(match[0] for match in _NUMBER.finditer(result.output))
         yield from (Fact("number", text) for text in list(found)[:NUMBERS_EACH])
+
+
+def _recallable(record: Record) -> Iterator[str]:
+    return (passage.text for passage in passages(Entry(record, 0), lambda _: ""))
 
 
 def _texts(view: View) -> Iterator[str]:

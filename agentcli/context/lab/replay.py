@@ -202,7 +202,7 @@ class _Player:
         if to_record is not None:
             self.keep(to_record, self.records[-1].time)
             self.edited = True
-            self.recalled -= set(to_record.call_ids)
+            self.recalled -= set(to_record.cleared)
             self.played = replace(self.played, prunes=self.played.prunes + 1)
 
     def compact(self, trigger: Trigger) -> None:

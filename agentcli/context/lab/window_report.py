@@ -138,7 +138,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "split": plan.split,
         "summarised": list(plan.summarised),
         "kept": list(plan.kept),
-        "cleared": list(plan.cleared),
+        "cleared": list(dict.fromkeys((*plan.cleared, *plan.cleared_inputs))),
         "pinned": list(plan.pinned),
         "tokens_before": plan.tokens_before,
         "tokens_after_estimate": plan.tokens_after_estimate,
@@ -191,6 +191,8 @@ def _fate(message: ViewMessage, plan: Plan, gone: Set[int]) -> str:
     if any(block.tool_use_id in plan.clipped for block in message.blocks if block.tool_use_id):
         return "to clip"
     if any(block.tool_use_id in plan.cleared for block in message.blocks if block.tool_use_id):
+        return "to clear"
+    if any(call.call_id in plan.cleared_inputs for call in message.calls):
         return "to clear"
     return "cleared" if any(block.cleared for block in message.blocks) else "kept"
 

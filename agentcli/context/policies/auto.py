@@ -19,7 +19,7 @@ from agentcli.context.policies.plans import (
     split_plan,
 )
 from agentcli.context.pruning.candidates import EditCost, edit_cost
-from agentcli.context.pruning.plan import Pressure, by_price, free_because, moment
+from agentcli.context.pruning.plan import Pressure, by_price, cleared_in_words, free_because, moment
 from agentcli.context.settings import ContextSettings
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import Window, output_ratio
@@ -159,6 +159,7 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     return replace(
         made,
         cleared=(*queued.call_ids, *clipped),
+        cleared_inputs=queued.inputs,
         clipped=tuple(clipped),
         tokens_after_estimate=max(0, made.tokens_after_estimate - sum(clipped.values()) - queued.tokens),
     )
@@ -266,8 +267,8 @@ def _what(messages: Sequence[ViewMessage], at: int, clipped: dict[str, int], que
     if at:
         how = "everything" if at == len(messages) else f"the first {at} of {len(messages)} messages"
         lines.append(f"Will summarise {how}{_up_to(messages, at)}.")
-    if queued.call_ids:
-        lines.append(f"Will clear {len(queued.call_ids)} old outputs of what stays ({queued.tokens:,} tokens).")
+    if queued.cleared:
+        lines.append(f"Will clear {cleared_in_words(queued)} of what stays ({queued.tokens:,} tokens).")
     if clipped:
         lines.append(
             f"Will cut {len(clipped)} outputs of the newest steps to their two ends: they alone are too large."

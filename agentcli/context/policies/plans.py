@@ -37,6 +37,8 @@ class Plan:
     """Those of `cleared` whose outputs keep their two ends, because they are new and only too large."""
     primers: tuple[int, ...] = field(default=())
     """For `sliding`: seqs from before `split` that stay verbatim in front of the summary."""
+    cleared_inputs: tuple[str, ...] = ()
+    """Call ids whose inputs are cleared."""
     optional: bool = False
     """Whether only the price speaks for it: no mark has been passed."""
 

@@ -1,25 +1,26 @@
-"""Candidates of a prune: clearable outputs in the order of clearing, with the tokens that each frees; and the cost of
+"""Candidates of a prune: clearable outputs and inputs of edits in the order of clearing, with the tokens that each frees; and the cost of
 an edit on a warm cache."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from agentcli.context.pruning.superseded import superseded
+from agentcli.context.pruning.superseded import superseded, superseded_edits
 from agentcli.context.settings import PruneSettings
-from agentcli.context.view import Block, cleared_result
+from agentcli.context.view import Block, cleared_input, cleared_result, keeps_input
 from agentcli.context.window import Window
-from agentcli.core.message import Thinking, ToolResult
+from agentcli.core.message import Thinking, ToolCall, ToolResult
 from agentcli.core.record import Prune
+from agentcli.core.tool import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An output that may be cleared; `tokens` is the size that this frees.
+    """An output, or the `input` of an edit, that may be cleared; `tokens` is the size that this frees.
 
     `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error. `carried` is how many requests
     it has been sent with since it became so.
@@ -31,6 +32,7 @@ class Candidate:
     tokens: int
     rank: int
     carried: int = 0
+    input: bool = False
 
 
 class TokenLayout:
@@ -52,11 +54,14 @@ class TokenLayout:
 
     def victim(self, number: int, rank: int, carried: int = 0) -> Candidate:
         """The candidate at this position."""
-        block = self.blocks[number]
-        assert isinstance(block.part, ToolResult)
-        marker = cleared_result(block.part.call_id, block.part.name, block.part.status)
+        block, part = self.blocks[number], self.blocks[number].part
+        assert isinstance(part, ToolResult | ToolCall)
+        given = isinstance(part, ToolCall)
+        marker = (
+            cleared_input(part) if isinstance(part, ToolCall) else cleared_result(part.call_id, part.name, part.status)
+        )
         freed = self.counter.block(block) - self.counter.part(marker)
-        return Candidate(block.tool_use_id, block.seq, self.starts[number], freed, rank, carried)
+        return Candidate(part.call_id, block.seq, self.starts[number], freed, rank, carried, given)
 
     def edit(self, removed: int, first: int) -> EditCost:
         """Cost for the cache of removing so many tokens from a position on."""
@@ -68,14 +73,16 @@ class TokenLayout:
         ordered = sorted(chosen, key=lambda victim: victim.position)
         drop = max(block.seq for block in self.blocks) + 1 if self.thoughts else 0
         freed = max(0, sum(victim.tokens for victim in ordered) + self.thoughts)
-        return Prune(tuple(victim.call_id for victim in ordered), freed, why, drop)
+        outputs, inputs = ([victim.call_id for victim in ordered if victim.input is given] for given in (False, True))
+        return Prune(tuple(outputs), freed, why, drop, tuple(inputs))
 
 
 def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
-    """All clearable outputs, best first: out of date, then old, then live content, then errors.
+    """All clearable outputs and inputs of edits, best first: out of date, then old, then live content, then errors.
 
     Outputs that the model has not answered yet are never among them, nor are the newest `auto_protect` tokens of outputs (on a
-    small window a quarter of it) unless they are out of date.
+    small window a quarter of it) unless they are out of date. Of an edit that succeeded the file is the truth: its input goes
+    beyond the newest `auto_protect` tokens of outputs and inputs, once its file was touched again or if it is large.
     """
     rules = layout.window.settings.prune
     outdated, turns = superseded(layout.window.view, layout.window.traits), turns_behind(layout.blocks)
@@ -96,7 +103,43 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
         victim = layout.victim(number, rank, carried)
         if victim.tokens >= rules.smallest:
             found.append(victim)
+    found += _inputs(layout, turns, ages, protect) if rules.inputs else ()
     return tuple(sorted(found, key=lambda victim: (victim.rank, victim.position)))
+
+
+def _inputs(layout: TokenLayout, turns: Sequence[int], ages: _Ages, protect: int) -> Iterator[Candidate]:
+    rules, window = layout.window.settings.prune, layout.window
+    outdated = superseded_edits(window.view, window.traits)
+    succeeded = {block.tool_use_id for block in layout.blocks if completed(block)}
+    newest = max((block.seq for block in layout.blocks if block.source == "assistant"), default=0)
+    total = 0
+    for number in reversed(range(len(layout.blocks))):
+        block = layout.blocks[number]
+        if clearable(block, rules) and not block.cleared:
+            total += layout.counter.block(block)
+        call = block.part
+        if not isinstance(call, ToolCall) or not _clearable_input(block, call, window):
+            continue
+        if block.seq == newest or call.call_id not in succeeded:
+            continue
+        total += layout.counter.block(block)
+        touched = outdated.get(call.call_id)
+        if total <= protect or (touched is None and layout.counter.block(block) < rules.input_least):
+            continue
+        rank = 0 if touched else 1 if turns[number] >= rules.auto_turns else 2
+        carried = ages.requests_since(touched.since) if touched else ages.requests_beyond(number)
+        victim = layout.victim(number, rank, carried)
+        if victim.tokens >= rules.smallest:
+            yield victim
+
+
+def _clearable_input(block: Block, call: ToolCall, window: Window) -> bool:
+    """True if this call is an edit whose input may be cleared at all: signed ones must go back as they came."""
+    return (
+        window.traits.get(call.name, UNKNOWN).edits_files
+        and not (block.pinned or block.cleared or keeps_input(call))
+        and call.name not in window.settings.prune.protected_tools
+    )
 
 
 def turns_behind(blocks: Sequence[Block]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Plan of a prune: the reasons to clear old tool outputs now, and the rule for when it pays."""
+"""Plan of a prune: the reasons to clear old tool outputs and inputs of edits now, and the rule for when it pays."""
 
 from __future__ import annotations
 
@@ -59,6 +59,13 @@ def free_because(window: Window, now: datetime) -> str:
         idle = (now - last).total_seconds() if last else 0.0
         return f"the cache is cold after {idle / 60:.0f} minutes" if idle > lifetime else ""
     return ""
+
+
+def cleared_in_words(prune: Prune) -> str:
+    """`3 old outputs and 2 inputs`."""
+    outputs, inputs = len(prune.call_ids), len(prune.inputs)
+    kinds = [f"{outputs} old outputs"] if outputs or not inputs else []
+    return " and ".join([*kinds, *([f"{inputs} inputs of old edits"] if inputs else [])])
 
 
 def moment(stamp: str) -> datetime | None:

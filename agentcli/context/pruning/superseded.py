@@ -39,6 +39,20 @@ def superseded(view: View, tools: Mapping[str, Traits]) -> dict[str, Outdated]:
     return found
 
 
+def superseded_edits(view: View, tools: Mapping[str, Traits]) -> dict[str, Outdated]:
+    """The successful edits whose file was read or edited again since, by call id."""
+    since: dict[str, Outdated] = {}
+    found: dict[str, Outdated] = {}
+    for call, result, seq in reversed(list(_answered(view))):
+        traits, path = tools.get(call.name, UNKNOWN), _path(call.input)
+        if result.failed or not path or not (traits.reads_files or traits.edits_files):
+            continue
+        if traits.edits_files and path in since:
+            found[call.call_id] = since[path]
+        since[path] = Outdated(f"{path} was {'changed' if traits.edits_files else 'read'} again later", seq)
+    return found
+
+
 @dataclass(slots=True)
 class _Later:
     """The earliest later event of each kind after an output: the one that superseded it."""

@@ -188,6 +188,7 @@ def _compaction(raw: Mapping[str, Any]) -> Compaction:
         note=text(raw, "note"),
         carry=_carry(table(raw, "carry")),
         cleared=items(raw, "cleared", str),
+        cleared_inputs=items(raw, "cleared_inputs", str),
         stands_for=_pair(items(raw, "stands_for", int)),
         answer=_verbatim_text(answer) if (answer := table(raw, "answer")) else None,
     )
@@ -210,6 +211,7 @@ def _carry(raw: Mapping[str, Any]) -> Carry:
         calibration=table(raw, "calibration"),
         pins=None if raw.get("pins") is None else items(raw, "pins", int),
         cleared=None if raw.get("cleared") is None else _all(int, table(raw, "cleared")),
+        cleared_inputs=_all(int, table(raw, "cleared_inputs")),
         **{name: text(raw, name) for name in ("model", "mode", "policy", "title", "name")},
     )
 
@@ -245,7 +247,8 @@ def _undo(raw: Mapping[str, Any]) -> Undo:
 
 def _prune(raw: Mapping[str, Any]) -> Prune:
     calls = items(raw, "call_ids", str, None)
-    return Prune(calls, whole(raw, "tokens"), text(raw, "reason"), whole(raw, "drop_thinking_before"))
+    drop, inputs = whole(raw, "drop_thinking_before"), items(raw, "inputs", str)
+    return Prune(calls, whole(raw, "tokens"), text(raw, "reason"), drop, inputs)
 
 
 def _all(kind: type, table: dict[str, Any]) -> dict[str, Any]:

@@ -80,8 +80,15 @@ def body_to_json(body: Body) -> Json:
             return _result_to_json(body)
         case Compaction():
             return _compaction_to_json(body)
-        case Prune(call_ids, tokens, reason, drop):
-            return {"call_ids": list(call_ids), "tokens": tokens, "reason": reason, "drop_thinking_before": drop}
+        case Prune(call_ids, tokens, reason, drop, inputs):
+            also = {"inputs": list(inputs)} if inputs else {}
+            return {
+                "call_ids": list(call_ids),
+                "tokens": tokens,
+                "reason": reason,
+                "drop_thinking_before": drop,
+                **also,
+            }
         case Undo(seq, target, usage, cost):
             return {"undoes": seq, "target": target, **_spent(usage, cost)}
         case Pin(seq) | Unpin(seq):
@@ -212,6 +219,7 @@ def _compaction_to_json(body: Compaction) -> Json:
         "carry": _carry_to_json(body.carry),
         **({"answer": _verbatim_to_json(body.answer)} if body.answer else {}),
         **({"stands_for": list(body.stands_for)} if any(body.stands_for) else {}),
+        **({"cleared_inputs": list(body.cleared_inputs)} if body.cleared_inputs else {}),
     }
 
 
@@ -231,6 +239,7 @@ def _carry_to_json(carry: Carry) -> Json:
         "calibration": dict(carry.calibration),
         "pins": None if carry.pins is None else list(carry.pins),
         "cleared": None if carry.cleared is None else dict(carry.cleared),
+        **({"cleared_inputs": dict(carry.cleared_inputs)} if carry.cleared_inputs else {}),
     }
 
 

@@ -90,8 +90,8 @@ def entries(records: Sequence[Record], clean: Clean = str) -> Iterator[Entry]:
                     record.seq, f"Compacted by {cut.policy}: {cut.tokens_before:,} → {cut.tokens_after:,} tokens"
                 )
                 yield Aside(record.seq, "summary", clean(cut.snapshot))
-            case Prune(call_ids, tokens, reason):
-                yield Note(record.seq, clean(f"Cleared {len(call_ids)} old outputs ({tokens:,} tokens): {reason}"))
+            case Prune(cleared=calls, tokens=tokens, reason=reason):
+                yield Note(record.seq, clean(f"Cleared {len(calls)} old calls ({tokens:,} tokens): {reason}"))
             case Settings(model, mode) if model or mode:
                 yield Note(record.seq, " · ".join(part for part in (model, mode) if part))
             case Failure(message):

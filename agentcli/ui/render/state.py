@@ -163,7 +163,7 @@ def _automatic(
             state = state.add(Note("act", safe(text))) if trigger == "manual" else state.act(text)
             return _doing(state, "Working")
         case happened.Pruned(calls, tokens, why):
-            return state.act(f"Pruned {len(calls)} old outputs, {tokens:,} tokens. {why}")
+            return state.act(f"Pruned {len(calls)} old calls, {tokens:,} tokens. {why}")
         case happened.Waiting(delay, reason):
             return state.act(f"Waiting {delay:.0f} s: {reason}")
         case happened.Warned(message):
@@ -220,7 +220,7 @@ def _recorded(state: State, record: Record, now: float) -> State:
             return replace(_answered(state, body), asked_at=now)
         case Todo(items):
             return replace(state, todo=items, todo_changed=True)
-        case Prune(call_ids=(), reason=reason):  # no event tells of what clears no output
+        case Prune(cleared=(), reason=reason):  # no event tells of what clears nothing
             return state.act(reason)
         case _:
             return state

@@ -1,0 +1,85 @@
+"""How much smaller the window stays when inputs of old edits are cleared, too: `python -m tests.bench.bench_inputs`.
+
+The recorded session is replayed under `auto` with and without it: as it is by default, without compactions in a window that holds
+all of it, and with nothing but the prunes that the user asks for at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from agentcli.context.limits import limits_of
+
+from agentcli.context.lab.replay import Setup, replay
+from agentcli.context.policies import plan_prune
+from agentcli.context.pruning.plan import Pressure
+from agentcli.context.settings import ContextSettings, PruneSettings
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import after, view
+from agentcli.context.window import Window
+from agentcli.core.history import fold
+from agentcli.core.record import Compaction, Record
+from agentcli.providers.catalog import spec
+from agentcli.tools.registry import TRAITS
+from tests.context.realsession import records
+
+MODEL = spec("claude-sonnet-4-5")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Tokens of the last prompt and cost in USD without and with the clearing of inputs."""
+
+    name: str
+    tokens: tuple[int, int]
+    cost: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def smaller(self) -> float:
+        """Share by which the last prompt is smaller."""
+        return 1 - self.tokens[1] / self.tokens[0]
+
+
+def rules(inputs: bool, autocompact: bool = True) -> ContextSettings:
+    return ContextSettings(autocompact=autocompact, prune=PruneSettings(inputs=inputs))
+
+
+def replayed(name: str, said: list[Record], window: int, autocompact: bool) -> Figures:
+    """The session under `auto` in a window of so many tokens."""
+    model = replace(MODEL, window=window)
+    before, now = (
+        replay(said, "auto", Setup(model, TRAITS, settings=rules(inputs, autocompact))) for inputs in (False, True)
+    )
+    return Figures(name, (before.sizes[-1], now.sizes[-1]), (before.cost, now.cost))
+
+
+def pruned(said: list[Record]) -> Figures:
+    """The whole session in view, pruned once at its end."""
+    history = fold([record for record in said if not isinstance(record.body, Compaction)])
+    tokens = []
+    for inputs in (False, True):
+        settings, counter = rules(inputs), TokenCounter()
+        model = replace(MODEL, window=2_000_000)
+        window = Window(view(history), limits_of(model, settings), counter, settings, TRAITS)
+        made, _ = plan_prune(window, Pressure(forced=True))
+        tokens.append(counter.view(after(history, made) if made else window.view))
+    return Figures("one prune at the end", (tokens[0], tokens[1]))
+
+
+def figures(said: list[Record]) -> list[Figures]:
+    return [
+        replayed("as it is by default", said, MODEL.window, autocompact=True),
+        replayed("no compaction, all in view", said, 2_000_000, autocompact=False),
+        pruned(said),
+    ]
+
+
+def main() -> None:
+    for found in figures(records()):
+        (before, now), (cost, less) = found.tokens, found.cost
+        price = f"  ${cost:.2f} → ${less:.2f}" if cost else ""
+        print(f"{found.name:28} {before:9,} → {now:9,} tokens at the end, {found.smaller:.1%} smaller{price}")
+
+
+if __name__ == "__main__":
+    main()
