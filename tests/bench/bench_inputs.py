@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from agentcli.context.limits import limits_of
-
 from agentcli.context.lab.replay import Setup, replay
 from agentcli.context.policies import plan_prune
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import after, view
-from agentcli.context.window import Window
+from agentcli.context.window import Window, limits_of
 from agentcli.core.history import fold
 from agentcli.core.record import Compaction, Record
 from agentcli.providers.catalog import spec

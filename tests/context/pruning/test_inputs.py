@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from agentcli.context.limits import limits_of
 
 from agentcli.context.assemble import assemble
 from agentcli.context.policies import plan, plan_prune
@@ -15,7 +14,7 @@ from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.view import View, view
-from agentcli.context.window import Window
+from agentcli.context.window import Window, limits_of
 from agentcli.core.codec.encode import decode, encode
 from agentcli.core.history import fold
 from agentcli.core.message import Status, ToolCall, ToolResult
