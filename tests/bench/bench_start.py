@@ -105,7 +105,11 @@ def start(base: Path) -> tuple[float, float, float, float]:
         # A new line is something that only the editor knows: the early prompt keeps the key for it.
         terminal.send("\nZ")
         usable = echoed + terminal.bytes_until(b"Z")
-        ready = time.monotonic() - terminal.started if b"ctx" in terminal.raw else usable + terminal.bytes_until(b"ctx")
+        ready = (
+            time.monotonic() - terminal.started
+            if "▕".encode() in terminal.raw
+            else usable + terminal.bytes_until("▕".encode())
+        )
     return painted, echoed, usable, ready
 
 

@@ -53,7 +53,7 @@ def test_a_folder_that_is_not_trusted_changes_nothing(program: Program) -> None:
         with terminal(program, "-m", CLAUDE) as t:
             t.until("Trust this folder?")
             t.send("n")
-            t.until("ask · sonnet-5")
+            t.until("· sonnet-5")
             t.send("/budget\r")
             t.until("No budget is set.")
             t.send("hello\r")
@@ -66,17 +66,17 @@ def test_a_command_sent_to_the_background_is_counted_listed_and_told_to_the_mode
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE, "--mode", "yolo", columns=140) as t:
-            t.until("ask · sonnet-5")
+            t.until("· sonnet-5")
             t.send("wait for it\r")
             t.until("  begun")
             t.send("\x02")
             t.until("That is that.")
-            t.until("· 1 job ·")
+            t.until("· 1 job")
             t.send("/tasks\r")
             t.until("job-1  running")
             (program.work / "go").write_text("now\n")
             t.settle(2.5)
-            assert "· 1 job ·" not in "\n".join(t.screen())
+            assert "· 1 job" not in "\n".join(t.screen())
             t.send("/tasks\r")
             t.until("job-1  done")
             t.send("hello\r")
@@ -90,7 +90,7 @@ def test_all_commands_of_a_reply_are_allowed_at_once(program: Program) -> None:
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
-            t.until("ask · sonnet-5")
+            t.until("· sonnet-5")
             t.send("several\r")
             t.until("Yes to all 3")
             t.send("a")
@@ -106,7 +106,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE, columns=140, rows=60) as t:
-            t.until("prunes 3%, compacts")
+            t.until("ask · sonnet-5")
             t.send("hello\r")
             t.until("That is that.")
             for command, words in {
@@ -129,7 +129,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
             t.send("y")
             t.gone("1. Yes, once")
             t.settle(0.5)
-            assert re.search(r" · cache \d+% · ", "\n".join(t.screen())), t.screen()
+            assert re.search(r" · cache \d+%", "\n".join(t.screen())), t.screen()
             leave(t)
     assert (program.work / "AGENTS.md").read_text() == "# Work\n\nRun make.\n"
     assert "That is that." in (program.base / "session.md").read_text()
@@ -147,7 +147,7 @@ def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(pr
     with Loopback(unsteady) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
-            t.until("ask · sonnet-5")
+            t.until("· sonnet-5")
             t.send("hello\r")
             t.until("That is that.")
             t.send("more\r")
@@ -160,7 +160,7 @@ def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(pr
             assert shown.count("Waiting 0 s: a budget runs low") == 2, shown
             session = leave(t)
         with terminal(program, "resume", session) as t:
-            t.until("ask · sonnet-5")
+            t.until("· sonnet-5")
             t.send("/why\r")
             t.until("Retrying in")
             leave(t)
@@ -171,7 +171,7 @@ def test_what_was_to_steer_an_interrupted_turn_stays_in_sight_and_goes_with_the_
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE, "--mode", "yolo") as t:
-            t.until("ask · sonnet-5")
+            t.until("· sonnet-5")
             t.send("wait for it\r")
             t.until("  begun")
             t.send("use the other door")

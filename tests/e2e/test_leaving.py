@@ -48,7 +48,7 @@ def test_a_signal_ends_it_whatever_goes_on(
     command = [sys.executable, "-m", "agentcli", *arguments]
     env = {**program.env, "TERM": "dumb" if front == "plain" else "xterm-256color", "SHELL": "/bin/bash"}
     with Terminal(command, columns=200, env=env, cwd=str(program.work)) as t:
-        t.until("lists the commands" if front == "plain" else "ctx")
+        t.until("lists the commands" if front == "plain" else "▕")
         if what == "hook":
             t.send("fill the window\r")
             t.until("word word")
@@ -126,7 +126,7 @@ def test_a_signal_that_comes_again_and_again_changes_nothing_of_the_end(
     arguments, _ = doing(program, "nothing", "")
     env = {**program.env, "TERM": "dumb" if front == "plain" else "xterm-256color"}
     with Terminal([sys.executable, "-m", "agentcli", *arguments], columns=200, env=env, cwd=str(program.work)) as t:
-        t.until("lists the commands" if front == "plain" else "ctx")
+        t.until("lists the commands" if front == "plain" else "▕")
         ends = time.monotonic() + PATIENCE
         with contextlib.suppress(ProcessLookupError):
             while t.code is None and time.monotonic() < ends:

@@ -83,7 +83,7 @@ def _step(item: TodoItem, columns: int, theme: Theme) -> str:
 
 
 def _finished(piece: Finished) -> str:
-    cost = "" if piece.cost is None else f" · ${piece.cost:.2f}" if piece.cost >= 0.005 else f" · ${piece.cost:.4f}"
+    cost = "" if not piece.cost else f" · ${piece.cost:.2f}" if piece.cost >= 0.005 else f" · ${piece.cost:.4f}"
     return f"{duration(piece.seconds)} · {count(piece.sent)} in, {count(piece.received)} out{cost}"
 
 
