@@ -218,6 +218,8 @@ class SnapshotSettings:
     """The most files changed."""
     commands: int = 120
     """The most commands."""
+    lookups: int = 40
+    """The most of these that only look something up, as `grep` and `ls` do."""
     item_characters: int = 1_000
     """Characters of one item."""
     goal_characters: int = 300

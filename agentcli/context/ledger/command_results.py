@@ -31,8 +31,8 @@ def read_tests(output: str) -> Tests | None:
     lines = [_plain(line) for line in output.splitlines()]
     summary = [line.strip(" =-")[:_LINE] for line in lines if _SUMMARY.search(line)]
     failing = [_cut(found["name"]) for line in lines if (found := _FAILING.search(line))]
-    if not summary and not failing:
-        return None
+    if not summary and not any(_FAILING_TEST.search(line) for line in lines):
+        return None  # A linter marks what it finds with the same signs.
     return Tests("; ".join(dict.fromkeys(summary[-6:])), tuple(dict.fromkeys(failing))[:_NAMES])
 
 
@@ -102,6 +102,7 @@ _SUMMARY = re.compile(
 _FAILING = re.compile(
     r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|\s+(?:✕|✗|×)\s+|not ok \d+ - )(?P<name>\S.*?)\s*$"
 )
+_FAILING_TEST = re.compile(r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|not ok \d+ - )")
 _ERROR = re.compile(
     r"\b(?:error|exception|fatal|failed|failure|panic|denied|not found|no such|cannot|undefined|invalid|refused)\b|\w(?:Error|Exception)\b",
     re.IGNORECASE,
@@ -109,8 +110,8 @@ _ERROR = re.compile(
 _NOISE = re.compile(
     # What programs say of themselves, whatever came of their work.
     r"^(?:waiting for the debugger|debugger (?:attached|listening)|for help,? see:|starting inspector|command exited with code|exit (?:code|status):?) ?"
-    r"|^(?:npm|pnpm|yarn) (?:notice|warn|info)\b|^a complete log of this run|^> \S+@\S+ |^hint:|^\(use \"git |^warning: (?:lf|crlf) will be"
-    r"|^done(?: in [\d.]+ ?m?s)?[.!]?$|^✨|^\$ |^(?:real|user|sys)\s+\d+m|^\d+%\||^\[\d+/\d+\]$|^downloading\b|^[{}()\[\];,]+$",
+    r"|^(?:npm|pnpm|yarn) (?:notice|warn|info)\b|^a complete log of this run|^hint:|^\(use \"git |^warning: (?:lf|crlf) will be"
+    r"|^done(?: in [\d.]+ ?m?s)?[.!]?$|^✨|^\$ |^> |^\(no output\)$|^(?:real|user|sys)\s+\d+m|^\d+%\||^\[\d+/\d+\]$|^downloading\b|^[{}()\[\];,]+$",
     re.IGNORECASE,
 )
 _NAMED_ERROR = re.compile(r"^(?:E\s+)?[\w.]*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")

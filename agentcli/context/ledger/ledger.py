@@ -318,10 +318,18 @@ def _note_command(
     commands[command] = CommandFact(command, result.status, code, former.runs + 1, text, seq)
     tests = read_tests(result.output) if is_test_run(command) else None
     if tests is None:
-        return ledger
+        return _passed(ledger, command, seq) if not failed and is_test_run(command) else ledger
     failed = failed or bool(tests.failing)
     failing = tuple(dict.fromkeys((*tests.failing, *_still_failing(ledger.tests, command, failed))))
     return replace(ledger, tests=TestFact(command, failed, tests.summary, failing[:_MOST_FAILING], seq))
+
+
+def _passed(ledger: Ledger, command: str, seq: int) -> Ledger:
+    """The ledger after a run of tests that succeeded without a word about them: those that it tried fail no longer."""
+    if ledger.tests is None or not ledger.tests.failed:
+        return ledger
+    failing = tuple(_still_failing(ledger.tests, command, failed=False))
+    return replace(ledger, tests=TestFact(command, False, "", failing, seq))
 
 
 def _still_failing(former: TestFact | None, command: str, failed: bool) -> Iterator[str]:

@@ -172,17 +172,19 @@ _FILE_LINE = re.compile(
 
 
 def _actions(said: Sequence[str], ledger: Ledger, settings: SnapshotSettings) -> tuple[str, ...]:
-    shown = newest(ledger.commands, settings.commands)
+    lookups = newest([command for command in ledger.commands if _is_lookup(command.command)], settings.lookups)
+    shown = [command for command in ledger.commands if command in lookups or not _is_lookup(command.command)]
+    shown = list(newest(shown, settings.commands))
     lines = [item for item in said if not _contradicts(uncited(item), ledger) and not _retold(item, shown)]
     lines = [line for line in lines if not line.startswith(_TESTS)]
-    lines += [cite(_command_line(command), _seq(command.last)) for command in shown]
+    lines += [cite(_command_line(command, cwd=ledger.cwd), _seq(command.last)) for command in shown]
     # One order of time: a report stands between the commands that it came after and before.
     return (*dict.fromkeys(sorted(lines, key=last_cited)), *_test_lines(ledger))
 
 
 def _retold(item: str, commands: Iterable[CommandFact]) -> bool:
     """True if an item is the ledger's own line for a command that it will report again, maybe with a newer outcome."""
-    return any(item.startswith(f"`{_one_line(command.command)}` → ") for command in commands)
+    return item.startswith(tuple(f"`{text}` → " for command in commands for text in _spellings(command.command)))
 
 
 def _contradicts(item: str, ledger: Ledger, only: re.Pattern[str] | None = None) -> bool:
@@ -191,7 +193,7 @@ def _contradicts(item: str, ledger: Ledger, only: re.Pattern[str] | None = None)
     With `only`, claims of the other kind are let through: what failed once may be knowledge.
     """
     for command in ledger.commands:
-        if f"`{_one_line(command.command)}`" in item or f"`{command.command}`" in item:
+        if any(f"`{text}`" in item for text in _spellings(command.command)):
             return _misreports(item, command.failed, only)
     if ledger.tests and _ABOUT_TESTS.search(item) and _misreports(item, ledger.tests.failed, only):
         return not _figures_agree(item, ledger)
@@ -254,11 +256,31 @@ _LEDGER_LINE = re.compile(r"^`[^`]+` → |^\(turn \d+\) the assistant said: ")
 _TESTS = "Last test run: "
 
 
-def _command_line(command: CommandFact, longest: int = 200) -> str:
+def _spellings(command: str) -> set[str]:
+    """The forms in which a command may stand in a snapshot."""
+    bare = _FOLDER.sub("", command)
+    return {command, bare, _one_line(command), _one_line(bare)}
+
+
+def _is_lookup(command: str) -> bool:
+    """True if a command only looks something up: its result says little once it is known."""
+    return bool(_LOOKUP.match(_FOLDER.sub("", command)))
+
+
+_FOLDER = re.compile(r"^\s*cd\s+(?P<folder>\S+)\s*&&\s*")
+_LOOKUP = re.compile(
+    r"(?:grep|rg|ls|cat|head|tail|wc|find|tree|stat|file|which|pwd|echo|sed -n|git (?:status|log|diff|show|branch))\b(?!.*>)"
+)
+
+
+def _command_line(command: CommandFact, longest: int = 200, cwd: str = "") -> str:
     ended = command.status if command.exit_code is None else f"exit {command.exit_code}"
     times = f" ({command.runs} runs)" if command.runs > 1 else ""
     said = f": {command.outcome}" if command.outcome else ""
-    return f"`{_one_line(command.command, longest)}` → {ended}{times}{said}"
+    text = command.command
+    if (folder := _FOLDER.match(text)) and folder["folder"].rstrip("/") == cwd.rstrip("/"):
+        text = text[folder.end() :]
+    return f"`{_one_line(text, longest)}` → {ended}{times}{said}"
 
 
 def _one_line(command: str, longest: int = 200) -> str:
