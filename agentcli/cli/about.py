@@ -166,8 +166,8 @@ def doctor(
     readable = all(finding.ok for finding in findings if finding.what == "configuration" and finding.needed)
     answers = _asked_live(Program(Options(cwd=cwd)), yes) if live and readable else []
     if json:
-        told = [{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings]
-        say_json([*told, *map(_live_json, answers)])
+        entries = [{"what": f.what, "ok": f.ok, "detail": f.detail} for f in findings]
+        say_json([*entries, *map(_live_json, answers)])
     else:
         for finding in findings:
             say(finding.line)

@@ -39,7 +39,7 @@ def stated_window(url: str, model: str, key: str | None, seconds: float) -> int:
     defaults = props.get("default_generation_settings")
     if found := _first((props.get("n_ctx"), defaults.get("n_ctx") if isinstance(defaults, dict) else None)):
         return found
-    return _shown(_asked(f"{root}/api/show", key, seconds, {"model": model}))
+    return _window_in(_asked(f"{root}/api/show", key, seconds, {"model": model}))
 
 
 def window_in(answer: str) -> int:
@@ -61,7 +61,7 @@ def listed_models(url: str, key: str | None, seconds: float) -> list[str]:
     )
 
 
-def _shown(answer: Mapping[str, Any]) -> int:
+def _window_in(answer: Mapping[str, Any]) -> int:
     """The window in an answer of `/api/show`: the one that is set, else the model's own."""
     parameters, info = answer.get("parameters"), answer.get("model_info")
     if isinstance(parameters, str) and (found := re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)):

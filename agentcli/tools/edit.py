@@ -32,7 +32,7 @@ from agentcli.tools.lib.paths import FileHandle, locate, missing
 from agentcli.tools.lib.replacement import replacement
 from agentcli.tools.lib.text import Encoding, clip, decode, encode, plural, replace_surrogates
 
-_SHOWN, _WIDTH = 30, 200
+_EXCERPT, _WIDTH = 30, 200
 """Lines shown after an edit whose outcome the model cannot know, and characters of each."""
 
 
@@ -269,12 +269,12 @@ def _report(source: _Source, notes: Sequence[_Applied], after: str, diff: Diff) 
 def _lines_now(after: str, diff: Diff) -> tuple[str, str]:
     """The ranges of lines that the edits changed, with some around them, and these lines."""
     lines = after.splitlines()
-    shown: list[str] = []
+    excerpt: list[str] = []
     ranges = []
     for first, last in changed_ranges(diff):
-        last = min(last, first + _SHOWN - len(shown) - 1)
+        last = min(last, first + _EXCERPT - len(excerpt) - 1)
         if last < first:
             break
         ranges.append(f"{first}-{last}" if last > first else str(first))
-        shown += [clip(line, _WIDTH) for line in lines[first - 1 : last]]
-    return ", ".join(ranges), "\n".join(shown)
+        excerpt += [clip(line, _WIDTH) for line in lines[first - 1 : last]]
+    return ", ".join(ranges), "\n".join(excerpt)

@@ -29,7 +29,7 @@ Search = Callable[[Wanted], Iterator[Line]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _Form:
     """The form of a result: its mode, line numbers or none, the most matches, and the prefix of each path."""
 
     mode: Mode
@@ -55,8 +55,8 @@ async def grep(
     content = output_mode == "content"
     wanted = Wanted(pattern, ignore_case, max(before, around, 0) * content, max(after, around, 0) * content)
     limit = min(head_limit if head_limit > 0 else ctx.limits.matches, ctx.limits.matches)
-    shown = _Shown(output_mode, numbers, limit, "")
-    return await asyncio.to_thread(_grep, ctx, call_id, wanted, path, glob, shown)
+    form = _Form(output_mode, numbers, limit, "")
+    return await asyncio.to_thread(_grep, ctx, call_id, wanted, path, glob, form)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -65,7 +65,7 @@ def title(given: Mapping[str, Any]) -> str:
     return f'Search "{given.get("pattern", "")}"{inside(given)}{glob}'
 
 
-def _grep(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, shown: _Shown) -> ToolOutput:
+def _grep(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, form: _Form) -> ToolOutput:
     with _candidates(ctx, path, glob) as (target, folder, names):
         if not names:
             return _nothing(
@@ -76,8 +76,8 @@ def _grep(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, 
         first = next(found, None)
         if first is None:
             return _nothing(_no_matches(search, wanted, len(names), glob))
-        shown = replace(shown, prefix=prefix(target))
-        outcome = _output(ctx, call_id, chain([first], found), shown, grouped=bool(wanted.before or wanted.after))
+        form = replace(form, prefix=prefix(target))
+        outcome = _output(ctx, call_id, chain([first], found), form, grouped=bool(wanted.before or wanted.after))
     if reading.pattern == wanted.pattern:
         return outcome
     note = f"[nothing matches {wanted.pattern} as it is written; this matches {reading.pattern}: operators take no backslash here]"
@@ -116,14 +116,14 @@ def _no_matches(search: Search, wanted: Wanted, searched: int, glob: str) -> str
     return f"{text} {plural(len(found), 'line')} would match with -i (case ignored)." if found else text
 
 
-def _output(ctx: ToolContext, call_id: str, found: Iterator[Line], shown: _Shown, *, grouped: bool) -> ToolOutput:
-    if shown.mode == "content":
-        return _content(ctx, call_id, _rows(found, shown, ctx.limits.line_characters, grouped), shown.limit)
+def _output(ctx: ToolContext, call_id: str, found: Iterator[Line], form: _Form, *, grouped: bool) -> ToolOutput:
+    if form.mode == "content":
+        return _content(ctx, call_id, _rows(found, form, ctx.limits.line_characters, grouped), form.limit)
     counts = Counter(line.file for line in found if line.matches)
     total = sum(counts.values())
-    only_names = shown.mode == "files_with_matches"
-    rows = [shown.prefix + (name if only_names else f"{name}:{n}") for name, n in counts.items()]
-    part = rows[: shown.limit]
+    only_names = form.mode == "files_with_matches"
+    rows = [form.prefix + (name if only_names else f"{name}:{n}") for name, n in counts.items()]
+    part = rows[: form.limit]
     rest = len(rows) - len(part)
     notice = f"{rest:,} more of {plural(len(rows), 'file')}; {plural(total, 'matching line')} in all" if rest else ""
     return truncated(ctx, call_id, part, rows, notice, {"matches": total, "files": len(rows)})
@@ -157,16 +157,16 @@ def _content(ctx: ToolContext, call_id: str, found: Iterable[tuple[bool, str]], 
     return truncated(ctx, call_id, rows[:fitting], rows, notice, {"matches": total})
 
 
-def _rows(found: Iterable[Line], shown: _Shown, characters: int, grouped: bool) -> Iterator[tuple[bool, str]]:
+def _rows(found: Iterable[Line], form: _Form, characters: int, grouped: bool) -> Iterator[tuple[bool, str]]:
     """Lines under the name of their file, each with true for a match; with context, `--` precedes one that does not follow the last."""
     last: Line | None = None
     for line in found:
         above = ""
         if last is None or last.file != line.file:
-            above = f"{'' if last is None else chr(10)}{shown.prefix}{line.file}\n"
+            above = f"{'' if last is None else chr(10)}{form.prefix}{line.file}\n"
         elif grouped and last.number + 1 != line.number:
             above = "--\n"
-        number = f"{line.number}{':' if line.matches else '-'}" if shown.numbers else ""
+        number = f"{line.number}{':' if line.matches else '-'}" if form.numbers else ""
         yield line.matches, f"{above}{number}{clip(line.text, characters)}"
         last = line
 

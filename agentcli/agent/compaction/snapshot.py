@@ -75,8 +75,8 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
         )
     if so_far is None:
         raise Unusable("there was nothing to summarise")
-    made = replace(so_far, goal=so_far.goal or redact(task.goal), covers=task.covers)
-    return SummaryResult(Summary(finished(made, brief), note=note), tuple(struck))
+    combined = replace(so_far, goal=so_far.goal or redact(task.goal), covers=task.covers)
+    return SummaryResult(Summary(finished(combined, brief), note=note), tuple(struck))
 
 
 def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:

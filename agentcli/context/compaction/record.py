@@ -112,10 +112,10 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
 
     `earlier` are records from before the view, for a session whose former compaction left no ledger.
     """
-    shown, policy = window.view, policy_named(plan.policy)
+    seen, policy = window.view, policy_named(plan.policy)
     going = set(plan.summarised)
-    gone = tuple(message for message in (_reduced(each, going) for each in compactable(shown)) if message.blocks)
-    former = former_compaction(shown)
+    gone = tuple(message for message in (_reduced(each, going) for each in compactable(seen)) if message.blocks)
+    former = former_compaction(seen)
     ledger = from_json(former.ledger if former else {})
     through = max(plan.summarised, default=0)
     known = fold_ledger(
@@ -128,7 +128,7 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
     words = former.user_words if former else ()
     if policy.keeps_prompts:
         words = verbatim_prompts(gone, window)
-    pins, answer = verbatim_pins(gone, shown), verbatim_answer(gone, window)
+    pins, answer = verbatim_pins(gone, seen), verbatim_answer(gone, window)
     return SummaryTask(plan, policy, history, window, gone, known, words, pins, answer)
 
 
@@ -221,9 +221,9 @@ def _thinking_gone(prepare: SummaryTask) -> int:
     return max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
 
 
-def _in_the_middle(shown: View) -> bool:
+def _in_the_middle(seen: View) -> bool:
     """True if the model was at work: it waits for results, or has just got some."""
-    if not shown.messages:
+    if not seen.messages:
         return False
-    last = shown.messages[-1]
+    last = seen.messages[-1]
     return last.has_results or bool(last.calls)

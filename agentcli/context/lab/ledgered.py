@@ -22,20 +22,20 @@ def summary_of(task: SummaryTask) -> Summary:
         return Summary(replaced=clipped | _regions(task))
     if not task.plan.summarised:
         return Summary(replaced=clipped)
-    made = from_ledger(task.ledger, task.former_snapshot, task.goal, task.form)
-    return Summary(render(trimmed(replace(made, covers=task.covers), LONGEST)), replaced=clipped)
+    summary = from_ledger(task.ledger, task.former_snapshot, task.goal, task.form)
+    return Summary(render(trimmed(replace(summary, covers=task.covers), LONGEST)), replaced=clipped)
 
 
 def _regions(task: SummaryTask) -> dict[str, str]:
     """For each region its heading and the outcomes of its calls; results after the first only refer to it."""
     outputs, turns = _outputs(task), _turns(task)
-    made: dict[str, str] = {}
+    summary: dict[str, str] = {}
     for region in task.plan.regions:
         title = heading(min(turns[call] for call in region), max(turns[call] for call in region))
         lines = [f"- {call}: {outcome(outputs[call], False)[:200]}" for call in region]
-        made |= dict.fromkeys(region, f"{title}\nsee the result of {region[0]}")
-        made[region[0]] = "\n".join((title, *lines))
-    return made
+        summary |= dict.fromkeys(region, f"{title}\nsee the result of {region[0]}")
+        summary[region[0]] = "\n".join((title, *lines))
+    return summary
 
 
 def _outputs(task: SummaryTask) -> dict[str, str]:

@@ -209,10 +209,10 @@ class _Player:
         window = self.window
         if window.tokens <= (1 + self.settings.retry_growth) * self.futile:
             return
-        made = plan(window, forced=trigger != "auto")
-        if made.trigger is None or not made.does_something:
+        planned = plan(window, forced=trigger != "auto")
+        if planned.trigger is None or not planned.does_something:
             return
-        work = prepare(made, self.history, window)
+        work = prepare(planned, self.history, window)
         record = to_record(work, self.setup.summarise(work), trigger)
         self.pay_for(work, record)
         self.edited = True
@@ -222,8 +222,8 @@ class _Player:
             return
         self.futile = 0
         self.recalled -= set(record.cleared)
-        later = max(0, round(made.tokens_before * (1 - shrunk)))
-        self.keep(replace(record, tokens_before=made.tokens_before, tokens_after=later), self.records[-1].time)
+        later = max(0, round(planned.tokens_before * (1 - shrunk)))
+        self.keep(replace(record, tokens_before=planned.tokens_before, tokens_after=later), self.records[-1].time)
         self.played = replace(self.played, compactions=self.played.compactions + 1)
 
     def pay_for(self, work: SummaryTask, record: Compaction) -> None:
@@ -237,10 +237,10 @@ class _Player:
         self.played = replace(self.played, cost=self.played.cost + cost, summary_cost=self.played.summary_cost + cost)
 
     def request(self) -> tuple[Request, int]:
-        milestone, shown = self.settings.cache.milestone, self.window.view
-        request = assemble(shown, self.system, self.tools, self.model, counter=self.counter, milestone=milestone)
+        milestone, seen = self.settings.cache.milestone, self.window.view
+        request = assemble(seen, self.system, self.tools, self.model, counter=self.counter, milestone=milestone)
         if self.edited:
-            self.broken |= {violation.invariant for violation in check(request, shown)}
+            self.broken |= {violation.invariant for violation in check(request, seen)}
             self.edited = False
         return request, self.window.tokens
 
@@ -250,9 +250,9 @@ class _Player:
         self.history = evolve(self.history, record)
 
     def result(self, planted: Iterable[Fact]) -> Played:
-        shown = self.window.view
-        fate = count_retained(facts(gone_from(shown, self.records), self.setup.traits), shown, self.records)
-        asked = count_retained(planted, shown, self.records)
+        seen = self.window.view
+        fate = count_retained(facts(gone_from(seen, self.records), self.setup.traits), seen, self.records)
+        asked = count_retained(planted, seen, self.records)
         return replace(
             self.played, sizes=tuple(self.sizes), kept=fate, planted=asked, broken=tuple(sorted(self.broken))
         )
@@ -273,13 +273,13 @@ LEAST = 12
 """Characters of the longest line of an edit's old text from which it says anything about where it was read."""
 
 
-def missed(message: Message, shown: View, records: Sequence[Record]) -> Iterator[ToolResult]:
+def missed(message: Message, seen: View, records: Sequence[Record]) -> Iterator[ToolResult]:
     """The former outputs that a reply's edits quote, and that the view no longer holds; each the newest that has the quotation.
 
     An edit names the text that it replaces, so the model must have seen it. A real model would have had to `recall` it first.
     """
     for quotation in _quotations(message):
-        if any(quotation in text for text in _texts(shown)):
+        if any(quotation in text for text in _texts(seen)):
             continue
         outputs = (record.body for record in reversed(records) if isinstance(record.body, ToolResult))
         source = next((output for output in outputs if quotation in output.output), None)
@@ -298,8 +298,8 @@ def _quotations(message: Message) -> Iterator[str]:
                 yield line
 
 
-def _texts(shown: View) -> Iterable[str]:
-    for block in shown.blocks:
+def _texts(seen: View) -> Iterable[str]:
+    for block in seen.blocks:
         match block.part:
             case ToolResult(output=text) | Text(text) | File(text=text):
                 yield text

@@ -42,12 +42,12 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     unhurried = _unhurried(window)
     if not _may_pay(window):
         return keep_all(POLICY, window, unhurried)
-    made = _planned("soft", window)
-    requests = _requests_to_pay(made, window)
+    proposed = _planned("soft", window)
+    requests = _requests_to_pay(proposed, window)
     if requests > min(window.settings.compact_horizon, _replies(window.view)):
         return keep_all(POLICY, window, unhurried, _not_yet(requests))
     pays = f"it pays after {math.ceil(requests)} requests" if requests else "it pays at once: the cache is cold"
-    return replace(made, optional=True, reasons=(f"{unhurried[:-1]}, but {pays}.", *made.reasons))
+    return replace(proposed, optional=True, reasons=(f"{unhurried[:-1]}, but {pays}.", *proposed.reasons))
 
 
 def threshold(window: Window) -> int:
@@ -82,16 +82,16 @@ def _may_pay(window: Window) -> bool:
     return priced and boundary and window.tokens >= _worth_a_price(window)
 
 
-def _requests_to_pay(made: Plan, window: Window) -> float:
+def _requests_to_pay(proposed: Plan, window: Window) -> float:
     """Requests after which a compaction is cheaper than none, or infinity where it takes away too little.
 
     The summary and the writing of the smaller prompt stand against what each request then reads less. On a cold cache the larger
     prompt would have to be written anew as well, which is saved at once.
     """
     view, limits, settings = window.view, window.limits, window.settings
-    going, kept = set(made.summarised), set(made.kept)
+    going, kept = set(proposed.summarised), set(proposed.kept)
     gone = sum(window.size(block) for block in view.blocks if block.seq in going)
-    removed = made.tokens_before - made.tokens_after_estimate
+    removed = proposed.tokens_before - proposed.tokens_after_estimate
     if gone < settings.compact_least or removed <= 0:
         return math.inf
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
@@ -102,7 +102,7 @@ def _requests_to_pay(made: Plan, window: Window) -> float:
         once = thoughts * output - removed * write
     else:
         once = edit_cost(
-            EditCost(removed, made.tokens_after_estimate - window.counter.head, thoughts), write, read, output
+            EditCost(removed, proposed.tokens_after_estimate - window.counter.head, thoughts), write, read, output
         )
     return max(0.0, call + once) / ((removed + thoughts) * read)
 
@@ -155,13 +155,13 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
         return keep_all(POLICY, window, _infeasible(floor, before, head, carried), trigger=trigger)
     summary = _expected(sum(sizes[:at]), settings) if at else 0
     reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use.", *_what(messages, at, clipped, queued))
-    made = split_plan(POLICY, trigger, window, at, summary + carried, *reasons)
+    proposed = split_plan(POLICY, trigger, window, at, summary + carried, *reasons)
     return replace(
-        made,
+        proposed,
         cleared=(*queued.call_ids, *clipped),
         cleared_inputs=queued.inputs,
         clipped=tuple(clipped),
-        tokens_after_estimate=max(0, made.tokens_after_estimate - sum(clipped.values()) - queued.tokens),
+        tokens_after_estimate=max(0, proposed.tokens_after_estimate - sum(clipped.values()) - queued.tokens),
     )
 
 

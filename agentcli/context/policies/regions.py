@@ -46,7 +46,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
         fresh = trigger == "manual" and not any(map(_is_summary, window.view.blocks))
         why = NOTHING_OLD if fresh else EXHAUSTED
         return keep_all(POLICY, window, why, trigger=trigger)
-    made = keep_all(
+    proposed = keep_all(
         POLICY,
         window,
         f"{before:,} tokens are in use, {aim:,} is the aim.",
@@ -57,10 +57,10 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     gone = {block.seq for region in chosen for block in region.blocks}
     messages = compactable(window.view)
     return replace(
-        made,
+        proposed,
         summarised=tuple(sorted(gone)),
-        kept=tuple(seq for seq in made.kept if seq not in gone),
-        pinned=tuple(sorted({*made.pinned, *seqs(messages[_recent(messages, window) :])})),
+        kept=tuple(seq for seq in proposed.kept if seq not in gone),
+        pinned=tuple(sorted({*proposed.pinned, *seqs(messages[_recent(messages, window) :])})),
         regions=tuple(region.calls for region in chosen),
         tokens_after_estimate=after,
     )

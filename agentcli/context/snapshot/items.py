@@ -134,18 +134,18 @@ def apply(delta: Delta, former: Snapshot | None, sources: Sources) -> tuple[Snap
     """
     struck: list[Struck] = []
     gone = _obsolete(delta, former or Snapshot(), sources)
-    made: dict[Section, list[str]] = {section: [] for section in SECTIONS}
+    written: dict[Section, list[str]] = {section: [] for section in SECTIONS}
     for item in delta.items:
         if text := _proved(item, sources, struck):
-            made[item.section].append(text)
+            written[item.section].append(text)
     before = former or Snapshot()
     steps = [step for step in before.plan if uncited(step) not in gone]
     snapshot = Snapshot(
-        goal=uncited(made["goal"][-1]) if made["goal"] else "",
-        knowledge=tuple(made["knowledge"]),
-        files=tuple(f"READ: {line}" for line in made["file"]),
-        actions=(*(line for line in _told(before) if uncited(line) not in gone), *made["action"]),
-        plan=(*(step for step in steps if not any(same_step(step, new) for new in made["plan"])), *made["plan"]),
+        goal=uncited(written["goal"][-1]) if written["goal"] else "",
+        knowledge=tuple(written["knowledge"]),
+        files=tuple(f"READ: {line}" for line in written["file"]),
+        actions=(*(line for line in _reports(before) if uncited(line) not in gone), *written["action"]),
+        plan=(*(step for step in steps if not any(same_step(step, new) for new in written["plan"])), *written["plan"]),
         obsolete=tuple(gone),
     )
     return snapshot, tuple(struck)
@@ -187,13 +187,13 @@ def _proved(item: Item, sources: Sources, struck: list[Struck]) -> str:
 def _ids(former: Snapshot) -> dict[str, str]:
     sections: tuple[tuple[str, Sequence[str]], ...] = (
         ("K", former.knowledge),
-        ("A", tuple(_told(former))),
+        ("A", tuple(_reports(former))),
         ("P", former.plan),
     )
     return {f"{letter}{n}": uncited(text) for letter, texts in sections for n, text in enumerate(texts, 1)}
 
 
-def _told(former: Snapshot) -> Iterator[str]:
+def _reports(former: Snapshot) -> Iterator[str]:
     """The actions that a summary reported, not the ledger."""
     return (line for line in former.actions if not is_ledger_line(line))
 

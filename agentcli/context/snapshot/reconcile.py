@@ -38,11 +38,11 @@ def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: Sna
 def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: SnapshotSettings) -> Snapshot:
     """A snapshot made without any model; `goal` stands where no former snapshot names one."""
     bare = Snapshot(goal=former.goal if former and former.goal else goal, note=WITHOUT_MODEL)
-    told = tuple(item for item in (former.actions if former else ()) if not is_ledger_line(item))
+    earlier = tuple(item for item in (former.actions if former else ()) if not is_ledger_line(item))
     reports = tuple(
         cite(f"(turn {report.turn}) the assistant said: {report.text}", [report.seq]) for report in ledger.reports
     )
-    return merged(replace(bare, actions=(*told, *reports)), former, ledger, settings)
+    return merged(replace(bare, actions=(*earlier, *reports)), former, ledger, settings)
 
 
 def ledger_lines(ledger: Ledger) -> Iterator[str]:
@@ -173,11 +173,11 @@ _FILE_LINE = re.compile(
 
 def _actions(said: Sequence[str], ledger: Ledger, settings: SnapshotSettings) -> tuple[str, ...]:
     lookups = newest([command for command in ledger.commands if _is_lookup(command.command)], settings.lookups)
-    shown = [command for command in ledger.commands if command in lookups or not _is_lookup(command.command)]
-    shown = list(newest(shown, settings.commands))
-    lines = [item for item in said if not _contradicts(uncited(item), ledger) and not _retold(item, shown)]
+    listed = [command for command in ledger.commands if command in lookups or not _is_lookup(command.command)]
+    listed = list(newest(listed, settings.commands))
+    lines = [item for item in said if not _contradicts(uncited(item), ledger) and not _retold(item, listed)]
     lines = [line for line in lines if not line.startswith(_TESTS)]
-    lines += [cite(_command_line(command, cwd=ledger.cwd), _seq(command.last)) for command in shown]
+    lines += [cite(_command_line(command, cwd=ledger.cwd), _seq(command.last)) for command in listed]
     # One order of time: a report stands between the commands that it came after and before.
     return (*dict.fromkeys(sorted(lines, key=last_cited)), *_test_lines(ledger))
 

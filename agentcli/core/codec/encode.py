@@ -103,9 +103,9 @@ def body_to_json(body: Body) -> Json:
         case Checkpoint(data):
             return {"data": dict(data)}
         case Settings(model, mode, policy, system, tools, why):
-            told = {"why": why} if why else {}
+            cause = {"why": why} if why else {}
             fixed = {"system": list(system), "tools": [dict(tool) for tool in tools]} if system or tools else {}
-            return {"model": model, "mode": mode, "policy": policy, **told, **fixed}
+            return {"model": model, "mode": mode, "policy": policy, **cause, **fixed}
         case Failure(message, where, usage, cost):
             return {"message": message, "where": where, **_spent(usage, cost)}
         case Unknown(_, raw):

@@ -187,7 +187,7 @@ class Checkpoints:
         for path in sorted(path for path in now.states if path not in pending.before.states):
             if any(root in path.parents for root in pending.before.uncovered):
                 del states[path]  # it lay beyond the limit before, which is said of the root
-            elif not rules_changed and (path.parent in created or _made_since(path, pending.started)):
+            elif not rules_changed and (path.parent in created or _created_since(path, pending.started)):
                 created.add(path)
             else:
                 del states[path]
@@ -289,7 +289,7 @@ def _read_pending(path: Path) -> Pending | None:
         return None
 
 
-def _made_since(path: Path, started: int) -> bool:
+def _created_since(path: Path, started: int) -> bool:
     # The kernel stamps files with a clock that ticks in steps of up to 10 ms.
     with contextlib.suppress(OSError):
         return path.lstat().st_ctime_ns >= started - 10_000_000

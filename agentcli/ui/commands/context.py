@@ -31,7 +31,7 @@ def pinned_numbers(ctx: CommandContext) -> Sequence[Item]:
     return [Item(str(seq), _beginning(ctx, seq)) for seq in sorted(ctx.session.history.pins, reverse=True)]
 
 
-@command(arguments=lambda ctx: [Item("--preview", "only say what would be done")], aliases=("compact",))
+@command(arguments=lambda ctx: [Item("--preview", "show the plan, change nothing")], aliases=("compact",))
 async def compress(ctx: CommandContext, focus: str) -> None:
     """Replace the older part of the conversation by a summary: /compress [--preview] [FOCUS]
 
@@ -54,7 +54,7 @@ async def uncompress(ctx: CommandContext, _: str) -> None:
 
 @command(arguments=lambda ctx: [Item("undo", "take back the newest prune")])
 async def prune(ctx: CommandContext, argument: str) -> None:
-    """Clear old tool outputs from what the model sees: /prune [undo]
+    """Clear old tool outputs from the context: /prune [undo]
 
     They stay on disk, and the model can `recall` them. `undo` takes the newest prune back.
     """
@@ -67,7 +67,7 @@ async def prune(ctx: CommandContext, argument: str) -> None:
 
 @command(at_once=True, arguments=lambda ctx: [Item("all", "list every message")])
 async def context(ctx: CommandContext, argument: str) -> None:
-    """Show what fills the context window: /context [all]
+    """Show the contents of the context window: /context [all]
 
     With `all` every message is listed, otherwise the largest ones.
     """

@@ -60,7 +60,7 @@ async def model(context: CommandContext, name: str) -> None:
 
 @command(at_once=True, arguments=modes)
 async def mode(context: CommandContext, name: str) -> None:
-    """Switch how much is asked: /mode [ask|auto-edit|plan|yolo|auto]"""
+    """Switch the permission mode: /mode [ask|auto-edit|plan|yolo|auto]"""
     if not name:
         chosen = await context.pick("Which mode?", [Choice(one, _MODES[one]) for one in MODES])
         if chosen is None:

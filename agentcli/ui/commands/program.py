@@ -23,13 +23,13 @@ async def doctor(context: CommandContext, _: str) -> None:
 
 @command(at_once=True)
 async def stats(context: CommandContext, _: str) -> None:
-    """Show what all sessions used, per model and per day: /stats"""
+    """Show the usage of all sessions, per model and per day: /stats"""
     await _report(context, "stats")
 
 
 @command(at_once=True)
 async def budget(context: CommandContext, _: str) -> None:
-    """Show what this session may still spend: /budget"""
+    """Show the remaining budget of this session: /budget"""
     await _report(context, "budget")
 
 

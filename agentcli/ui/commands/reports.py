@@ -24,7 +24,7 @@ async def todo(context: CommandContext, _: str) -> None:
 
 @command(at_once=True)
 async def cost(context: CommandContext, _: str) -> None:
-    """Show what this session has cost: /cost"""
+    """Show the cost of this session: /cost"""
     context.say(*context.session.report.costs())
 
 
@@ -40,7 +40,7 @@ async def diff_(context: CommandContext, _: str) -> None:
 
 @command(at_once=True)
 async def memory(context: CommandContext, _: str) -> None:
-    """Show which instruction files are in force: /memory"""
+    """Show the instruction files in force: /memory"""
     files = context.session.instructions
     if not files:
         context.say("No instruction files (AGENTS.md, CLAUDE.md, GEMINI.md) found. /init writes an AGENTS.md.")
@@ -63,13 +63,13 @@ async def why(context: CommandContext, _: str) -> None:
 
 @command(at_once=True)
 async def cache(context: CommandContext, _: str) -> None:
-    """Show how much the provider's cache saves, and what rewrote it: /cache"""
+    """Show the savings of the provider's cache and the causes of its misses: /cache"""
     context.say(*context.session.report.cache())
 
 
 @command(at_once=True)
 async def tasks(context: CommandContext, _: str) -> None:
-    """List the background jobs and what they printed last: /tasks"""
+    """List the background jobs and their latest output: /tasks"""
     context.say(*context.session.report.tasks())
 
 
