@@ -116,20 +116,15 @@ def _destroys(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
         return f"{name} overwrites {device}"
     if name == "rm" and "--no-preserve-root" in options:
         return "rm --no-preserve-root can only destroy"
-    whole = _whole(operands, folders, workspace)
-    above = _whole(operands, folders, workspace, own=False)
-    if name in _REMOVING and whole and (recursive or name == "shred"):
-        return f"{name} -r of {whole} can only destroy"
-    if name in _RIGHTS and recursive and above:
-        return f"{name} -R of {above} can only destroy"
-    if name == "mv" and operands[-1:] == ["/dev/null"] and whole:
-        return f"mv of {whole} can only destroy"
-    if (
-        name == "rsync"
-        and any(word.startswith("--del") for word in options)
-        and _whole(operands[-1:], folders, workspace)
-    ):
-        return f"rsync --delete over {operands[-1]} can only destroy"
+    if (name in _REMOVING and (recursive or name == "shred")) or (name == "mv" and operands[-1:] == ["/dev/null"]):
+        whole = _whole(operands, folders, workspace)
+        return f"{name} of {whole} can only destroy" if whole else ""
+    if name in _RIGHTS and recursive:
+        above = _whole(operands, folders, workspace, own=False)
+        return f"{name} -R of {above} can only destroy" if above else ""
+    if name == "rsync" and any(word.startswith("--del") for word in options):
+        whole = _whole(operands[-1:], folders, workspace)
+        return f"rsync --delete over {whole} can only destroy" if whole else ""
     return _find(arguments, folders, workspace) if name == "find" else ""
 
 
