@@ -103,7 +103,7 @@ class ApprovalGate:
 
     def _unattended(self, call: ToolCall, decision: Decision) -> Permit:
         """The denial of a call that nobody is there to allow; the first one tells the model what to expect."""
-        denied = replace(decision, decision="deny", why=f"{decision.why}. {NOBODY}".lstrip(". "))
+        denied = replace(decision, decision="deny", why=f"{decision.why}. {NOBODY}" if decision.why else NOBODY)
         more = "" if self._denied_unattended else f". {FIRST_DENIAL}"
         self._denied_unattended = True
         return Permit(call, _event(call, denied), denied.why + more)

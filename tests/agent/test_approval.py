@@ -245,3 +245,9 @@ def test_after_the_third_question_about_a_command_the_person_is_told_once_how_to
     session = open_session(tmp_path, [*calls, say("Done.")], person=Person(*[ApprovalResponse("once")] * 6))
     told = [event.message for event in say_to(session, "go") if isinstance(event, Noticed)]
     assert [text for text in told if "Shift-Tab" in text] == [TIRED]
+
+
+def test_a_denial_keeps_the_dot_of_a_hidden_file(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("", call("bash", command="echo x > .envrc")), say("Then not.")])
+    say_to(session, "go")
+    assert results(session)[0].output.startswith(".envrc is protected. Nobody is there")

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import invisible
+from agentcli.permissions.shell.obstacles import KEYWORDS, OBSTACLES, UNCHECKED, unusual_node
 from agentcli.permissions.shell.parse import PLACE, Command, Loop, below, parser
 
 if TYPE_CHECKING:
@@ -43,9 +44,6 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
     return commands if ours == seen else NotPlain("the command can be read in more than one way")
 
 
-UNCHECKED = ": can't be checked"
-"""Ends the reason about a line that is more than plain words."""
-
 _BLANK = re.compile(r"(?:[ \t]|(?:(?<=[ \t\n])|(?<=\A))\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")
 _JOINT = re.compile(r"&&|\|\||;(?!;)|\|(?![|&])|\n")
@@ -69,45 +67,6 @@ _WORD = re.compile(
 )
 # Whatever the shell puts for `--include=*.py`, it still begins with `--include=` and names files to search.
 _FIXED_OPTIONS = ("--include=", "--exclude=", "--exclude-dir=", "--glob=", "--iglob=")
-_OBSTACLES = {
-    "$": "uses $… or $(…)",
-    "`": "uses `…`",
-    "*": "uses a wildcard",
-    "?": "uses a wildcard",
-    "[": "uses a wildcard or test",
-    "{": "uses braces",
-    "(": "uses a subshell",
-    ")": "uses a subshell",
-    "<": "redirects input",
-    ">": "redirects output",
-    "&": "runs in the background",
-    "#": "has a comment inside a word",
-    "~": "uses ~",
-    "\\": "continues a line",
-    "'": "has an open quote",
-    '"': "uses $… in quotes",
-}
-_KEYWORDS = {
-    **dict.fromkeys(("for", "while", "until", "select"), "uses a shell loop"),
-    **dict.fromkeys(("if", "case"), "uses a shell condition"),
-    **dict.fromkeys(("export", "declare", "typeset", "local", "readonly", "unset", "let"), "sets a variable"),
-    "function": "defines a function",
-}
-_NODES = {
-    **dict.fromkeys(("for_statement", "while_statement", "c_style_for_statement"), "uses a shell loop"),
-    **dict.fromkeys(("if_statement", "case_statement"), "uses a shell condition"),
-    **dict.fromkeys(
-        ("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"), "uses $… or $(…)"
-    ),
-    **dict.fromkeys(("variable_assignment", "declaration_command", "unset_command"), "sets a variable"),
-    **dict.fromkeys(("heredoc_redirect", "herestring_redirect"), "has a here-document"),
-    "file_redirect": "redirects output",
-    "subshell": "uses a subshell",
-    "function_definition": "defines a function",
-    "process_substitution": "uses <(…)",
-    "negated_command": "negates a command",
-    "brace_expression": "uses braces",
-}
 
 
 @dataclass(slots=True)
@@ -202,7 +161,7 @@ def _loop(text: str, mark: re.Match[str], reader: _Reader) -> int | NotPlain:
         reader.loop, reader.closed = None, True
         return mark.end()
     if reader.loop is not None or name == "histchars":
-        return NotPlain(f"{_KEYWORDS['for']}{UNCHECKED}")
+        return NotPlain(f"{KEYWORDS['for']}{UNCHECKED}")
     return _loop_head(text, mark.end(), name, reader)
 
 
@@ -257,9 +216,9 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
     if wild and (first or any(PLACE in each for each in value)):
         return NotPlain(f"uses a wildcard{UNCHECKED}")
     if (index < len(text) and text[index] not in " \t\n;|&<>") or index == start:
-        return NotPlain(f"{_OBSTACLES.get(text[index], 'holds something unusual')}{UNCHECKED}")
+        return NotPlain(f"{OBSTACLES.get(text[index], 'holds something unusual')}{UNCHECKED}")
     if text[index : index + 1] in ("<", ">"):
-        return NotPlain(f"{_OBSTACLES[text[index]]}{UNCHECKED}")
+        return NotPlain(f"{OBSTACLES[text[index]]}{UNCHECKED}")
     return "".join(value), index, "".join(pattern) if wild else ""
 
 
@@ -274,11 +233,11 @@ def _pieces(variable: str) -> re.Pattern[str]:
 
 def _bare_problem(raw: str, at_start: bool, first: bool) -> str:
     if at_start and raw[0] in "~#":
-        return _OBSTACLES[raw[0]]
+        return OBSTACLES[raw[0]]
     if "=~" in raw or ":~" in raw:
-        return _OBSTACLES["~"]
+        return OBSTACLES["~"]
     if at_start and first and raw in _RESERVED:
-        return _KEYWORDS.get(raw, f"uses the shell word {raw}")
+        return KEYWORDS.get(raw, f"uses the shell word {raw}")
     if at_start and first and (raw[0] in "!%^" or "=" in raw):
         return "sets a variable" if "=" in raw else "negates a command or names a job"
     return ""
@@ -326,14 +285,14 @@ def _collect(node: Node, spans: list[tuple[int, int]], variables: frozenset[str]
     for child in node.children:
         if child.type in (_TEST_WORDS if tested else _WORD_NODES):
             if unusual := next((inner.type for inner in below(child) if not _usual(inner, variables)), ""):
-                return _unusual(unusual)
+                return unusual_node(unusual)
             if not tested and node.type not in ("command", "command_name", "for_statement"):
-                return _unusual(node.type)
+                return unusual_node(node.type)
             spans.append((child.start_byte, child.end_byte))
         elif child.type == "file_redirect":
             spans.extend(_redirected(child))
         elif child.type not in (_TEST_NODES if tested else _PLAIN_NODES) and child.type != "test_command":
-            return _unusual(child.type)
+            return unusual_node(child.type)
         elif problem := _collect(child, spans, variables):
             return problem
     return ""
@@ -344,10 +303,6 @@ def _usual(node: Node, variables: frozenset[str]) -> bool:
     if node.type in ("simple_expansion", "expansion"):
         return (node.text or b"").decode("utf-8", "replace").strip("${}") in variables
     return node.type in _STRING_NODES or (node.type in _VARIABLE_NODES and bool(variables))
-
-
-def _unusual(node: str) -> str:
-    return f"{_NODES.get(node, 'holds ' + node.replace('_', ' '))}{UNCHECKED}"
 
 
 def _redirected(redirect: Node) -> list[tuple[int, int]]:
