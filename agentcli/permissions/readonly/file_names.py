@@ -44,6 +44,9 @@ def _expanded(
         if not pattern:
             expanded.append(word)
             continue
+        # In older shells `.?` and `..*` stand for the folder above as well.
+        if any(part.startswith(".") and {"*", "?"} & set(part) for part in word.split("/")):
+            return "uses a wildcard for hidden names"
         top = _folder_before(word)
         if top and any(judge_path(top, workspace, write=False, cwd=folder).verdict != "free" for folder in folders):
             return f"{top} is outside the workspace"

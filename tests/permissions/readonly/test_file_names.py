@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import Workspace
+from agentcli.permissions.readonly.file_names import meanings
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.shell.strict import NotPlain, read_plain
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
 
@@ -53,6 +57,10 @@ def test_what_stands_for_readable_files_is_read_unasked(workspace: Workspace, co
         *(
             "cat .e*",
             "cat .*",
+            "ls .?",
+            "cat .?/x",
+            "ls ..*",
+            "ls src/.?",
             "head -1 .env*",
             "cat /etc/*",
             "ls ../*",
@@ -137,3 +145,34 @@ def test_a_path_that_is_denied_is_denied_behind_a_pattern(workspace: Workspace) 
     assert decided("cat src/pkg/a.py", workspace, rules) == "allow"
     for command in ("cat src/pkg/*.py", 'for f in src/pkg/*; do head "$f"; done', "find src -name '*.py' | xargs cat"):
         assert decided(command, workspace, rules) != "allow", command
+
+
+def test_the_shell_finds_no_name_that_was_not_looked_up(workspace: Workspace) -> None:
+    pkg = workspace.cwd / "src/pkg"
+    for name in (".hidden", "a b.py", "-x", "é.py", "[a].py", "A.PY", "sub/c.py"):
+        (pkg / name).parent.mkdir(exist_ok=True)
+        (pkg / name).write_text("")
+    patterns = (
+        "*",
+        "*.py",
+        "?.py",
+        "*/*",
+        "**/*.py",
+        "./*",
+        "s*/?.p*",
+        "-*",
+        "*b*",
+        "'a '*",
+        '"["*',
+        "*.none",
+        "sub/*",
+    )
+    for pattern in patterns:
+        read = read_plain(f"printf {pattern}")
+        assert not isinstance(read, NotPlain)
+        known = meanings(read[0], [pkg], replace(workspace, cwd=pkg))
+        assert not isinstance(known, str)
+        script = f"printf '%s\\0' {pattern}"
+        bash = ["bash", "--noprofile", "--norc", "-c", script]
+        found = subprocess.run(bash, cwd=pkg, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
+        assert set(found) <= set(known[0][1:]), pattern
