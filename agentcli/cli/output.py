@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -117,6 +115,8 @@ def page(texts: Iterable[str], env: Mapping[str, str] = os.environ) -> None:
 
 
 def _through(command: str, texts: Iterable[str], env: Mapping[str, str]) -> None:
+    import subprocess
+
     pager = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, env=env)
     assert pager.stdin is not None
     try:
@@ -130,6 +130,8 @@ def _through(command: str, texts: Iterable[str], env: Mapping[str, str]) -> None
 
 
 def _is_there(command: str) -> bool:
+    import shlex
+
     try:
         words = shlex.split(command)
     except ValueError:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Body, Checkpoint, Compaction, Prune, Record, Settings, Title, Undo
-from agentcli.sessions.checkpoints.checkpoints import Target
-from agentcli.sessions.checkpoints.file_states import State, states_from_json
+
+if TYPE_CHECKING:  # every opening of a session comes by here, and few take something back
+    from agentcli.sessions.checkpoints.checkpoints import Target
+    from agentcli.sessions.checkpoints.file_states import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
 
     `since` are those whose uncovered files are reported: batches that changed no others lie between them.
     """
+    from agentcli.sessions.checkpoints.checkpoints import Target
+
     targets: dict[Path, Target] = {}
     for batch in chosen:
         for path, before in batch.before.items():
@@ -158,6 +162,8 @@ def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
 
 
 def _batch(seq: int, data: Mapping[str, Any]) -> Batch:
+    from agentcli.sessions.checkpoints.file_states import states_from_json
+
     return Batch(
         str(data.get("id") or seq),
         seq,
