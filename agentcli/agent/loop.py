@@ -102,7 +102,7 @@ async def _ask(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Eve
                     async for event in conversation.overflow(interrupt):
                         yield event
                     if conversation.builder.window().tokens >= before:
-                        why = f"{error} Nothing more can be summarised: unpin messages, or start anew with /new."
+                        why = f"{error} Nothing more can be summarised: unpin messages, or go on in a new session with /handoff."
                         raise ContextError(why) from error
                 case "signature" | "pairing":
                     yield conversation.drop_thinking(str(error))

@@ -21,6 +21,7 @@ from agentcli.agent.spending import BudgetGuard
 from agentcli.agent.subagents import Subagents
 from agentcli.agent.titles import TitleWriter
 from agentcli.agent.tool_runner import ToolRunner
+from agentcli.context.compaction.handover import Handover
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.errors import InputError
@@ -123,11 +124,37 @@ class AgentSession:
         """Lines that say what `compress` would do now, calling no model."""
         return self.conversation.compactor.preview()
 
+    async def hand_over(self, following: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Write the hand-over to a new session, which `handover` holds then. Ends with a CompactionEnded.
+
+        Raises InputError where nothing was said yet.
+        """
+        if not self.history.turn:
+            raise InputError("There is nothing to hand over: nothing was said in this session yet.")
+        async for event in self.conversation.compactor.hand_over(interrupt, following):
+            yield event
+
+    @property
+    def handover(self) -> Handover | None:
+        """The beginning of a new session that goes on from this one, once it was asked for."""
+        return self.conversation.compactor.handover
+
+    @property
+    def passing_rules(self) -> Sequence[str]:
+        """The user's rules that hold in this session alone: no instruction file states them."""
+        made, known = self.handover, "\n".join(self.history.system)
+        rules = made.beginning.ledger.get("rules", ()) if made else ()
+        return [str(rule["text"]) for rule in rules if str(rule["text"]) not in known]
+
     def uncompress(self) -> Sequence[Event]:
         """Take back the newest compaction. Raises InputError when there is none."""
         newest = self.history.compaction
         if newest is None:
             raise InputError("Nothing to take back: this session's view has not been compacted.")
+        if newest.seq == 1:
+            raise InputError(
+                "Nothing to take back: this session began with a hand-over. /resume leads to the one before."
+            )
         return [self._runner.record(Undo(newest.seq, "compaction"))]
 
     def prune(self, undo: bool = False) -> Sequence[Event]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 from agentcli.agent.ports import AskUser
@@ -73,10 +74,22 @@ class SessionToolContext:
 
     def passages(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Passage]:
         """The passages of this session's records up to number `newest` that may hold the needles, and of this call, newest first."""
-        for entry in self._journal.candidates(needles, call_id, newest):
-            found = passages(entry, self._journal.output)
-            yield from (passage for passage in found if call_id in ("", passage.call_id))
+        return _passages(self._journal, needles, call_id, newest)
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
         """The user's answers in order, or None when nobody is there to answer."""
         return await self._ask(questions)
+
+
+def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | None) -> Iterator[Passage]:
+    """The passages of a session, then those of the one that it was handed over from, numbered below 1."""
+    if newest is None or newest > 0:
+        for entry in journal.candidates(needles, call_id, newest):
+            found = passages(entry, journal.output)
+            yield from (passage for passage in found if call_id in ("", passage.call_id))
+    former = journal.predecessor
+    if former is None:
+        return
+    until = former.until if newest is None or newest >= 0 else former.until + 1 + newest
+    for passage in _passages(former.journal, needles, call_id, until):
+        yield replace(passage, seq=former.number(passage.seq))

@@ -9,6 +9,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.app.program import Program
 from agentcli.app.project import TRUSTED
 from agentcli.app.trust import is_trusted, trust, what_it_would_load
+from agentcli.context.compaction.handover import Handover
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.sessions.info import info_to_json
@@ -35,6 +36,10 @@ class TerminalHost:
         """A copy of a session that goes its own way from here."""
         program = self._program
         return program.open(program.store.fork(program.store.find(session.journal.id)))
+
+    def hand_over(self, session: AgentSession, made: Handover) -> AgentSession:
+        """A new session that goes on from another with this hand-over."""
+        return self._program.hand_over(session, made)
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
         """`session.json` of this project's sessions, newest first; `place` is where those were led that were not led here."""

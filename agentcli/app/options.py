@@ -12,7 +12,8 @@ class Options:
     """Flags of a run. Empty and None mean "not given": configuration decides then.
 
     `then` are said after `prompt`, one after the other; `/compress` and its like are among them carried out. `session` is what `resume` was
-    asked for: None for a new session, "" for a choice, "--last" for the newest of this project.
+    asked for: None for a new session, "" for a choice, "--last" for the newest of this project. `handoff` is what comes
+    next in a new session that goes on from it; None where it goes on itself.
     """
 
     prompt: str | None = None
@@ -20,6 +21,7 @@ class Options:
     print: bool = False
     session: str | None = None
     fork: bool = False
+    handoff: str | None = None
     model: str = ""
     mode: str = ""
     allow: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from agentcli.app.options import Options
 from agentcli.app.print_commands import print_command
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, LimitReached
-from agentcli.core.event import TurnEnded
+from agentcli.core.event import Noticed, TurnEnded
 from agentcli.ui.headless import Headless
 from agentcli.ui.input.attachments import with_attachments
 
@@ -60,6 +60,8 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
         )
         for note in session.notes:
             front.warn(note)
+        if options.handoff is not None:
+            session = await _handed_over(program, session, options.handoff, interrupt, front)
         try:
             late = _at_time_limit(session, interrupt)
             ended = await _say(session, (text, *options.then), interrupt, front)
@@ -68,6 +70,21 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
             return _finish(session, ended, front, caught)
         finally:
             session.close()
+
+
+async def _handed_over(
+    program: Program, session: AgentSession, following: str, interrupt: asyncio.Event, front: Headless
+) -> AgentSession:
+    """A new session that goes on from this one; this one, where the hand-over was interrupted."""
+    async for event in session.hand_over(following, interrupt):
+        front.show(event)
+    if session.handover is None:
+        return session
+    fresh = program.hand_over(session, session.handover)
+    front.show(Noticed(f"Session {fresh.journal.id} goes on from {session.journal.id}:\n{session.handover.text}"))
+    front.session_id = fresh.journal.id
+    session.close()
+    return fresh
 
 
 async def _say(session: AgentSession, texts: Sequence[str], interrupt: asyncio.Event, front: Headless) -> TurnEnded:

@@ -18,11 +18,12 @@ from agentcli.app.options import LAST, Options
 from agentcli.app.project import ProjectContext
 from agentcli.app.system_prompt import Surroundings, environment, system_blocks
 from agentcli.app.workspace import WorkspacePolicy
+from agentcli.context.compaction.handover import Handover
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator, estimator
 from agentcli.core.errors import CredentialsError, InputError, TrustError, UsageError
 from agentcli.core.history import History
-from agentcli.core.journal import Journal
+from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question, Tool
@@ -129,6 +130,18 @@ class Program(ProjectContext):
             journal.append(Settings(spec.name, mode, why=why))
         setup = self._setup([*notes, *filter(None, (why, lifetime(spec, date.today().isoformat())))])
         return AgentSession(journal, setup, self.models.connect(spec.name), mode)
+
+    def hand_over(self, session: AgentSession, made: Handover) -> AgentSession:
+        """A new session that goes on from another with this hand-over; `session` stays as it is."""
+        journal = session.journal
+        if not isinstance(journal, Session) or self.options.no_session:
+            fresh = MemorySession(predecessor=Predecessor(journal, made.until))
+            fresh.append(made.beginning)
+            return self.session_for(fresh)
+        origin = Parent(journal.id, made.until, "handoff")
+        stored = self.store.create(self.cwd, parent=origin, version=__version__)
+        stored.append(made.beginning)
+        return self.session_for(stored)
 
     def past(self, selector: str) -> Session:
         """A session to look at, which nothing is written to."""

@@ -84,6 +84,14 @@ Set = Annotated[
 ]
 NoSession = Annotated[bool, typer.Option("--no-session", help="write nothing to the session store")]
 Fork = Annotated[bool, typer.Option("--fork", help="go on in a copy of the session")]
+Handoff = Annotated[
+    str | None,
+    typer.Option(
+        "--handoff",
+        metavar="TEXT",
+        help="with -p: go on in a new session that begins with a hand-over; TEXT: what comes next",
+    ),
+]
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]
 Plain = Annotated[bool, typer.Option("--plain", help="no colours, boxes or cursor movement")]
 Print = Annotated[bool, typer.Option("--print", hidden=True)]
@@ -109,6 +117,11 @@ def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> 
         raise UsageError(
             "--fork makes a copy of a session, and none is named. "
             "Name one with `agentcli resume SESSION --fork`, or take the newest with `agentcli -c --fork`."
+        )
+    if given["handoff"] is not None and (session is None or not given["print"]):
+        raise UsageError(
+            "--handoff goes on from a session without a person: agentcli resume SESSION --handoff TEXT -p PROMPT. "
+            "In the terminal it is /handoff."
         )
     return Options(prompt=message if message is not None else prompt, session=session, **given)
 
@@ -138,6 +151,7 @@ def _flags(
     settings: Set = None,
     no_session: NoSession = False,
     fork: Fork = False,
+    handoff: Handoff = None,
     trust: Trust = False,
     plain: Plain = False,
 ) -> None:

@@ -243,6 +243,22 @@ class SnapshotSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HandoffSettings:
+    """`context.handoff.*`: size of the hand-over to a new session. Sizes in tokens."""
+
+    tokens: Positive = 5_000
+    """Largest snapshot in it."""
+    words: int = 1_500
+    """The user's own words in it, beside their rules."""
+    files_read: int = 20
+    """The most files read."""
+    commands: int = 30
+    """The most commands."""
+    offered_after: int = 3
+    """Compactions after which a session offers one; 0: never."""
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerSettings:
     """`context.ledger.*`: limits of the ledger, the newest of each kind; the transcript has all of it."""
 
@@ -338,6 +354,7 @@ class ContextSettings:
     """Seconds to wait for that count."""
     prune: PruneSettings = PruneSettings()
     snapshot: SnapshotSettings = SnapshotSettings()
+    handoff: HandoffSettings = HandoffSettings()
     ledger: LedgerSettings = LedgerSettings()
     tiktoken: TiktokenSettings = TiktokenSettings()
     cache: CacheSettings = CacheSettings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +11,21 @@ from agentcli.core.history import History
 from agentcli.core.message import Part
 from agentcli.core.passage import Entry, Needles
 from agentcli.core.record import Body, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """A session that another was handed over from, as it was at record `until`. It is only read.
+
+    In the other one its records have the numbers below 1: the newest is -1.
+    """
+
+    journal: Journal
+    until: int
+
+    def number(self, seq: int) -> int:
+        """The number of one of its records in the session that goes on from it."""
+        return seq - self.until - 1
 
 
 class Journal(Protocol):
@@ -74,6 +90,11 @@ class Journal(Protocol):
 
         Those that do are among them. What was rewound or summarised since is, too.
         """
+        ...
+
+    @property
+    def predecessor(self) -> Predecessor | None:
+        """The session that this one was handed over from; None where there is none, or it is gone."""
         ...
 
     def trouble(self) -> str:

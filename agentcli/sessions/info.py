@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agentcli.core.codec.encode import usage_from_json, usage_to_json
 from agentcli.core.codec.fields import items, number, table, text, whole
@@ -32,13 +32,16 @@ def name_of(given: str) -> str:
     return name
 
 
+ParentKind = Literal["fork", "subagent", "handoff"]
+
+
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The session that a fork or a subagent's session comes from, and its `seq` at that moment."""
+    """The session that a fork, a hand-over or a subagent's session comes from, and its `seq` at that moment."""
 
     session: str
     seq: int
-    kind: Literal["fork", "subagent"] = "fork"
+    kind: ParentKind = "fork"
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +229,9 @@ def source_of(raw: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _parent(raw: Mapping[str, Any]) -> Parent | None:
-    kind: Literal["fork", "subagent"] = "subagent" if raw.get("kind") == "subagent" else "fork"
-    return Parent(text(raw, "session", None), whole(raw, "seq"), kind) if raw else None
+    kinds: Mapping[Any, ParentKind] = {kind: kind for kind in get_args(ParentKind)}
+    known = kinds.get(raw.get("kind"), "fork")
+    return Parent(text(raw, "session", None), whole(raw, "seq"), known) if raw else None
 
 
 def _full_name(message: Message) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.history import History, NeedsReplay, evolve, fold
-from agentcli.core.journal import Journal
+from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Part
 from agentcli.core.passage import Entry, Needles, call_ids
 from agentcli.core.record import Body, Record, Undo
@@ -18,12 +18,14 @@ from agentcli.sessions.storage.outputs import output_name
 class MemorySession:
     """A session without a disk. It keeps every record, since nothing else does.
 
-    `past` is a session to go on with, of which this one reads and to which it adds nothing.
+    `past` is a session to go on with, of which this one reads and to which it adds nothing; `predecessor` is one that it was
+    handed over from.
     """
 
-    def __init__(self, past: Journal | None = None) -> None:
+    def __init__(self, past: Journal | None = None, *, predecessor: Predecessor | None = None) -> None:
         self._id = new_id()
         self._past = past
+        self._predecessor = predecessor
         self._records: list[Record] = list(past.records()) if past else []
         self._outputs: dict[str, str] = {}
         self._history = past.history if past else History()
@@ -47,6 +49,11 @@ class MemorySession:
     def notes(self) -> Sequence[str]:
         """Nothing was ever opened."""
         return ()
+
+    @property
+    def predecessor(self) -> Predecessor | None:
+        """The session that this one was handed over from."""
+        return self._predecessor or (self._past.predecessor if self._past else None)
 
     def append(self, body: Body) -> Record:
         """Fold a record in."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from agentcli.core.codec.encode import encode
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, NeedsReplay, evolve, fold
+from agentcli.core.journal import Predecessor
 from agentcli.core.message import Part
 from agentcli.core.passage import Entry, Needles
 from agentcli.core.record import Body, Record, Settings, Undo
@@ -42,6 +43,8 @@ class Session:
         self._history = history or History()
         self._notes = list(notes)
         self._changed = self._closed = False
+        self._open_former: Callable[[str], Session | None] | None = None
+        self._former: Predecessor | None = None
         self._shelf = RecordFolder(folder / "records")
         self._outputs = writer.outputs if writer else Outputs(folder / "outputs", disk)
         self._partial = Partial(folder / "partial.json", disk, interval)
@@ -71,6 +74,20 @@ class Session:
     def notes(self) -> tuple[str, ...]:
         """Repairs made when it was opened, in lines for people."""
         return tuple(self._notes)
+
+    @property
+    def predecessor(self) -> Predecessor | None:
+        """The session that this one was handed over from, as it stands on disk."""
+        parent = self._info.parent
+        if self._former is None and parent is not None and parent.kind == "handoff" and self._open_former:
+            former = self._open_former(parent.session)
+            self._former = Predecessor(former, parent.seq) if former else None
+        return self._former
+
+    def follow(self, open_former: Callable[[str], Session | None]) -> Session:
+        """The session, which finds the one that it was handed over from by this function."""
+        self._open_former = open_former
+        return self
 
     @property
     def unsaved(self) -> int:

@@ -82,7 +82,7 @@ class Store:
         session = Session(folder, info, self._disk, writer, interval=self._interval)
         if model or mode:
             session.append(Settings(model, mode))
-        return session
+        return session.follow(self._former)
 
     def open(self, project_id: str, session_id: str, read_only: bool = False) -> Session:
         """A session as it was left, repaired where its last process died.
@@ -93,7 +93,14 @@ class Store:
         session = open_session(folder, self._disk, read_only=read_only, interval=self._interval)
         if not read_only and not (folder.parent / PROJECT).exists():
             remember_later(folder.parent, Path(session.info.directory))
-        return session
+        return session.follow(self._former)
+
+    def _former(self, session_id: str) -> Session | None:
+        """A session that another was handed over from, to be read; None where it is gone."""
+        folder = next(self.root.glob(f"*/{_plain(session_id)}"), None)
+        with contextlib.suppress(StoreError):
+            return open_session(folder, self._disk, read_only=True).follow(self._former) if folder else None
+        return None
 
     def fork(self, info: SessionInfo, seq: int | None = None, directory: Path | None = None) -> SessionInfo:
         """A new session that begins as this one was up to record `seq` (all of it by default); open it to go on there.

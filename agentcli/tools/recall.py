@@ -18,6 +18,8 @@ from agentcli.tools.lib.text import clip, plural
 from agentcli.tools.lib.truncate import fitting
 
 _NAME = "recall"
+_FIRST = 1
+"""The first record of a session; what it was handed over from lies before it, in numbers below 1."""
 _LINES_EACH = 5
 """Matching lines listed of each passage when several are searched."""
 _LINE = 300
@@ -32,7 +34,7 @@ async def recall(
     id: Annotated[str, "Id of a call, or number of a record"] = "",
     pattern: Annotated[str, "Regular expression"] = "",
     role: Literal["user", "assistant", "input", "output", "summary"] | None = None,
-    since: Annotated[int, "First record", "from"] = 1,
+    since: Annotated[int, "First record", "from"] = _FIRST,
     until: Annotated[int, "Last record", "to"] = 0,
     offset: Annotated[int, "First line, from 1"] = 1,
     limit: int = 0,
@@ -40,7 +42,7 @@ async def recall(
     regex = _compiled(pattern)
     if id:
         return _one(ctx, id, role or "", regex, offset, limit)
-    if not pattern and since <= 1 and until <= 0:
+    if not pattern and since == _FIRST and not until:
         raise ToolError("Give an id to see one part whole, or a pattern or from and to, to search all of them.")
     return _Search(ctx, regex, role or "", since, until or None, limit).overview()
 
@@ -120,8 +122,9 @@ def _of_call(ctx: ToolContext, id: str) -> Sequence[Passage]:
 
 
 def _of_record(ctx: ToolContext, id: str) -> Sequence[Passage]:
-    if not (id.isascii() and id.isdigit()):
+    if not re.fullmatch(r"#?-?\d{1,12}", id, re.ASCII):
         return ()
+    id = id.removeprefix("#")
     return tuple(passage for passage in _newest_record(ctx, int(id)) if passage.seq == int(id))
 
 
@@ -184,7 +187,7 @@ class _Search:
         end = time.monotonic() + self.ctx.limits.recall_seconds
         stopped = None
         for passage in self.ctx.passages(self.needles, newest=self.until):
-            if passage.seq < self.since:
+            if passage.seq < self.since != _FIRST:
                 break
             if len(self.rows) >= self.most or time.monotonic() > end:
                 stopped = passage.seq

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
+    from agentcli.context.compaction.handover import Handover
     from agentcli.core.model import ModelSpec
 
 Topic = Literal["permissions", "doctor", "stats", "budget"]
@@ -25,6 +26,10 @@ class Host(Protocol):
 
     def fork(self, session: AgentSession) -> AgentSession:
         """Fork: open an independent copy of a session."""
+        ...
+
+    def hand_over(self, session: AgentSession, made: Handover) -> AgentSession:
+        """Create a session that goes on from another with this hand-over."""
         ...
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:

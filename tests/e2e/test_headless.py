@@ -396,3 +396,18 @@ def test_a_compaction_a_prune_and_files_are_taken_back_without_a_person(program:
     assert program.run("resume", "--last", "-p", "/undo").code == 0
     assert not (program.work / "a.txt").exists()
     assert program.run("resume", "--last", "-p", "/prune undo").code == 42
+
+
+def test_a_session_is_handed_over_without_a_person(program: Program) -> None:
+    first = program.ask("-p", "We build a bridge. Never use wood.", "-m", "script:echo")
+    old = first.result["session_id"]
+    ran = program.ask("resume", old, "--handoff", "the pillars", "-p", "go on", "-m", "script:echo")
+    assert ran.code == 0, ran.err
+    new = ran.result["session_id"]
+    assert new != old
+    beginning, *_ = program.records(new)
+    assert beginning["kind"] == "compaction"
+    assert "Never use wood." in beginning["snapshot"]
+    assert beginning["snapshot"].splitlines()[3] in ran.err
+    assert program.run("--handoff", "x", "-p", "go on").code == 2
+    assert program.run("sessions", "check").code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks import Hooks
@@ -18,6 +19,11 @@ from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, Recorde
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Compaction, Prune, Trigger
+
+if TYPE_CHECKING:
+    from agentcli.agent.compaction.brief import Brief
+    from agentcli.agent.compaction.summariser import Summariser
+    from agentcli.context.compaction.handover import Handover
 
 
 class Compactor:
@@ -44,6 +50,8 @@ class Compactor:
         self._hooks = hooks
         self._fallback = fallback
         self._cwd = cwd
+        self.handover: Handover | None = None
+        """The beginning of a new session that goes on from this one, once it was asked for."""
         self._futile_size: int | None = None
         self._calls_left = builder.settings.max_summary_calls
 
@@ -87,32 +95,19 @@ class Compactor:
     async def compact(self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "") -> AsyncIterator[Event]:
         """Summarise what the policy chooses. Ends with a CompactionEnded."""
         # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
-        from agentcli.agent.compaction.brief import Brief
         from agentcli.agent.compaction.run import CompactionRun
-        from agentcli.agent.compaction.summariser import Summariser
 
         if trigger == "manual":
             self.new_turn()
-        builder, window = self._builder, self._builder.window()
-        spec, form = builder.model.spec, window.settings.snapshot
-        brief = Brief(window, spec, focus, builder.system, builder.tools, builder.options)
-        model = self._summariser(spec)
-        summariser = Summariser(
-            model,
-            self._calls_left,
-            window.tokens,
-            interrupt,
-            form.reply_tokens,
-            form.margin,
-            fallback=self._fallback,
-        )
+        brief, summariser = self._summarising(interrupt, focus)
+        spec = summariser.spec
         run = CompactionRun(
-            builder.journal,
+            self._builder.journal,
             brief,
             summariser,
             trigger=trigger,
             hooks=self._hooks,
-            may_call=lambda: self._objection(model.spec),
+            may_call=lambda: self._objection(spec),
             cwd=self._cwd,
         )
         async for event in run.events():
@@ -120,6 +115,38 @@ class Compactor:
                 self._calls_left = summariser.calls
                 self._learn(event)
             yield event
+
+    async def hand_over(self, interrupt: asyncio.Event, following: str) -> AsyncIterator[Event]:
+        """Write the hand-over to a new session, which `handover` holds then. Ends with a CompactionEnded."""
+        from agentcli.agent.compaction.handover import HandoverRun
+
+        self.new_turn()
+        self.handover = None
+        brief, summariser = self._summarising(interrupt, following)
+        spec = summariser.spec
+        run = HandoverRun(
+            self._builder.journal, brief, summariser, may_call=lambda: self._objection(spec), cwd=self._cwd
+        )
+        async for event in run.events():
+            yield event
+        self.handover = run.result
+
+    def _summarising(self, interrupt: asyncio.Event, focus: str) -> tuple[Brief, Summariser]:
+        from agentcli.agent.compaction.brief import Brief
+        from agentcli.agent.compaction.summariser import Summariser
+
+        builder, window = self._builder, self._builder.window()
+        spec, form = builder.model.spec, window.settings.snapshot
+        summariser = Summariser(
+            self._summariser(spec),
+            self._calls_left,
+            window.tokens,
+            interrupt,
+            form.reply_tokens,
+            form.margin,
+            fallback=self._fallback,
+        )
+        return Brief(window, spec, focus, builder.system, builder.tools, builder.options), summariser
 
     def preview(self) -> Sequence[str]:
         """Lines that describe the compaction that `compact` would make now, calling no model."""
@@ -162,5 +189,5 @@ def _too_full(window: Window) -> str:
     cure = "Unpin messages (/unpin)" if tried else "Compact by hand (/compress)"
     return (
         f"The context holds {window.tokens:,} tokens of {window.usable:,} {why}. "
-        f"{cure}, start anew (/new), or take a model with a larger window (/model)."
+        f"{cure}, go on in a new session (/handoff), or take a model with a larger window (/model)."
     )

@@ -153,13 +153,21 @@ class CompactionRun:
             yield from self._failed(spent, "failed_token_count", why)
             return
         if not self._worth_it(task, shrunk):
-            why = f"The result would be {_share(shrunk)}; the session goes on unchanged."
+            why = f"The result would be {_share(shrunk)}; the session goes on unchanged. {_OFFER}"
             yield from self._failed(spent, "failed_inflated", why)
             return
         before = task.plan.tokens_before
         later = max(0, round(before * (1 - shrunk)))
         yield Recorded(self._journal.append(replace(spent, tokens_before=before, tokens_after=later)))
-        yield self._ended("compressed", before, _report(task, result, record, trouble), later)
+        offer = f" {_OFFER}" if self._wants_handover(shrunk) else ""
+        yield self._ended("compressed", before, _report(task, result, record, trouble) + offer, later)
+
+    def _wants_handover(self, shrunk: float) -> bool:
+        """True where a fresh session is likely better than another summary: this one won little, or is one of many."""
+        rules = self._brief.window.settings.handoff
+        done = (record.body for record in self._journal.records_of("compaction"))
+        count = sum(isinstance(body, Compaction) and body.status == "compressed" for body in done)
+        return bool(rules.offered_after) and (shrunk < _LITTLE or count == rules.offered_after)
 
     def _charged(self, record: Compaction, result: SummaryResult) -> Compaction:
         """The record with what it cost, what was struck, and how tokens were counted."""
@@ -245,6 +253,10 @@ def truncated(task: SummaryTask, brief: Brief) -> Summary:
     """The least that can be said where even the ledger's snapshot does not fit: goal, rules, and that the rest is gone."""
     bare = Snapshot(redact(task.goal), brief.rules(task.ledger.rules), note="", actions=(TRUNCATED,))
     return Summary(render(bare), note=TRUNCATED)
+
+
+_LITTLE = 0.1
+_OFFER = "/handoff goes on in a new session that begins with a hand-over of this one."
 
 
 def _share(shrunk: float) -> str:

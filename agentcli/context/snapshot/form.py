@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,7 +83,7 @@ def render(snapshot: Snapshot) -> str:
     lines = [f"<{ROOT}>"]
     if snapshot.note:
         lines.append(f"  <!-- {snapshot.note} -->")
-    if snapshot.covers[1]:
+    if any(snapshot.covers):
         lines.append(f"  <!-- records #{snapshot.covers[0]} to #{snapshot.covers[1]}; recall reaches them -->")
     lines.append(f"  <overall_goal>{_escape(snapshot.goal)}</overall_goal>")
     if snapshot.rules:
@@ -106,8 +106,28 @@ def cite(text: str, seqs: Iterable[int]) -> str:
             runs[-1].append(seq)
         else:
             runs.append([seq])
-    named = ", ".join(f"#{run[0]}" if len(run) == 1 else f"#{run[0]}-{run[-1]}" for run in runs)
+    named = ", ".join(f"#{run[0]}" if len(run) == 1 else f"#{run[0]}{_to(run)}{run[-1]}" for run in runs)
     return f"{text} [{named}]" if named else text
+
+
+def _to(run: Sequence[int]) -> str:
+    return "-" if run[0] > 0 else " to "
+
+
+def renumbered(item: str, number: Callable[[int], int]) -> str:
+    """An item whose records have other numbers."""
+    match = _CITED.search(item)
+    return cite(uncited(item), map(number, _numbers(match[0]))) if match else item
+
+
+def _numbers(cited: str) -> list[int]:
+    found: list[int] = []
+    for first, last in _CITED_RANGE.findall(cited):
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+_CITED_RANGE = re.compile(r"#(-?\d+)(?:(?:-| to )(-?\d+))?")
 
 
 def uncited(item: str) -> str:
@@ -118,10 +138,10 @@ def uncited(item: str) -> str:
 def last_cited(item: str) -> int:
     """The newest record that an item names as its source; 0 where it names none."""
     match = _CITED.search(item)
-    return int(re.findall(r"\d+", match[0])[-1]) if match else 0
+    return _numbers(match[0])[-1] if match else 0
 
 
-_CITED = re.compile(r" \[#\d+(?:-\d+)?(?:, #\d+(?:-\d+)?)*\]$")
+_CITED = re.compile(r" \[#-?\d+(?:(?:-| to )-?\d+)?(?:, #-?\d+(?:(?:-| to )-?\d+)?)*\]$")
 
 
 def rule_lines(rules: Iterable[VerbatimText]) -> Iterator[str]:

@@ -50,6 +50,7 @@ _IN_ORDER = (
     sessions.rename,
     sessions.new,
     sessions.clear,
+    sessions.handoff,
     sessions.fork,
     model.model,
     model.mode,

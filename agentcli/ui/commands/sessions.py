@@ -76,6 +76,34 @@ async def clear(context: CommandContext, _: str) -> None:
 
 
 @command()
+async def handoff(context: CommandContext, following: str) -> None:
+    """Go on in a new session that begins with a hand-over of this one: /handoff [WHAT COMES NEXT]
+
+    You see the hand-over and may edit it before it is used. In the new session `recall` reaches all of this one.
+    """
+    session = context.session
+    await context.play("Writing the hand-over", lambda interrupt: session.hand_over(following, interrupt))
+    made = session.handover
+    while made is not None:
+        context.say(*made.text.splitlines())
+        choice = await context.pick("Begin a new session with this hand-over?", _HANDOFF)
+        if choice == 1:
+            made = made.edited(await context.compose(made.text))
+            continue
+        if choice == 0:
+            lasting = session.passing_rules
+            context.move_to(context.host.hand_over(session, made))
+            if lasting:
+                context.say(
+                    "These rules hold in this session alone; /memory add TEXT keeps one for every session:", *lasting
+                )
+        return
+
+
+_HANDOFF = (Choice("Begin it"), Choice("Edit the hand-over first"), Choice("Stay here"))
+
+
+@command()
 async def fork(context: CommandContext, _: str) -> None:
     """Go on in a copy of this session: /fork"""
     if not context.session.history.turn:

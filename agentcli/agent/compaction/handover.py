@@ -1,0 +1,82 @@
+"""A hand-over: what a new session must know of this one, summarised like a compaction; this session stays as it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from agentcli.agent.compaction.brief import Brief, SummaryResult
+from agentcli.agent.compaction.run import summarise, without_model
+from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
+from agentcli.context.compaction.handover import Handover, everything, handed_over, handover_window
+from agentcli.context.compaction.record import SummaryTask
+from agentcli.core.errors import ModelError
+from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Recorded
+from agentcli.core.journal import Journal, Predecessor
+from agentcli.core.record import Compaction, Record
+
+
+class HandoverRun:
+    """Writes the hand-over of a session. `brief` holds its window, and as focus what the user says comes next.
+
+    `result` is the beginning of the new session, once `events` have ended; None if the user stopped it.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        brief: Brief,
+        summariser: Summariser,
+        *,
+        may_call: Callable[[], Awaitable[str]],
+        cwd: str,
+        earlier: Sequence[Record] = (),
+    ) -> None:
+        self._journal, self._summariser, self._may_call = journal, summariser, may_call
+        self._brief = replace(brief, window=handover_window(brief.window))
+        self._cwd, self._earlier = cwd, earlier
+        self.result: Handover | None = None
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Write it. Ends with one CompactionEnded; what it cost is recorded in this session."""
+        yield CompactionStarted("manual", "handoff")
+        window = self._brief.window
+        task = everything(self._journal.history, window, self._cwd, self._earlier)
+        self._summariser.forbidden = await self._may_call()
+        writing = asyncio.create_task(self._summary(task))
+        async for event in self._summariser.during(writing):
+            yield event
+        before = window.tokens
+        try:
+            result, why = writing.result()
+        except Interrupted:
+            yield CompactionEnded("manual", "failed_summary", "handoff", before, before, "Interrupted: no hand-over.")
+            return
+        yield self._spent(why)
+        until = self._journal.history.last_seq
+        number = Predecessor(self._journal, until).number
+        self.result = Handover(handed_over(task, result.summary.text, self._brief.focus, number), until)
+        size = window.counter.text(self.result.text)
+        yield CompactionEnded(
+            "manual", "compressed", "handoff", before, size, f"The hand-over holds {size:,} tokens. {why}".strip()
+        )
+
+    async def _summary(self, task: SummaryTask) -> tuple[SummaryResult, str]:
+        if not task.gone:
+            return SummaryResult(without_model(task, self._brief)), ""
+        try:
+            return await summarise(task, self._brief, self._summariser), ""
+        except (ModelError, Unusable) as error:
+            why = f"The summariser failed ({error}); it was made from the session's ledger."
+            return SummaryResult(without_model(task, self._brief)), why
+
+    def _spent(self, why: str) -> Recorded:
+        """The record of what it cost; the view stays as it is."""
+        summariser = self._summariser
+        model = summariser.spec.name if summariser.usage.total else ""
+        note = " ".join(filter(None, ("A hand-over to a new session was written.", why)))
+        spent = Compaction(
+            "manual", "noop", "handoff", model=model, usage=summariser.usage, cost=summariser.cost, note=note
+        )
+        return Recorded(self._journal.append(spent))

@@ -1,0 +1,148 @@
+"""Hand-over of a session to a new one: its snapshot, the user's words that matter next, rules, pins, ledger. Pure, without I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from agentcli.context.compaction.record import SummaryTask, prepare
+from agentcli.context.ledger.ledger import Ledger, to_json
+from agentcli.context.policies.plans import Plan, compactable, seqs
+from agentcli.context.settings import ContextSettings
+from agentcli.context.snapshot.form import Snapshot, parse, render, renumbered
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import is_answer
+from agentcli.context.window import Window
+from agentcli.core.history import History
+from agentcli.core.record import Carry, Compaction, Record, VerbatimText
+
+POLICY = "auto"
+"""The policy in whose form a hand-over is written, whatever policy the session has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What a new session begins with: its first record, and the last record of the session before that it knows of."""
+
+    beginning: Compaction
+    until: int
+
+    @property
+    def text(self) -> str:
+        """The snapshot, as it may be shown and edited."""
+        return self.beginning.snapshot
+
+    def edited(self, text: str) -> Handover:
+        """The same with another snapshot; an empty text changes nothing."""
+        return replace(self, beginning=replace(self.beginning, snapshot=text)) if text.strip() else self
+
+
+def handover_window(window: Window) -> Window:
+    """The same window with the limits of a hand-over."""
+    return replace(window, settings=handover_settings(window.settings, window.usable))
+
+
+def handover_settings(settings: ContextSettings, usable: int) -> ContextSettings:
+    """The settings by which a hand-over is written: that of a snapshot, in a smaller size."""
+    rules = settings.handoff
+    form = replace(
+        settings.snapshot,
+        share=min(settings.snapshot.share, rules.tokens / max(1, usable)),
+        files_read=rules.files_read,
+        commands=rules.commands,
+        lookups=0,
+    )
+    return replace(settings, snapshot=form)
+
+
+def everything(history: History, window: Window, cwd: str, earlier: Sequence[Record] = ()) -> SummaryTask:
+    """The task to summarise all of a session."""
+    gone = compactable(window.view)
+    plan = Plan(POLICY, "manual", summarised=seqs(gone), tokens_before=window.tokens)
+    return prepare(plan, history, window, cwd, earlier)
+
+
+def handed_over(task: SummaryTask, text: str, following: str, number: Callable[[int], int]) -> Compaction:
+    """The first record of the new session. `text` is the snapshot, `following` what the user says comes next; `number` gives
+    the numbers that the records of this session have there."""
+    history, ledger = task.history, _renumbered_ledger(task.ledger, number)
+    words = relevant_words(task.said, following, task.window.counter, task.window.settings.handoff.words)
+    asked = (VerbatimText(0, history.turn, following),) if following.strip() else ()
+    whole = parse(text)
+    first, last = task.covers
+    snapshot = _renumbered(replace(whole, rules=ledger.rules, covers=(number(first), number(last))), number)
+    return Compaction(
+        trigger="manual",
+        status="compressed",
+        policy=POLICY,
+        kept_from=2,
+        snapshot=render(snapshot),
+        ledger=to_json(ledger),
+        pins=tuple(replace(pin, seq=number(pin.seq)) for pin in task.pins),
+        user_words=(*(replace(word, seq=number(word.seq)) for word in words), *asked),
+        carry=Carry(
+            usage=history.usage,
+            cost=history.cost,
+            turn=history.turn,
+            model=history.model,
+            mode=history.mode,
+            policy=history.policy,
+            todo=task.ledger.todo,
+            calibration=history.carry.calibration,
+        ),
+        note="hand-over",
+    )
+
+
+def relevant_words(
+    said: Sequence[VerbatimText], following: str, counter: TokenCounter, tokens: int
+) -> tuple[VerbatimText, ...]:
+    """The user's prompts in so many tokens, oldest first: those that speak of what comes next, and the newest."""
+    wanted = _topics(following)
+
+    def weight(place: int) -> tuple[int, int]:
+        return len(wanted & _topics(said[place].text)), place
+
+    chosen = []
+    for place in sorted(range(len(said)), key=weight, reverse=True):
+        tokens -= counter.text(said[place].text)
+        if tokens >= 0:
+            chosen.append(place)
+    return tuple(said[place] for place in sorted(chosen))
+
+
+def is_handover(history: History) -> bool:
+    """True if the view begins with a hand-over: nothing of this session itself has been compacted since."""
+    record = history.compaction
+    return record is not None and record.seq == 1 and isinstance(record.body, Compaction) and not is_answer(record.body)
+
+
+def _topics(text: str) -> set[str]:
+    return set(re.findall(r"[\w./-]{4,}", text.casefold()))
+
+
+def _renumbered(snapshot: Snapshot, number: Callable[[int], int]) -> Snapshot:
+    def each(items: Iterable[str]) -> tuple[str, ...]:
+        return tuple(renumbered(item, number) for item in items)
+
+    return replace(
+        snapshot,
+        knowledge=each(snapshot.knowledge),
+        files=each(snapshot.files),
+        actions=each(snapshot.actions),
+        plan=each(snapshot.plan),
+    )
+
+
+def _renumbered_ledger(ledger: Ledger, number: Callable[[int], int]) -> Ledger:
+    """The ledger as the new session goes on with it: the records that it knows lie before that session's first."""
+    return replace(
+        ledger,
+        files=tuple(replace(fact, last=number(fact.last)) for fact in ledger.files),
+        commands=tuple(replace(fact, last=number(fact.last)) for fact in ledger.commands),
+        tests=replace(ledger.tests, last=number(ledger.tests.last)) if ledger.tests else None,
+        rules=tuple(replace(rule, seq=number(rule.seq)) for rule in ledger.rules),
+        reports=tuple(replace(report, seq=number(report.seq)) for report in ledger.reports),
+        through=0,
+    )

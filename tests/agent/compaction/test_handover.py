@@ -1,0 +1,144 @@
+"""A new session that begins with a hand-over of another: everything that matters is in it, and recall reaches the rest."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.agent.session import AgentSession
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.core.errors import InputError
+from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.passage import Passage
+from agentcli.core.record import Pin, Todo, TodoItem
+from agentcli.tools.recall import recall
+from tests.context.snapshot.statements import RULE, TOPICS, told
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    (tmp_path / "work").mkdir()
+    return Program(Options(cwd=str(tmp_path / "work"), model="script:echo"))
+
+
+def worked(program: Program) -> AgentSession:
+    session = program.new()
+    for record in told().records:
+        session.journal.append(record.body)
+    session.journal.append(Todo((TodoItem("Mend read_line", "in_progress"),)))
+    session.journal.append(Pin(2))
+    return session
+
+
+def handed_over(program: Program, session: AgentSession, following: str = "mend fold_scope") -> AgentSession:
+    async def write() -> None:
+        async for _ in session.hand_over(following, asyncio.Event()):
+            pass
+
+    asyncio.run(write())
+    assert session.handover is not None
+    return program.hand_over(session, session.handover)
+
+
+def recalled(session: AgentSession, **given: Any) -> str:
+    return asyncio.run(recall(session._runner.ctx, "r1", **given)).output
+
+
+def first_request(session: AgentSession) -> str:
+    request = session.conversation.builder.request()
+    return "\n".join(str(getattr(part, "text", "")) for message in request.messages for part in message.parts)
+
+
+def test_the_new_session_begins_with_what_matters(program: Program) -> None:
+    old = worked(program)
+    before = [*old.journal.records()]
+    fresh = handed_over(program, old)
+    text = first_request(fresh)
+    assert RULE in text
+    assert "[IN PROGRESS] Mend read_line" in text
+    assert "mend fold_scope" in text
+    assert "<state_snapshot>" in text
+    assert fresh.history.todo == old.history.todo
+    assert fresh.history.turn == old.history.turn
+    assert [record.body for record in old.journal.records()][: len(before)] == [record.body for record in before]
+    assert not any(isinstance(record.body, Message | ToolResult) for record in fresh.journal.records())
+
+
+def test_recall_reaches_the_records_of_the_one_before(program: Program) -> None:
+    fresh = handed_over(program, worked(program))
+    for name, module, count in TOPICS:
+        assert f"{count} rounds" in recalled(fresh, pattern=f"test_{module}.py::test_{name}")
+        assert f"{name} in src/{module}.py gives up" in recalled(fresh, pattern=name, role="assistant")
+    hit = recalled(fresh, pattern="def read_line").splitlines()[0]
+    assert hit.startswith("-")
+    assert "gives up after 21 rounds" in recalled(fresh, id=hit.split()[0])
+    assert "gives up after 21 rounds" in recalled(fresh, id="call_1")
+
+
+def test_it_is_the_same_after_it_was_closed_and_opened(program: Program) -> None:
+    old = worked(program)
+    fresh = handed_over(program, old)
+    fresh.journal.append(Message("user", (Text("go on"),), fresh.history.turn + 1))
+    before, name = first_request(fresh), fresh.journal.id
+    spent = fresh.history.usage
+    fresh.close()
+    old.close()
+    again = program.open(program.store.find(name, program.project))
+    assert first_request(again) == before
+    assert again.history.usage == spent
+    assert program.store.find(name, program.project).parent is not None
+    assert "21 rounds" in recalled(again, pattern="def read_line", since=1) or recalled(again, id="call_1")
+
+
+def test_its_ledger_and_rules_go_on(program: Program) -> None:
+    fresh = handed_over(program, worked(program))
+    turn = fresh.history.turn + 1
+    fresh.journal.append(Message("user", (Text("Always run ruff."),), turn))
+    fresh.journal.append(Message("assistant", (ToolCall("n1", "read", {"file_path": "/w/new.py"}),), turn, "d", "d"))
+    fresh.journal.append(ToolResult("n1", "read", "success", "x = 1\n" * 30_000))
+    fresh.journal.append(Message("assistant", (Text("done"),), turn, "d", "d"))
+    for later in (1, 2):
+        fresh.journal.append(Message("user", (Text("and then?"),), turn + later))
+        fresh.journal.append(Message("assistant", (Text("That is all. " * 1_500),), turn + later, "d", "d"))
+
+    async def compact() -> None:
+        async for _ in fresh.compress("", asyncio.Event()):
+            pass
+
+    asyncio.run(compact())
+    text = first_request(fresh)
+    assert RULE in text
+    assert "Always run ruff." in text
+    assert "/w/new.py" in text
+    assert "/w/src/lexer.py" in text
+
+
+def test_the_hand_over_itself_is_not_taken_back(program: Program) -> None:
+    fresh = handed_over(program, worked(program))
+    with pytest.raises(InputError, match="hand-over"):
+        fresh.uncompress()
+
+
+def test_a_hand_over_of_a_hand_over_reaches_both(program: Program) -> None:
+    second = handed_over(program, worked(program))
+    turn = second.history.turn + 1
+    second.journal.append(Message("user", (Text("what is the port?"),), turn))
+    second.journal.append(Message("assistant", (Text("The port is 4711."),), turn, "d", "d"))
+    third = handed_over(program, second, "")
+    found = {passage.seq: passage for passage in third._runner.ctx.passages()}
+    assert all(seq < 0 for seq, passage in found.items() if passage.role != "summary")
+    assert "4711" in recalled(third, pattern="port is")
+    assert "21 rounds" in recalled(third, pattern="def read_line") or "21 rounds" in recalled(third, id="call_1")
+    seqs = [passage.seq for passage in found.values() if isinstance(passage, Passage)]
+    assert len(seqs) == len(set(seqs))
+
+
+def test_nothing_can_be_handed_over_before_anything_was_said(program: Program) -> None:
+    with pytest.raises(InputError, match="nothing was said"):
+        handed_over(program, program.new())
