@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import fcntl
 import os
 import pty
@@ -13,6 +14,7 @@ import termios
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
+from typing import Any
 
 import pyte
 
@@ -39,7 +41,7 @@ class Terminal:
         self.columns, self.rows = columns, rows
         self.raw = b""
         self._sizes: list[tuple[int, int, int]] = []
-        self._seen = pyte.HistoryScreen(columns, rows, history=10**5, ratio=0.5)
+        self._seen = Screen(columns, rows, history=10**5, ratio=0.5)
         self._stream = pyte.ByteStream(self._seen)
         self._fed = 0
         self.code: int | None = None
@@ -186,6 +188,25 @@ class Terminal:
 
     def _set_size(self, columns: int, rows: int) -> None:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+class Screen(pyte.HistoryScreen):
+    """A screen that also has an alternate one, as terminals do: what stood below comes back."""
+
+    def set_mode(self, *modes: int, **how: Any) -> None:
+        if ALTERNATE in modes and how.get("private"):
+            self._below = copy.deepcopy(self.buffer), copy.copy(self.cursor)
+        super().set_mode(*modes, **how)
+
+    def reset_mode(self, *modes: int, **how: Any) -> None:
+        if ALTERNATE in modes and how.get("private"):
+            self.buffer, self.cursor = self._below
+            self.dirty.update(range(self.lines))
+        super().reset_mode(*modes, **how)
+
+
+ALTERNATE = 1049
+"""The mode of the alternate screen."""
 
 
 def _row(line: Mapping[int, pyte.screens.Char], columns: int) -> str:

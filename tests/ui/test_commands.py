@@ -113,7 +113,7 @@ def test_keys_can_be_chosen_and_are_listed_as_chosen() -> None:
     keys = chosen({"search": "f5", "output": "escape o"})
     listed = dict(help_lines(keys))
     assert listed["F5"] == "search earlier prompts"
-    assert listed["Alt-O"].startswith("the whole output")
+    assert listed["Alt-O"].startswith("transcript")
     assert keys["editor"] == "c-g"
 
 

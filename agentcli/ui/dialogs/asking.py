@@ -112,8 +112,8 @@ class Asking:
         """Show a dialog in place of the input until it is answered; the caller holds `turn`. `drop` discards keys typed before it appeared;
         `refine` returns the dialog for a changed line, `again` for a changed terminal size.
         """  # fmt: skip
-        # While the user's editor runs, the keys are the editor's.
-        await self._screen.here.wait()
+        # While the user's editor runs, the keys are the editor's; and a view keeps them until it is closed.
+        await self._screen.present()
         self._over = asyncio.get_running_loop().create_future()
         self._screen.flush()
         self._screen.change(replace(self._screen.state, dialog=dialog, notice=notice))

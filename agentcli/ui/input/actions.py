@@ -1,4 +1,4 @@
-"""Key actions: mode, whole outputs, folding of thoughts, interrupt, prompt search, editor, pictures."""
+"""Key actions: mode, transcript, folding of thoughts, interrupt, prompt search, editor, pictures."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from agentcli.ui.input import clipboard
 from agentcli.ui.input.handler import Act
 from agentcli.ui.input.history import Memory
 from agentcli.ui.input.keys import help_rows
-from agentcli.ui.render.calls import called
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.dispatch import Repl
-from agentcli.ui.terminal.screen import renderer
+from agentcli.ui.views.viewing import Viewing
 
 if TYPE_CHECKING:
     from agentcli.core.record import Mode
@@ -30,10 +29,11 @@ CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
 class Acts:
     """Performs the key actions of a session; `keys` are listed by the help."""
 
-    def __init__(self, console: Console, repl: Repl, drafting: Drafting, keys: Mapping[Act, str]) -> None:
-        self._console, self._drafting, self._keys = console, drafting, keys
+    def __init__(
+        self, console: Console, repl: Repl, drafting: Drafting, viewing: Viewing, keys: Mapping[Act, str]
+    ) -> None:
+        self._console, self._drafting, self._viewing, self._keys = console, drafting, viewing, keys
         self._breaking = Breaking(console, repl, drafting.memory)
-        self._opened = 0
 
     def do(self, act: Act) -> None:
         """Perform the action; errors are shown."""
@@ -41,10 +41,6 @@ class Acts:
             self._do(act)
         except AgentError as error:
             self._console.warn(str(error))
-
-    def begin_anew(self) -> None:
-        """Reset Ctrl-O to the newest output."""
-        self._opened = 0
 
     def _do(self, act: Act) -> None:
         match act:
@@ -59,7 +55,7 @@ class Acts:
             case "mode":
                 self._next_mode()
             case "output":
-                self._whole_output()
+                self._viewing.open(self._console.session.journal)
             case "thinking":
                 self._fold_thinking()
             case "keys":
@@ -83,21 +79,6 @@ class Acts:
         now = self._console.session.mode
         after = CYCLE[(CYCLE.index(now) + 1) % len(CYCLE)] if now in CYCLE else CYCLE[0]
         self._console.show_events(self._console.session.switch(mode=after))
-
-    def _whole_output(self) -> None:
-        """Print the newest call's whole output; each further Ctrl-O prints that of the previous call."""
-        outputs, console = self._console.state.outputs, self._console
-        if not outputs:
-            console.notice("No tool has run yet.")
-            return
-        self._opened = self._opened % len(outputs) + 1
-        one = outputs[-self._opened]
-        result = one.result
-        if result.output_file:
-            result = replace(result, output=console.session.journal.output(result.output_file) or result.output)
-        console.show(
-            "", *called(replace(one, result=result), console.columns, console.look, renderer(console.look), whole=True)
-        )
 
     def _fold_thinking(self) -> None:
         console, look = self._console, self._console.look

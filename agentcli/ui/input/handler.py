@@ -65,8 +65,8 @@ class InputHandler(Protocol):
         ...
 
     @property
-    def asking(self) -> Literal["", "choice", "entry"]:
-        """Kind of the open dialog; empty if none."""
+    def asking(self) -> Literal["", "choice", "entry", "view"]:
+        """Kind of the open dialog, or `view` for one on a screen of its own; empty if none."""
         ...
 
     def paint(self) -> None:

@@ -38,7 +38,7 @@ LINE = 10_000
 _DESCRIPTIONS: Mapping[Act, str] = {
     "search": "search earlier prompts",
     "mode": "switch mode",
-    "output": "the whole output of the last tool calls",
+    "output": "transcript: everything unfolded, with search",
     "thinking": "show or fold thinking",
     "editor": "write in your editor",
     "picture": "attach the picture on the clipboard",
@@ -120,6 +120,7 @@ def bindings(editor: EditorOps, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
     _leaving(keys, editor, drafting)
     _moving(keys, editor, drafting, menu)
     _dialogs(keys, editor)
+    _view(keys, editor, acts["output"])
     for act, key in acts.items():
         keys.add(*key.split(), filter=drafting)(_does(editor, act))
 
@@ -224,7 +225,7 @@ def _moving(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filter
 
 def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
     asking = Condition(lambda: bool(editor.handler.asking))
-    choosing = Condition(lambda: editor.handler.asking == "choice")
+    choosing = Condition(lambda: editor.handler.asking in ("choice", "view"))
     for name in _DIALOG_KEYS:
         keys.add(name, filter=asking)(_presses(editor, name))
 
@@ -238,6 +239,16 @@ def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
     @keys.add(Keys.Any, filter=choosing)
     def letter(event: KeyPressEvent) -> None:
         editor.handler.press(event.data)
+
+
+def _view(keys: KeyBindings, editor: EditorOps, opens: str) -> None:
+    """The keys of a view; the one that opens the transcript also closes it."""
+    viewing = Condition(lambda: editor.handler.asking == "view")
+    for name in ("backspace", "c-u", "c-l"):
+        keys.add(name, filter=viewing)(_presses(editor, name))
+    keys.add("c-f", filter=viewing)(_presses(editor, "pagedown"))
+    keys.add("c-b", filter=viewing)(_presses(editor, "pageup"))
+    keys.add(*opens.split(), filter=viewing)(_presses(editor, "close"))
 
 
 def _does(editor: EditorOps, act: Act) -> Callable[[KeyPressEvent], Any]:

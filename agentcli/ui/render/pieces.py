@@ -12,9 +12,10 @@ from agentcli.ui.render.markdown_blocks import Block
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A prompt of the user."""
+    """A prompt of the user; of a very long one the beginning is printed, unless `whole`."""
 
     text: str
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
     match piece:
         case Reply(block):
             return markdown(block, width, look)
-        case UserMessage(text):
-            return ["", *_prompt(text, width, look.theme)]
+        case UserMessage(text, whole):
+            return ["", *_prompt(text, width, look.theme, whole)]
         case Thought():
             return _thought(piece, width, look)
         case Called():
@@ -95,8 +95,8 @@ def count(tokens: int) -> str:
     return f"{value:.0f}{unit}" if value >= 9.95 or value == int(value) else f"{value:.1f}{unit}"
 
 
-def _prompt(text: str, width: int, theme: Theme) -> list[str]:
-    text, left = _beginning(text.rstrip("\n"))
+def _prompt(text: str, width: int, theme: Theme, whole: bool) -> list[str]:
+    text, left = (text.rstrip("\n"), "") if whole else _beginning(text.rstrip("\n"))
     rows = wrap(expand(text), width - 3)
     if theme.bands:
         rows = [row + " " * (width - 2 - _width(row)) for row in rows]

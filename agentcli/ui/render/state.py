@@ -26,7 +26,6 @@ from agentcli.ui.render.pieces import (
     UserMessage,
 )
 
-MAX_OUTPUTS = 50
 MAX_ACTS = 200
 
 
@@ -57,7 +56,6 @@ class State:
     dialog: Dialog | None = None
     notice: str = ""
     acts: tuple[str, ...] = ()
-    outputs: tuple[Called, ...] = ()
     reads: tuple[Called, ...] = ()
     harmless: frozenset[str] = frozenset()
     bodied: bool = False
@@ -245,7 +243,6 @@ def _answered(state: State, result: ToolResult) -> State:
         running=tuple(one for one in state.running if one.call_id != result.call_id),
         calls={name: one for name, one in state.calls.items() if name != result.call_id},
         titles={name: one for name, one in state.titles.items() if name != result.call_id},
-        outputs=(*state.outputs, called)[-MAX_OUTPUTS:],
     )
 
 

@@ -27,6 +27,7 @@ from agentcli.ui.terminal.device import Device
 from agentcli.ui.terminal.dispatch import Repl
 from agentcli.ui.terminal.early import BRACKETED_PASTE, PLAIN_PASTE
 from agentcli.ui.terminal.screen import Screen
+from agentcli.ui.views.viewing import Viewing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +60,7 @@ class Terminal:
         self._asking = Asking(self.screen, self.editor, self.repl.interrupt, notify)
         self.console.asking = self._asking
         self.screen.resized = self._asking.resized
+        self.viewing = Viewing(self.screen, self.editor)
         approving = Approving(self._asking, self.screen, self.editor, self.console.compose, self.repl.interrupt, notify)
         self.approve, self.ask_user = approving.approve, self._asking.ask_user
         self._tasks: list[asyncio.Task[None]] = []
@@ -73,7 +75,7 @@ class Terminal:
         self._drafting = Drafting(self.console, state, settings.history)
         self.editor.edit_like("vi" if settings.vi else "emacs")
         keys = chosen(settings.keys)
-        self._acts = Acts(self.console, self.repl, self._drafting, keys)
+        self._acts = Acts(self.console, self.repl, self._drafting, self.viewing, keys)
         self.editor.bind(keys)
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.console.host = host
@@ -90,6 +92,7 @@ class Terminal:
 
     async def close(self) -> None:
         """Stop the work, print the resume line, restore the terminal."""
+        self.viewing.close()
         for number in (*_SIGNALS, signal.SIGINT):
             # We are leaving already, and soon: nothing is to break into the saving.
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)
@@ -108,8 +111,10 @@ class Terminal:
         return self.repl.working
 
     @property
-    def asking(self) -> Literal["", "choice", "entry"]:
-        """Kind of the open dialog; empty if none."""
+    def asking(self) -> Literal["", "choice", "entry", "view"]:
+        """Kind of the open dialog, or `view` for one on a screen of its own; empty if none."""
+        if self.viewing.is_open:
+            return "view"
         dialog = self.screen.state.dialog
         return "" if dialog is None else "choice" if dialog.entry is None else "entry"
 
@@ -141,8 +146,8 @@ class Terminal:
         return self.console.complete(before)
 
     def press(self, key: str) -> None:
-        """Pass a key to the open dialog."""
-        self._asking.press(key)
+        """Pass a key to the open view or dialog."""
+        (self.viewing if self.viewing.is_open else self._asking).press(key)
 
     def line_changed(self) -> None:
         """Refine the open dialog after a change of its line."""
@@ -151,7 +156,10 @@ class Terminal:
     def paint(self) -> None:
         """Repaint after a key."""
         self._see_background()
-        self.screen.paint()
+        if self.viewing.is_open:
+            self.viewing.paint()
+        else:
+            self.screen.paint()
 
     def resize(self) -> None:
         """Handle a change of the terminal's size."""
@@ -159,6 +167,7 @@ class Terminal:
 
     def erase(self) -> None:
         """Erase the live lines before other output."""
+        self.viewing.hide()
         self.screen.erase()
 
     def go_away(self) -> None:
@@ -168,6 +177,7 @@ class Terminal:
     def come_back(self) -> None:
         """Set the terminal's modes after a suspend."""
         self.screen.painter.raw(BRACKETED_PASTE)
+        self.viewing.reveal()
 
     def _start_tasks(self) -> None:
         # The lexers would otherwise stop the keys when the first code block comes.
@@ -210,11 +220,11 @@ class Terminal:
         while True:
             await asyncio.sleep(WATCH_EVERY)
             self._drafting.keep()
+            self.viewing.renew()
             if self.screen.state.status.jobs:
                 self.screen.refresh()
 
     def _finished(self, seconds: float) -> None:
-        self._acts.begin_anew()
         if seconds > self.settings.notify_after:
             self.screen.notify("agentcli is done", self.settings.notify)
 

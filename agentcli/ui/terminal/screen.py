@@ -35,7 +35,7 @@ STILL, STILL_IN_TMUX = 0.06, 0.3
 class Screen:
     """State and its rendering. `hear` and `change` are cheap: rendering waits for the tick.
 
-    `here` is set unless another program has the terminal.
+    `here` is set unless another program, or a view, has the terminal; then `wanted` is called when a question waits for it.
     """
 
     def __init__(self, device: Device, look: Look) -> None:
@@ -58,6 +58,7 @@ class Screen:
         self._stale = True
         self.here = asyncio.Event()
         self.here.set()
+        self.wanted: Callable[[], None] = lambda: None
 
     @property
     def size(self) -> Size:
@@ -167,11 +168,19 @@ class Screen:
     @contextlib.contextmanager
     def elsewhere(self) -> Iterator[None]:
         """Paint nothing while another program has the terminal."""
+        before = self.here.is_set()
         self.here.clear()
         try:
             yield
         finally:
-            self.here.set()
+            if before:
+                self.here.set()
+
+    async def present(self) -> None:
+        """Wait until no other program, and no view, has the terminal."""
+        if not self.here.is_set():
+            self.wanted()
+            await self.here.wait()
 
     @contextlib.contextmanager
     def working(self, doing: str) -> Iterator[None]:

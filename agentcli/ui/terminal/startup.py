@@ -106,7 +106,7 @@ class Startup:
         return False
 
     @property
-    def asking(self) -> Literal["", "choice", "entry"]:
+    def asking(self) -> Literal["", "choice", "entry", "view"]:
         """Empty: no dialog can be open."""
         return ""
 

@@ -432,16 +432,55 @@ def test_a_question_waits_until_the_person_is_back_from_the_editor(tmp_path: Pat
         t.until("> typed in the editor")
 
 
-def test_the_whole_output_of_a_call_is_a_key_away(tmp_path: Path) -> None:
+def test_the_transcript_is_a_screen_of_its_own_and_the_session_comes_back_as_it_was(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
         t.send("run\r")
         t.until("Yes, once")
         t.send("1")
         t.until("earlier lines (Ctrl-O)")
+        t.settle()
+        t.send("a draft")
+        t.until("> a draft")
+        before = t.screen()
         t.send("\x0f")
-        t.until("whole output, line 0 ")
         t.until("whole output, line 39")
+        t.until("─ Transcript ─")
+        t.send("/line 0")
+        t.until("whole output, line 0 ")
+        t.send("\rqq")
+        t.gone("Transcript")
+        t.until("> a draftq")
+        t.send("\x7f")
+        t.gone("> a draftq")
+        assert t.screen() == before
+
+
+def test_a_question_is_announced_in_the_transcript_and_answered_after_it(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("both\r")
+        t.until("#0001")
+        t.send("\x0f")
+        t.until("Press q to answer it.")
+        assert "Yes, once" not in "\n".join(t.history())
+        t.resize(60, 20)
+        t.send("\x0f")
+        t.until("Yes, once")
+        t.settle(0.8)
+        t.send("1")
+        t.until("answer once")
+
+
+def test_leaving_in_the_transcript_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("\x0f")
+        t.until("─ Transcript ─")
+        t.signal(signal.SIGTERM)
+        assert t.wait() == 143
+        assert t.raw.rindex(b"?1049l") > t.raw.rindex(b"?1049h")
+        assert "Transcript" not in "\n".join(t.screen())
 
 
 def test_thinking_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
