@@ -21,6 +21,8 @@ COLUMNS, ROWS = (60, 160), (18, 50)
 """Sizes that the window takes."""
 PAUSE = 0.35
 """Mean seconds between two resizes: tmux reports one up to 0.25 s late, so that some come before the last was seen."""
+BLOCKS, TOKENS = 6, 14
+"""Blocks of the reply a second, and tokens of a block in the mean."""
 LIVE = {"esc to interrupt": 0, "ask · demo": 1}
 """Texts of the live part, and how often they may stand there in the end."""
 
@@ -52,7 +54,7 @@ class Window:
         ends = time.monotonic() + seconds
         while text not in (shown := self.shown()):
             assert time.monotonic() < ends, f"{text!r} never came:\n{shown[-3000:]}"
-            time.sleep(0.05)
+            time.sleep(0.2)
         return shown
 
 
@@ -63,8 +65,8 @@ def faults(count: int, seed: int = 7) -> list[str]:
         window = Window(Path(folder))
         try:
             window.until("ask · demo")
-            blocks = max(int(count * PAUSE * 12), 60)
-            window.run("send-keys", f"long {blocks} 300", "Enter")
+            blocks = max(int(count * PAUSE * BLOCKS), 60)
+            window.run("send-keys", f"long {blocks} {TOKENS * BLOCKS}", "Enter")
             window.until("#0003")
             for _ in range(count):
                 window.run("resize-window", "-x", str(chance.randint(*COLUMNS)), "-y", str(chance.randint(*ROWS)))

@@ -53,7 +53,7 @@ def test_a_folder_that_is_not_trusted_changes_nothing(program: Program) -> None:
         with terminal(program, "-m", CLAUDE) as t:
             t.until("Trust this folder?")
             t.send("n")
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("/budget\r")
             t.until("No budget is set.")
             t.send("hello\r")
@@ -66,7 +66,7 @@ def test_a_command_sent_to_the_background_is_counted_listed_and_told_to_the_mode
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE, "--mode", "yolo", columns=140) as t:
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("wait for it\r")
             t.until("  begun")
             t.send("\x02")
@@ -90,7 +90,7 @@ def test_all_commands_of_a_reply_are_allowed_at_once(program: Program) -> None:
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("several\r")
             t.until("Yes to all 3")
             t.send("a")
@@ -106,7 +106,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE, columns=140, rows=60) as t:
-            t.until("ask · sonnet-5")
+            t.until("/968k")
             t.send("hello\r")
             t.until("That is that.")
             for command, words in {
@@ -147,7 +147,7 @@ def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(pr
     with Loopback(unsteady) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("hello\r")
             t.until("That is that.")
             t.send("more\r")
@@ -160,7 +160,7 @@ def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(pr
             assert shown.count("Waiting 0 s: a budget runs low") == 2, shown
             session = leave(t)
         with terminal(program, "resume", session) as t:
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("/why\r")
             t.until("Retrying in")
             leave(t)
@@ -171,7 +171,7 @@ def test_what_was_to_steer_an_interrupted_turn_stays_in_sight_and_goes_with_the_
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE, "--mode", "yolo") as t:
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("wait for it\r")
             t.until("  begun")
             t.send("use the other door")

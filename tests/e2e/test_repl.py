@@ -49,7 +49,7 @@ def test_a_first_hour(program: Program) -> None:
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("use mango\r")
             t.until("1. Yes, once")
             screen = "\n".join(t.screen())
@@ -72,7 +72,7 @@ def test_a_first_hour(program: Program) -> None:
             session = leave(t)
 
         with terminal(program, "resume", session) as t:
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("and now?\r")
             t.until("mango is the word")
             assert leave(t) == session
@@ -93,7 +93,7 @@ def test_no_is_told_to_the_model_with_its_reason(program: Program) -> None:
     with Loopback(model) as server:
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("use mango\r")
             t.until("1. Yes, once")
             t.send("n")

@@ -169,7 +169,7 @@ def test_a_session_that_is_left_alone_gets_a_better_title_from_the_cheap_model(p
     with Loopback(model) as server:
         program.more = server.env
         with program.terminal("-m", CLAUDE, "--set", "ui.idle_after=1", columns=100, rows=30) as t:
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("please find out why the login test fails\r")
             t.until("wrong on Mondays")
             ends = time.monotonic() + 20
@@ -208,7 +208,7 @@ def test_a_rewind_of_both_goes_back_and_forth_and_leaves_git_alone(program: Prog
     with Loopback(model) as server:
         program.more = server.env
         with program.terminal("-m", CLAUDE, "--mode", "yolo", columns=100, rows=40, cwd=str(work)) as t:
-            t.until("· sonnet-5")
+            t.until("/968k")
             t.send("write it\r")
             t.until("It is done.")
             assert (work / "b.txt").exists()
