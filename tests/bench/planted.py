@@ -153,17 +153,17 @@ SUMMARISERS: dict[str, Callable[[Request], str]] = {"honest": honest, "empty": l
 
 
 def led(
-    policy: PolicyName, summariser: str, count: int = 300, facts: int = 100, settings: ContextSettings | None = None
+    policy: PolicyName, summariser: str, count: int = 300, facts: int = 100, window: int = WINDOW, **more: Any
 ) -> Outcome:
     """A session of `count` turns under a policy, compacted and pruned as the agent does it; and the fate of its facts."""
-    rules = settings or ContextSettings(gemini=GeminiSettings(limit=WINDOW))
-    rules = replace(rules, policy=policy)
+    main = replace(MAIN, window=window)
+    rules = ContextSettings(policy=policy, gemini=GeminiSettings(limit=window), **more)
     journal, counter, planted, compactions = MemorySession(), TokenCounter(), [], 0
     for bodies, new in turns(count, facts):
         planted += [new] if new else []
         for body in bodies:
             if isinstance(body, Message) and body.role == "assistant":
-                compactions += _made_room(journal, counter, rules, SUMMARISERS[summariser])
+                compactions += _made_room(journal, main, counter, rules, SUMMARISERS[summariser])
             journal.append(body)
     shown = _shown(journal)
     gone = [each for each in planted if each.answer not in shown]
@@ -174,13 +174,17 @@ def led(
 
 
 def _made_room(
-    journal: MemorySession, counter: TokenCounter, rules: ContextSettings, answer: Callable[[Request], str]
+    journal: MemorySession,
+    main: ModelSpec,
+    counter: TokenCounter,
+    rules: ContextSettings,
+    answer: Callable[[Request], str],
 ) -> int:
-    window = window_of(view(journal.history), MAIN, counter, rules, TRAITS)
+    window = window_of(view(journal.history), main, counter, rules, TRAITS)
     prune, _ = due_prune(window, datetime(2026, 1, 1, tzinfo=UTC))
     if prune:
         journal.append(prune)
-        window = window_of(view(journal.history), MAIN, counter, rules, TRAITS)
+        window = window_of(view(journal.history), main, counter, rules, TRAITS)
     due, boundary = plan(window).trigger, window.view.messages[-1].is_prompt
     over = window.tokens > window.usable
     if not over and (due is None or (due == "soft" and not boundary)):
@@ -192,7 +196,7 @@ def _made_room(
         events = [
             event
             async for event in compaction(
-                journal, model, trigger=trigger, main=MAIN, settings=rules, counts=counter, policy=rules.policy
+                journal, model, trigger=trigger, main=main, settings=rules, counts=counter, policy=rules.policy
             )
         ]
         return str(events[-1].status)  # type: ignore[union-attr]

@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import pytest
+
+from agentcli.context.settings import POLICIES, PolicyName
+from tests.bench.bench_recall import big_session, searches
+from tests.bench.planted import SUMMARISERS, led
+
+
+@pytest.mark.parametrize(("policy", "summariser"), [("auto", "honest"), ("opencode", "empty"), ("sliding", "lying")])
+def test_nothing_that_was_said_is_lost_in_a_short_session(policy: PolicyName, summariser: str) -> None:
+    found = led(policy, summariser, 30, 20, window=12_000, keep_recent=500)
+    assert found.compactions >= 1
+    assert found.facts == 20
+    assert found.lost == 0
+    assert found.in_view < 20
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("summariser", SUMMARISERS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_nothing_is_lost_in_three_hundred_turns(policy: PolicyName, summariser: str) -> None:
+    found = led(policy, summariser)
+    assert found.lost == 0
+    if policy == "auto" and summariser == "honest":
+        assert found.in_view >= 75
+
+
+def test_a_search_reads_a_small_part_of_the_records(tmp_path: Path) -> None:
+    session = big_session(tmp_path, 600)
+    found = searches(session)
+    assert all(read < 200 for _, read, _ in found.values())
+    assert found["timeout_77_0"][2] == 1
+    session.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3_600)
+def test_a_hundred_thousand_records_are_searched_through_the_index(tmp_path: Path) -> None:
+    session = big_session(tmp_path, 100_000)
+    assert list(session.candidates([["nothing yet"]])) is not None
+    assert all(read < 10_000 for _, read, _ in searches(session).values())
+    session.close()
