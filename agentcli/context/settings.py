@@ -236,6 +236,8 @@ class SnapshotSettings:
     """Characters to which outputs are cut, step by step, before more than one call is spent."""
     hard_clips: tuple[int, ...] = (800, 300, 100, 40)
     """The same once even all calls do not hold the rest; any other text is cut to five times as much."""
+    cleared_characters: int = 1_000
+    """Characters that the summariser is shown of an output or input that was cleared: its two ends."""
     struck_items: int = 50
     """The most struck sentences in the record."""
     struck_characters: int = 160

@@ -298,7 +298,7 @@ def _asked(record: Record, body: Compaction) -> tuple[Block, ...]:
     """The user's side of a snapshot: the summary, then the user's verbatim prompts, the pins and the model's newest answer."""
     opening = WHAT_WAS_DONE if is_answer(body) and body.snapshot else body.snapshot
     blocks = [_by_compactor(record, opening)] if opening else []
-    if any(body.stands_for):
+    if any(body.stands_for) and not body.snapshot.startswith("<state_snapshot>"):  # that form names them itself
         blocks.append(_by_compactor(record, _coverage(*body.stands_for)))
     for tag, carried in (("user_message", body.user_words), ("pinned", body.pins)):
         for words in carried:

@@ -99,10 +99,12 @@ def _turn(turn: int, planted: Planted | None) -> list[Body]:
     def here(*kinds: str) -> str:
         return said if kind in kinds else ""
 
-    listing = "".join(f"{turn}:{n} an ordinary line of code that says little\n" for n in range(45))
+    lines = [f"{turn}:{n} an ordinary line of code that says little" for n in range(45)]
+    lines.insert(turn * 7 % 45, here("path", "number", "signature"))
+    listing = "\n".join(lines) + "\n"
     prompt = f"Please go on with part {turn}. {f'For {said}, please.' if kind == 'preference' else ''}".strip()
     bodies: list[Body] = [Message("user", (Text(prompt),), turn)]
-    bodies += _step(turn, "r", "read", {"file_path": f"src/m{turn}.py"}, listing + here("path", "number", "signature"))
+    bodies += _step(turn, "r", "read", {"file_path": f"src/m{turn}.py"}, listing)
     content = f"# part {turn}\n{here('input')}\n" + f"value_{turn} = {turn}\n" * 12
     middle = f"So {said} it is." if kind in ("port",) else "I change it now."
     bodies += _step(turn, "w", "write", {"file_path": f"src/n{turn}.py", "content": content}, "Wrote it.", middle)

@@ -167,10 +167,10 @@ def test_an_undone_compaction_gives_back_an_earlier_one() -> None:
 
 
 def test_a_snapshot_names_the_records_that_it_stands_for() -> None:
-    body = Compaction("auto", "compressed", "auto", (4, 9), 10, "<state_snapshot/>", stands_for=(1, 9))
+    body = Compaction("auto", "compressed", "sliding", (4, 9), 10, "so far", stands_for=(1, 9))
     shown = view(history(prompt("Go."), body))
     [_, snapshot, line] = texts(shown)[0]
-    assert snapshot == "<state_snapshot/>"
+    assert snapshot == "so far"
     assert line == '[This stands for records 1 to 9. recall(pattern="…", from=1, to=9) finds what it leaves out.]'
     old = view(history(prompt("Go."), replace(body, stands_for=(0, 0))))
     assert len([*old.blocks]) == len([*shown.blocks]) - 1

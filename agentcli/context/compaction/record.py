@@ -13,6 +13,7 @@ from agentcli.context.compaction.carryover import (
     verbatim_pins,
     verbatim_prompts,
 )
+from agentcli.context.compaction.uncleared import with_ends
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
 from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.plans import Plan, compactable
@@ -81,7 +82,9 @@ class SummaryTask:
     def covers(self) -> tuple[int, int]:
         """The first and last seq that the snapshot stands for, those of the snapshots before it included."""
         first, last = min(self.plan.summarised, default=0), max(self.plan.summarised, default=0)
-        return (min(first, self.former.covers[0] or first) if self.former else first, last)
+        if self.former is None:
+            return first, last
+        return min(filter(None, (self.former.stands_for[0], self.former.covers[0], first)), default=0), last
 
     def evidence(self) -> Evidence:
         """The evidence that the summary is verified against."""
@@ -129,7 +132,8 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
     if policy.keeps_prompts:
         words = verbatim_prompts(gone, window)
     pins, answer = verbatim_pins(gone, seen), verbatim_answer(gone, window)
-    return SummaryTask(plan, policy, history, window, gone, known, words, pins, answer)
+    legible = tuple(with_ends(gone, history, window.settings.snapshot.cleared_characters))
+    return SummaryTask(plan, policy, history, window, legible, known, words, pins, answer)
 
 
 def clipped_outputs(prepare: SummaryTask) -> dict[str, str]:
@@ -177,7 +181,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
         note=summary.note,
         carry=history.carry,
         answer=prepare.answer,
-        stands_for=(former.stands_for if former else (0, 0)) if stays else _whole_coverage(former, covers),
+        stands_for=(former.stands_for if former else (0, 0)) if stays else prepare.covers,
     )
 
 
@@ -207,12 +211,6 @@ def _is_worded(text: str) -> bool:
 _COMMAND = re.compile(r"\s*/[\w-]*(?:\s|$)")
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{6}")
 _FEWEST_WORDS = 2
-
-
-def _whole_coverage(former: Compaction | None, covers: tuple[int, int]) -> tuple[int, int]:
-    """The records that a snapshot stands for: those summarised now, and those that the former one stood for."""
-    before = [first for first in ((former.stands_for[0], former.covers[0]) if former else ()) if first]
-    return min((*before, covers[0])), covers[1]
 
 
 def _thinking_gone(prepare: SummaryTask) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentcli.context.assemble import assemble
+from agentcli.context.compaction.record import prepare
 from agentcli.context.policies import plan, plan_prune
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.settings import ContextSettings, PruneSettings
@@ -174,3 +175,18 @@ def test_records_without_cleared_inputs_are_written_as_before() -> None:
     for body in (Prune(("a",), 5, "why", 0, ("b",)), Compaction("auto", "compressed", "auto", cleared_inputs=("b",))):
         record = Record(1, "r", "", "", body)
         assert decode(encode(record)) == record
+
+
+def test_the_summariser_sees_the_two_ends_of_what_was_cleared() -> None:
+    old = [prompt("go"), *edit(1), *read(1, of=1, tokens=3_000), *read(5, of=5, tokens=9_000), reply("done")]
+    bodies = [*old, prompt("more", 2), *edit(2)]
+    done = history(*bodies, Prune(("r1",), 10, "test", inputs=("w1",)), reply("so far", turn=2))
+    seen = window(view(done))
+    task = prepare(plan(seen, forced=True), done, seen)
+    parts = {getattr(block.part, "call_id", ""): block.part for message in task.gone for block in message.blocks}
+    assert isinstance(parts["r1"], ToolResult)
+    assert parts["r1"].output.startswith("xxx")
+    assert len(parts["r1"].output) < 1_200
+    [call] = [block.part for message in task.gone for block in message.blocks if isinstance(block.part, ToolCall)][:1]
+    assert call.input["content"].startswith("value_0 = 0\n")
+    assert call.input["content"].endswith("value_399 = 399\n")
