@@ -39,6 +39,10 @@ MODE_WORDS: Mapping[Mode, str] = {
 """Reminders for the model when the mode changes."""
 
 
+_BEGINNING = 9
+"""Characters by which reminders of one kind are known: `Today is `."""
+
+
 class Conversation:
     """The session that a turn works on. Everything that lasts goes through `record`; everything sent through `builder`."""
 
@@ -97,19 +101,30 @@ class Conversation:
         yield self._record_prompt(prompt, history.turn + 1)
         yield from self.news()
 
-    def announce(self, mode: Mode, today: date, unattended: str = "") -> None:
+    def announce(self, mode: Mode, today: date, unattended: str = "", instructions: str = "") -> None:
         """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes.
 
-        `unattended` is the reminder of a run where nobody can allow calls; it is given once.
+        The date, and instruction files that changed, are said again where the view no longer says them. `unattended` is
+        the reminder of a run where nobody can allow calls; it is given once.
         """
-        if self.journal.history.turn == 0:
-            self.pending.append(_reminder(f"Today is {today.isoformat()}."))
+        for fact in (f"Today is {today.isoformat()}.", instructions):
+            if fact and self._newest_reminder(fact) != fact:
+                self.pending.append(_reminder(fact))
         if mode != self._announced:
             self.pending.append(_reminder(MODE_WORDS[mode]))
             self._announced = mode
         if unattended and unattended != self._unattended:
             self.pending.append(_reminder(unattended))
             self._unattended = unattended
+
+    def _newest_reminder(self, fact: str) -> str:
+        """The newest reminder in the view that begins like this one; empty where there is none."""
+        beginning = fact[:_BEGINNING]
+        for entry in reversed(self.journal.history.entries):
+            for part in entry.body.parts if isinstance(entry.body, Message) and entry.body.role == "user" else ():
+                if isinstance(part, Text) and part.synthetic and part.text.startswith(beginning):
+                    return part.text
+        return ""
 
     def steer(self, prompt: Prompt) -> None:
         """Say something before the next request of the running turn."""

@@ -16,7 +16,7 @@ from agentcli.agent.pages import PageReader
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lost
 from agentcli.agent.request_builder import RequestBuilder
-from agentcli.agent.setup import SessionSetup, recorded_beginning
+from agentcli.agent.setup import SessionSetup, changed_instructions, recorded_beginning
 from agentcli.agent.spending import BudgetGuard
 from agentcli.agent.subagents import Subagents
 from agentcli.agent.titles import TitleWriter
@@ -101,7 +101,9 @@ class AgentSession:
     async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
         self.conversation.run_limits = self._setup.run_limits()
-        self.conversation.announce(self.mode, self._setup.today(), self._setup.unattended(for_model, self.mode))
+        unattended = self._setup.unattended(for_model, self.mode)
+        changed = changed_instructions(self._setup, self.history.system)
+        self.conversation.announce(self.mode, self._setup.today(), unattended, changed)
         prepare = getattr(self.conversation.model, "prepare", None)
         if prepare is not None:
             await prepare()

@@ -23,6 +23,8 @@ from agentcli.permissions.rules import Rules
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.jobs import Jobs
 
+INSTRUCTIONS = "# Instructions of the user and the project"
+"""The first line of the block of a system prompt that holds the instruction files."""
 WHERE = "# Where you work"
 """The first line of the block of a system prompt that names the folder it is for, as `Folder: …`."""
 
@@ -64,6 +66,8 @@ class SessionSetup:
     ask: AskUser
     save_rule: Callable[[str], None]
     instructions: Sequence[tuple[Path, int]] = ()
+    standing: str = ""
+    """The text of the instruction files, as it stands in the system prompt of a session that begins now."""
     attended: bool = True
     """False where nobody is there to allow a call."""
     sandboxes: Callable[[Mode], Sandboxes] = lambda _: Sandboxes()
@@ -90,6 +94,18 @@ class SessionSetup:
     def unattended(self, text: Callable[..., str], mode: Mode) -> str:
         """The text about what this run denies because nobody is there to allow it; empty where somebody is."""
         return "" if self.attended else text(mode, sandboxed=self.workspace.sandboxed, rules=bool(self.rules.allow))
+
+
+def changed_instructions(setup: SessionSetup, recorded: Sequence[str]) -> str:
+    """A reminder of the instruction files as they are now, where a session began with others; empty where it did not."""
+    block = next((block for block in recorded if block.startswith(INSTRUCTIONS)), "")
+    # Only the texts are compared: the lines above them are this program's own.
+    then = block[block.find("\n\n") + 2 :] if block else ""
+    if not recorded or then == setup.standing:
+        return ""
+    if not setup.standing:
+        return "The instruction files that this session began with are gone: what they say no longer holds."
+    return f"The instruction files have changed since this session began. Only this holds now:\n\n{setup.standing}"
 
 
 def recorded_beginning(

@@ -16,7 +16,7 @@ from agentcli.agent.spending import RunLimits
 from agentcli.app.models import Models, no_key
 from agentcli.app.options import LAST, Options
 from agentcli.app.project import ProjectContext
-from agentcli.app.system_prompt import Surroundings, environment, system_blocks
+from agentcli.app.system_prompt import Surroundings, environment, standing, system_blocks
 from agentcli.app.workspace import WorkspacePolicy
 from agentcli.context.compaction.handover import Handover
 from agentcli.context.tokens.counter import TokenCounter
@@ -253,6 +253,7 @@ class Program(ProjectContext):
             ask=self.ask,
             save_rule=workspace_policy.save_rule,
             instructions=[(file.path, counts.text(file.text)) for file in files],
+            standing=standing(files),
             run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
             notes=(*notes, *config.warnings),
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
 
-from agentcli.agent.setup import WHERE
+from agentcli.agent.setup import INSTRUCTIONS, WHERE
 from agentcli.core.hardened import hardened
 from agentcli.core.programs import find_program
 from agentcli.core.record import Mode
@@ -45,10 +45,13 @@ def system_blocks(base: Sequence[str], files: Sequence[Instructions], here: str,
     """
     blocks = [*base]
     if files:
-        texts = (f"## {file.path}\n{file.text}" for file in files)
-        head = "# Instructions of the user and the project\nWhere they differ, the later one holds."
-        blocks.append("\n\n".join((head, *texts)))
+        blocks.append(f"{INSTRUCTIONS}\nWhere they differ, the later one holds.\n\n{standing(files)}")
     return tuple(block for block in (*blocks, here, more) if block)
+
+
+def standing(files: Sequence[Instructions]) -> str:
+    """The standing instructions of these files, each under its path."""
+    return "\n\n".join(f"## {file.path}\n{file.text}" for file in files)
 
 
 def environment(here: Surroundings, mode: Mode) -> str:

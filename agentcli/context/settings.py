@@ -256,6 +256,8 @@ class HandoffSettings:
     """The most files read."""
     commands: int = 30
     """The most commands."""
+    reports: int = 12
+    """The newest final reports of the model."""
     offered_after: int = 3
     """Compactions after which a session offers one; 0: never."""
 

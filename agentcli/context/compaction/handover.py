@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from agentcli.context.compaction.record import SummaryTask, prepare
-from agentcli.context.ledger.ledger import Ledger, to_json
+from agentcli.context.ledger.ledger import Ledger, newest, to_json
 from agentcli.context.policies.plans import Plan, compactable, seqs
 from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot.form import Snapshot, parse, render, renumbered
@@ -60,7 +60,9 @@ def everything(history: History, window: Window, cwd: str, earlier: Sequence[Rec
     """The task to summarise all of a session."""
     gone = compactable(window.view)
     plan = Plan(POLICY, "manual", summarised=seqs(gone), tokens_before=window.tokens)
-    return prepare(plan, history, window, cwd, earlier)
+    task = prepare(plan, history, window, cwd, earlier)
+    reports = newest(task.ledger.reports, window.settings.handoff.reports)
+    return replace(task, ledger=replace(task.ledger, reports=reports))
 
 
 def handed_over(task: SummaryTask, text: str, following: str, number: Callable[[int], int]) -> Compaction:
