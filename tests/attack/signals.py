@@ -106,6 +106,9 @@ def _in_terminal(program: Program, way: Way, mark: str, pause: float) -> tuple[i
 
 def main(count: int) -> int:
     """Send so many signals and print a table; the number of attacks after which something was wrong."""
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background job ignores it, and so would the program
     every = [*ways()]
     outcomes: list[Outcome] = []
     print(f"{'front':9} {'activity':11} {'signal':8} {'exit':>4} {'seconds':>7}  wrong")
