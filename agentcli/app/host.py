@@ -76,6 +76,13 @@ class TerminalHost:
 
         return export(collect(session.journal), form, settings=self._program.config.sessions)
 
+    def view(self, session: AgentSession) -> str:
+        """Write the session's page and open it; a line that says where it is."""
+        from agentcli.app.viewing import view
+
+        program = self._program
+        return view(session.journal, program.dirs.cache, program.config.sessions, program.env)
+
     def unloaded(self, session: AgentSession) -> Sequence[str]:
         """The files that the session's folder would load once it is trusted; none when it is."""
         program = self._program

@@ -17,6 +17,7 @@ from agentcli.cli.checking import check
 from agentcli.cli.importing import import_sessions
 from agentcli.cli.output import page, say, say_json
 from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
+from agentcli.cli.viewing import view
 from agentcli.core.codec.encode import body_to_json
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
@@ -206,6 +207,7 @@ def export(
 
 app.command("import")(import_sessions)
 app.command()(check)
+app.command()(view)
 
 
 def each_of(things: Iterable[T], act: Callable[[T], None]) -> None:

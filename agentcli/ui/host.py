@@ -48,6 +48,10 @@ class Host(Protocol):
         """Export the whole session as text, secrets redacted."""
         ...
 
+    def view(self, session: AgentSession) -> str:
+        """Write the session's HTML page and open it in the browser; returns a line that says where it is."""
+        ...
+
     def unloaded(self, session: AgentSession) -> Sequence[str]:
         """Files that trusting the session's folder would load, one line each; empty if it is trusted or has none."""
         ...

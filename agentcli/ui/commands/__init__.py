@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from agentcli.core.errors import UsageError
 from agentcli.core.near import NEAREST, did_you_mean, near_names
-from agentcli.ui.commands import context, files, model, program, reports, sessions
+from agentcli.ui.commands import changes, context, files, model, program, reports, sessions
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
 from agentcli.ui.render.frame import Item
@@ -64,9 +64,11 @@ _IN_ORDER = (
     program.budget,
     reports.memory,
     files.init,
-    reports.diff_,
+    changes.diff_,
+    changes.review,
     reports.copy,
     files.export,
+    files.view,
     reports.why,
     model.theme,
     model.raw,

@@ -60,6 +60,15 @@ async def export(context: CommandContext, name: str) -> None:
     context.say(f"Wrote {file}, {len(text):,} characters, secrets redacted.")
 
 
+@command(at_once=True)
+async def view(context: CommandContext, _: str) -> None:
+    """Open this session as a page in your browser: /view
+
+    Where there is no browser, the path of the page is printed. Secrets are redacted.
+    """
+    context.say(await asyncio.to_thread(context.host.view, context.session))
+
+
 @command()
 async def init(context: CommandContext, wishes: str) -> None:
     """Generate AGENTS.md: /init [WISHES]"""

@@ -7,7 +7,6 @@ import asyncio
 from agentcli.core.errors import InputError, UsageError
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
-from agentcli.ui.render import diff
 from agentcli.ui.render.frame import Item
 from agentcli.ui.render.past_messages import newest_answer
 from agentcli.ui.render.scrollback import todo_lines
@@ -27,16 +26,6 @@ async def todo(context: CommandContext, _: str) -> None:
 async def cost(context: CommandContext, _: str) -> None:
     """Show the cost of this session: /cost"""
     context.say(*context.session.report.costs())
-
-
-@command(at_once=True)
-async def diff_(context: CommandContext, _: str) -> None:
-    """Show this session's changes to files: /diff"""
-    changes = context.session.report.diff()
-    if not changes.strip():
-        context.say("No file has been changed in this session.")
-        return
-    context.show(*diff.lines(changes, context.columns, context.look.theme))
 
 
 @command(arguments=lambda context: [Item("add ", "add a line to AGENTS.md")])

@@ -1,0 +1,27 @@
+"""`agentcli sessions view`: a session as a page in the browser."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from agentcli.app.options import Options
+from agentcli.app.project import ProjectContext
+from agentcli.cli.output import say
+from agentcli.core.errors import InputError
+
+
+def view(
+    selector: Annotated[str, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")] = "",
+    cwd: Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")] = "",
+) -> None:
+    """A session as a page in your browser, by default the newest; where there is no browser, its path."""
+    from agentcli.app.viewing import view as open_page
+
+    context = ProjectContext(Options(cwd=cwd))
+    info = context.store.find(selector, context.project) if selector else context.store.newest(context.project)
+    if info is None:
+        raise InputError("This project has no session yet. See `agentcli sessions list --all`.")
+    session = context.store.open(info.project_id, info.id, read_only=True)
+    say(open_page(session, context.dirs.cache, context.config.sessions, context.env))
