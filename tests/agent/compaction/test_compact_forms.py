@@ -139,7 +139,7 @@ def test_a_region_is_never_summarised_again_and_the_end_is_said() -> None:
     first = dict(newest(journal).replaced)
     again = compress(journal, Answers(answer), policy="regions", settings=REGIONS)
     assert ended(again).status == "noop"
-    assert "/new" in ended(again).why
+    assert "/handoff" in ended(again).why
     goes_on(journal, story, steps=20)
     compress(journal, Answers(answer), policy="regions", settings=REGIONS)
     assert first.items() < newest(journal).replaced.items()

@@ -58,7 +58,7 @@ def test_what_cannot_be_made_smaller_stops_with_numbers_and_a_way_out(tmp_path: 
     sent = [e.body.usage.prompt for e in session.history.entries if isinstance(e.body, Message) and e.body.usage]
     assert max(sent) <= 2_500, "a request was sent that was known not to fit"
     assert all(isinstance(error, ContextError) for error in failed)
-    assert "/new" in str(failed[-1])
+    assert "/handoff" in str(failed[-1])
 
 
 def test_close_to_a_mark_the_provider_is_asked_for_its_count(tmp_path: Path) -> None:
