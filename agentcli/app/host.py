@@ -14,7 +14,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.sessions.info import info_to_json
 from agentcli.sessions.session import Session
-from agentcli.ui.host import Topic
+from agentcli.ui.host import Setting, Topic
 
 
 class TerminalHost:
@@ -75,6 +75,24 @@ class TerminalHost:
         from agentcli.sessions.exporting import collect, export
 
         return export(collect(session.journal), form, settings=self._program.config.sessions)
+
+    def status(self, session: AgentSession) -> Sequence[tuple[str, str]]:
+        """Status of the session as names and values."""
+        from agentcli.app.status import status
+
+        return list(status(self._program, session))
+
+    def settings(self) -> Sequence[Setting]:
+        """Every setting with its value in force."""
+        from agentcli.app.settings import settings
+
+        return list(settings(self._program))
+
+    def change(self, key: str, text: str) -> str:
+        """Set a setting in the user's config.toml; a line about what holds now."""
+        from agentcli.app.settings import change
+
+        return change(self._program, key, text)
 
     def view(self, session: AgentSession) -> str:
         """Write the session's page and open it; a line that says where it is."""

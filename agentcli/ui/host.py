@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -11,6 +12,16 @@ if TYPE_CHECKING:
     from agentcli.core.model import ModelSpec
 
 Topic = Literal["permissions", "doctor", "stats", "budget"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its value as text, the place where it is set, and the values it may take, where they are few."""
+
+    key: str
+    value: str
+    origin: str
+    choices: tuple[str, ...] = ()
 
 
 class Host(Protocol):
@@ -46,6 +57,18 @@ class Host(Protocol):
 
     def export(self, session: AgentSession, form: Literal["md", "json", "html"]) -> str:
         """Export the whole session as text, secrets redacted."""
+        ...
+
+    def status(self, session: AgentSession) -> Sequence[tuple[str, str]]:
+        """Status of the session as names and values."""
+        ...
+
+    def settings(self) -> Sequence[Setting]:
+        """Every setting with its value in force."""
+        ...
+
+    def change(self, key: str, text: str) -> str:
+        """Set a setting in the user's config.toml; returns a line about what holds now. Raises ConfigError."""
         ...
 
     def view(self, session: AgentSession) -> str:

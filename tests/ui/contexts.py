@@ -8,6 +8,7 @@ from typing import Any
 
 from agentcli.core.event import Event
 from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.input.keys import KEYS, help_lines
 from agentcli.ui.render.state import State, update
 from agentcli.ui.style import PLAIN, Look
 from tests.ui.preview import ScriptedHost, ScriptedSession
@@ -31,6 +32,7 @@ class ScriptedContext:
         self.asked: list[str] = []
         self.drafted = self.copied = ""
         self.answers = list(answers)
+        self.entered: str | None = None
 
     def say(self, *lines: str) -> None:
         self.output += lines
@@ -55,6 +57,13 @@ class ScriptedContext:
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
         self.asked.append(title)
         return bool(self.answers and self.answers.pop(0))
+
+    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
+        self.asked += [title, text, hint]
+        return self.entered
+
+    def list_keys(self) -> None:
+        self.output += (f"{key}  {does}" for key, does in help_lines(KEYS))
 
     async def compose(self, text: str, ending: str = ".md") -> str:
         return text + " as edited"

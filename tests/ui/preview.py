@@ -40,6 +40,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem
 from agentcli.core.tool import Choice, Question, Tool
 from agentcli.tools.registry import TRAITS
+from agentcli.ui.host import Setting
 
 if TYPE_CHECKING:
     from agentcli.ui.settings import UiSettings
@@ -414,6 +415,21 @@ class ScriptedHost:
 
     def export(self, session: Any, form: str) -> str:
         return f"A session as {form}."
+
+    def status(self, session: Any) -> Sequence[tuple[str, str]]:
+        return [("version", "agentcli"), ("model", session.model.name)]
+
+    def settings(self) -> Sequence[Setting]:
+        return [
+            Setting("ui.theme", '"auto"', "built-in", ("auto", "dark")),
+            Setting("mode", '"ask"', "the environment"),
+        ]
+
+    def change(self, key: str, text: str) -> str:
+        return f"{key} = {text}"
+
+    def view(self, session: Any) -> str:
+        return "Opened page.html in your browser."
 
     def unloaded(self, session: Any) -> Sequence[str]:
         return []

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from agentcli.core.errors import UsageError
 from agentcli.core.near import NEAREST, did_you_mean, near_names
-from agentcli.ui.commands import changes, context, files, model, program, reports, sessions
+from agentcli.ui.commands import changes, context, files, model, program, reports, sessions, settings
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
 from agentcli.ui.render.frame import Item
@@ -54,6 +54,9 @@ _IN_ORDER = (
     sessions.fork,
     model.model,
     model.mode,
+    settings.status,
+    settings.config,
+    settings.keys,
     program.permissions,
     reports.tools,
     reports.todo,

@@ -59,6 +59,14 @@ class CommandContext(Protocol):
         """Yes-or-no question; no is the default."""
         ...
 
+    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
+        """Ask for one line, `text` to begin with; None if cancelled."""
+        ...
+
+    def list_keys(self) -> None:
+        """Print the keys."""
+        ...
+
     async def compose(self, text: str, ending: str = ".md") -> str:
         """Open the text in the user's editor; returns the edited text."""
         ...

@@ -11,6 +11,7 @@ from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
 from agentcli.ui.dialogs.dialogs import Cancelled, Choice, Dialog, Outcome, Picked, matching, press
 from agentcli.ui.input.editor import Editor
+from agentcli.ui.render.cells import wrap
 from agentcli.ui.terminal.screen import Screen
 
 PAUSE = 0.5
@@ -65,6 +66,16 @@ class Asking:
         async with self.turn:
             choices = (Choice("Yes", keys="y"), Choice("No", keys="n"))
             return await self.show(Dialog(title, tuple(body), choices, chosen=1), drop=True) == Picked(0)
+
+    async def enter(self, title: str, text: str, hint: str) -> str | None:
+        """One line, `text` to begin with; None if cancelled."""
+        async with self.turn:
+            body = tuple(
+                self._screen.look.theme.paint("dim", row) for row in wrap(safe(hint), self._screen.size.columns - 2)
+            )
+            dialog = Dialog(safe(title), body if hint else (), entry="> ", hint="Enter to save · Esc to cancel")
+            over = await self.show(dialog, text=text)
+            return self._editor.line.text if isinstance(over, Picked) else None
 
     def close(self) -> None:
         """Cancel the open dialog."""

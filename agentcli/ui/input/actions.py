@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.input import clipboard
 from agentcli.ui.input.handler import Act
 from agentcli.ui.input.history import Memory
-from agentcli.ui.input.keys import help_rows
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.dispatch import Repl
 from agentcli.ui.views.viewing import Viewing
@@ -27,12 +26,10 @@ CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
 
 
 class Acts:
-    """Performs the key actions of a session; `keys` are listed by the help."""
+    """Performs the key actions of a session."""
 
-    def __init__(
-        self, console: Console, repl: Repl, drafting: Drafting, viewing: Viewing, keys: Mapping[Act, str]
-    ) -> None:
-        self._console, self._drafting, self._viewing, self._keys = console, drafting, viewing, keys
+    def __init__(self, console: Console, repl: Repl, drafting: Drafting, viewing: Viewing) -> None:
+        self._console, self._drafting, self._viewing = console, drafting, viewing
         self._breaking = Breaking(console, repl, drafting.memory)
 
     def do(self, act: Act) -> None:
@@ -59,8 +56,7 @@ class Acts:
             case "thinking":
                 self._fold_thinking()
             case "keys":
-                console = self._console
-                console.show("", *help_rows(self._keys, console.columns - 1, console.look.theme))
+                self._console.list_keys()
             case "search":
                 self._in_background(self._drafting.search())
             case "editor":

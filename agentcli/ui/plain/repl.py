@@ -209,6 +209,15 @@ class PlainTerminal:
         answer = await self._ask("Number, or nothing to leave it: ") or ""
         return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
 
+    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
+        """Ask for one line; nothing cancels."""
+        self.say(title, *filter(None, [hint, text and f"Now: {text}"]))
+        return await self._ask("New, or nothing to leave it: ") or None
+
+    def list_keys(self) -> None:
+        """Print what lines and keys do."""
+        self.say(*_HELP)
+
     async def compose(self, text: str, ending: str = ".md") -> str:
         """Ask for a new text: a line-based terminal has no editor."""
         return await self._ask("Text: ") or text
@@ -242,7 +251,7 @@ class PlainTerminal:
     async def _do(self, text: str) -> None:
         try:
             if text.strip() == "?":
-                self.say(*_HELP)
+                self.list_keys()
             elif commands.is_command(text):
                 await commands.run(self, text)
             elif text.startswith("!"):

@@ -74,8 +74,8 @@ class Terminal:
         self.repl.idle.quiet = settings.idle_after
         self._drafting = Drafting(self.console, state, settings.history)
         self.editor.edit_like("vi" if settings.vi else "emacs")
-        keys = chosen(settings.keys)
-        self._acts = Acts(self.console, self.repl, self._drafting, self.viewing, keys)
+        self.console.keys = keys = chosen(settings.keys)
+        self._acts = Acts(self.console, self.repl, self._drafting, self.viewing)
         self.editor.bind(keys)
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.console.host = host

@@ -7,7 +7,7 @@ import base64
 import contextlib
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,8 @@ from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.input.completion import CommandCompletion, Completion, Files, Menu
 from agentcli.ui.input.editor import Editor
+from agentcli.ui.input.handler import Act
+from agentcli.ui.input.keys import KEYS, help_rows
 from agentcli.ui.render.banner import banner
 from agentcli.ui.render.cells import hanging
 from agentcli.ui.render.frame import Item
@@ -50,6 +52,7 @@ class Console:
     session: AgentSession
 
     asking: Asking
+    keys: Mapping[Act, str] = KEYS
     status_line: StatusLine
 
     def __init__(self, screen: Screen, editor: Editor) -> None:
@@ -144,6 +147,16 @@ class Console:
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
         """Yes-or-no question; no is the default."""
         return await self.asking.confirm(title, body)
+
+    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
+        """Ask for one line; None if cancelled."""
+        entered = await self.asking.enter(title, text, hint)
+        self._cancelled = entered is None
+        return entered
+
+    def list_keys(self) -> None:
+        """Print the keys."""
+        self.show("", *help_rows(self.keys, self.columns - 1, self.look.theme))
 
     async def compose(self, text: str, ending: str = ".md") -> str:
         """Open the text in $VISUAL or $EDITOR; returns the edited text, or warns and returns it unchanged if the editor fails."""

@@ -1,0 +1,86 @@
+"""Status of the open session: version, model, endpoint, key, folder, mode, sandbox, instruction files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from agentcli import __version__
+from agentcli.agent.session import AgentSession
+from agentcli.app.program import Program
+from agentcli.app.project import TRUSTED
+from agentcli.app.trust import is_trusted, what_it_would_load
+from agentcli.core.model import ModelSpec
+from agentcli.providers import reach
+from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.settings import (
+    BUILT_IN,
+    ProviderSettings,
+    base_url,
+    base_url_variable,
+    credentials,
+    key_variables,
+    needs_key,
+)
+
+
+def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]:
+    """Names and values, in the order in which a person reads them."""
+    model = session.model
+    yield "version", f"agentcli {__version__} on Python {sys.version.split()[0]}"
+    yield "session", _session(session)
+    yield "model", f"{model.name}, window of {model.window:,} tokens" + ("" if model.known else " (in no table)")
+    settings = {**BUILT_IN, **program.models.providers}.get(model.provider)
+    if settings is not None:
+        yield "endpoint", _endpoint(program, settings)
+        yield "key", _key(program, settings, model)
+    yield "folder", f"{session.cwd}{_trust(program, session)}"
+    yield from (("also", str(root)) for root in program.workspace_policy.roots if root != session.cwd)
+    yield "mode", session.mode
+    yield "sandbox", program.workspace_policy.sandbox.report
+    yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.instructions])
+    config = program.dirs.config_file
+    yield "config", str(config) if config.exists() else f"{config} (not there: all is built in)"
+    yield from _listed("servers", _servers(program))
+
+
+def _session(session: AgentSession) -> str:
+    history, journal = session.history, session.journal
+    stored = journal.id if journal.folder is not None else f"{journal.id} (not stored)"
+    return " · ".join(filter(None, (stored, history.name or history.title)))
+
+
+def _endpoint(program: Program, settings: ProviderSettings) -> str:
+    own = base_url(settings, program.env)
+    source = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
+    return f"{reach.bare(own)} ({source})" if own else reach.bare(PROVIDERS[settings.kind].url)
+
+
+def _key(program: Program, settings: ProviderSettings, model: ModelSpec) -> str:
+    """The place that the key comes from; never the key."""
+    names = key_variables(settings)
+    if model.kind not in PROVIDERS or not needs_key(settings, program.env):
+        return "none needed"
+    found = next((name for name in names if program.env.get(name)), "")
+    if found:
+        return f"{found} (environment)"
+    return "stored" if credentials(settings, program.env) else f"not set: {' or '.join(names)}"
+
+
+def _trust(program: Program, session: AgentSession) -> str:
+    if not what_it_would_load(session.cwd):
+        return ""
+    trusted = program.options.trust or is_trusted(session.cwd, program.dirs.state / TRUSTED)
+    return " (trusted)" if trusted else " (not trusted: its settings are not loaded)"
+
+
+def _servers(program: Program) -> list[str]:
+    """The model servers of the configuration, besides the vendors."""
+    known = program.models.providers.values()
+    return [f"{one.name}: {reach.bare(url)}" for one in known if (url := base_url(one, program.env))]
+
+
+def _listed(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
+    first, *more = values or ["none"]
+    yield name, first
+    yield from (("", value) for value in more)
