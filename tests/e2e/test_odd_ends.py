@@ -37,7 +37,8 @@ def shell(program: Program, script: str, **more: Any) -> subprocess.CompletedPro
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
 def test_a_reader_that_leaves_is_no_error(program: Program, form: str) -> None:
     ran = shell(
-        program, f"$agent -p hello --mode yolo -m script:long-reply:20@0 -o {form} | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}"
+        program,
+        f"$agent -p hello --mode yolo -m script:long-reply:20@0 -o {form} | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}",
     )
     assert ran.stdout.split()[-1] in (b"0", b"141")
     assert ran.stderr == b""
