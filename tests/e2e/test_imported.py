@@ -44,7 +44,7 @@ def test_what_was_compacted_can_be_brought_back_and_sent(program: Program, name:
     with Loopback(lambda _: say("All of it is there.")) as server:
         program.more = server.env
         with program.terminal("resume", session, "-m", model, columns=100, rows=30) as t:
-            t.until(model.partition("/")[2])
+            t.until(model.partition("/")[2].removeprefix("claude-"))
             t.send("/uncompress\r")
             t.settle()
             t.send("is it all there?\r")
@@ -84,7 +84,8 @@ def test_without_its_provider_a_session_goes_on_with_the_default_model_and_says_
         assert ran.of("init")[0]["model"].startswith(f"{provider}/")
         assert f"It goes on with {ran.of('init')[0]['model']}; -m takes another." in told
         again = program.ask("resume", session, "-p", "and on")
-        assert (again.code, again.of("warning")) == (0, [])
+        assert again.code == 0
+        assert not [line for line in again.of("warning") if "cannot go on" in line["message"]]
     assert [record["why"] for record in program.records(session) if record.get("why")] == [told]
 
 

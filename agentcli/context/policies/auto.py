@@ -134,9 +134,11 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     aim = int(limits.soft * settings.auto.air)
     words = min(settings.keep_user_tokens, int(limits.usable * settings.keep_user_share))
     recent = settings.recent(limits.usable)
-    if trigger == "manual":  # of a short conversation something must go, since that is what was asked for
+    manual = trigger == "manual"  # of a short conversation something must go, since that is what was asked for
+    if manual:
         recent = min(recent, int(sum(sizes) * settings.preserve / 2))
-    at = split(messages, sizes, 1 - settings.preserve, recent_from(messages, sizes, recent))
+    latest = recent_from(messages, sizes, recent, at_most=manual)
+    at = split(messages, sizes, 1 - settings.preserve, latest)
     at = _later(messages, sizes, at, aim - head - settings.auto.summary_least - words)
     if sum(sizes[:at]) < settings.auto.summary_least:
         at = 0

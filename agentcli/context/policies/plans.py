@@ -78,10 +78,13 @@ def opens_step(message: ViewMessage) -> bool:
     return message.role == "assistant"
 
 
-def recent_from(messages: Sequence[ViewMessage], sizes: Sequence[int], tokens: int) -> int:
-    """Index of the first message that stays: the newest `tokens`, the model's newest answer, a prompt that waits for its own."""
+def recent_from(messages: Sequence[ViewMessage], sizes: Sequence[int], tokens: int, *, at_most: bool = False) -> int:
+    """Index of the first message that stays: the newest `tokens`, the model's newest answer, a prompt that waits for its own.
+
+    A message that is only in part among these tokens stays, unless they are the most that may.
+    """
     at, left = len(messages), tokens
-    while at and left > 0:
+    while at and left > 0 and not (at_most and sizes[at - 1] > left):
         at -= 1
         left -= sizes[at]
     if messages and opens_turn(messages[-1]):
