@@ -28,6 +28,11 @@ from agentcli.core.history import History
 from agentcli.core.model import ModelSpec
 from agentcli.tools.registry import TRAITS
 
+HORIZONS = "0,5,80"
+"""Horizons with a point of their own where all policies are compared."""
+HORIZONS_HELP = (
+    f"more points for auto: its compact_horizon, with commas between; {HORIZONS} where all policies are compared"
+)
 ALL_POLICIES = ",".join(POLICIES)
 
 app = typer.Typer(help="The context lab.", no_args_is_help=True, rich_markup_mode=None)
@@ -90,6 +95,8 @@ def compare(
     json: Json = False,
     svg: Annotated[str, typer.Option("--svg", help="write the plot of the first session to this file")] = "",
     summariser: Annotated[str, typer.Option("--summariser", help="write summaries with this model (costs money)")] = "",
+    points: Annotated[str, typer.Option("--points", help="write price against retention to this file, as SVG")] = "",
+    horizons: Annotated[str, typer.Option("--horizons", help=HORIZONS_HELP)] = "",
     html: Annotated[str, typer.Option("--html", help="write a page with tables and plots to this file")] = "",
     model: Model = "",
     settings: Set = None,
@@ -97,6 +104,7 @@ def compare(
 ) -> None:
     """Replay recorded sessions under several policies with the provider's cache emulated; needs no key."""
     from agentcli.context.lab import plot
+    from agentcli.context.lab import points as price_points
     from agentcli.context.lab.compare import compare as compare_policies
     from agentcli.context.lab.replay import Setup
 
@@ -110,18 +118,36 @@ def compare(
             name: replace(setup, summarise=_written_by(program, summariser, setup.model))
             for name, setup in setups.items()
         }
-    found = compare_policies(recorded, [name.strip() for name in policies.split(",")], setups)
+    found = compare_policies(
+        recorded, _named(policies, horizons or (HORIZONS if policies == ALL_POLICIES else "")), setups
+    )
     first = next(iter(found.played))
     limits = limits_of(setups[first].model, context)
     series = {name: played.sizes for name, played in found.played[first].items()}
     if svg:
         Path(svg).write_text(plot.svg(series, first, limits.soft, limits.hard), encoding="utf-8")
+    drawn = price_points.points(found.totals())
+    if points:
+        Path(points).write_text(price_points.svg_points(drawn, _title(sessions)), encoding="utf-8")
     if html:
         Path(html).write_text(plot.html(found, limits.soft, limits.hard), encoding="utf-8")
     if json:
         say_json(found.to_json())
     else:
-        say("\n".join([*found.lines(), "", *plot.text_plot(series)]))
+        say("\n".join([*found.lines(), "", *plot.text_plot(series), "", *price_points.text_points(drawn)]))
+
+
+def _named(policies: str, horizons: str) -> list[str]:
+    """The policies to play; after `auto` the same with each horizon."""
+    named: list[str] = []
+    for policy in map(str.strip, policies.split(",")):
+        more = filter(None, map(str.strip, horizons.split(","))) if policy == "auto" else ()
+        named += [policy, *(f"auto@{horizon}" for horizon in more)]
+    return list(dict.fromkeys(named))
+
+
+def _title(sessions: list[str]) -> str:
+    return sessions[0] if len(sessions) == 1 else f"{len(sessions)} sessions"
 
 
 def _program(cwd: str, model: str, settings: list[str] | None) -> Program:

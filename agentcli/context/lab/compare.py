@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 from agentcli.context.lab.replay import Played, Setup, replay
 from agentcli.core.codec.encode import usage_to_json
+from agentcli.core.errors import ConfigError
 from agentcli.core.record import Record
 
 COLUMNS = (
@@ -53,14 +54,26 @@ def compare(
 ) -> Report:
     """Replays every session under every policy; `setup` is one for all sessions, or that of each by its name.
 
-    Raises ConfigError for a policy that does not exist.
+    A policy may be named with a horizon (`auto@40`), which stands in for `context.compact_horizon`.
+    Raises ConfigError for a policy that does not exist, or a horizon that is no number.
     """
     setups = dict.fromkeys(sessions, setup) if isinstance(setup, Setup) else setup
     played = {
-        name: {policy: replay(records, policy, setups[name]) for policy in policies}
+        name: {policy: _replayed(records, policy, setups[name]) for policy in policies}
         for name, records in sessions.items()
     }
     return Report(tuple(policies), played)
+
+
+def _replayed(records: Sequence[Record], named: str, setup: Setup) -> Played:
+    policy, _, horizon = named.partition("@")
+    if not horizon:
+        return replay(records, policy, setup)
+    try:
+        settings = replace(setup.settings, compact_horizon=float(horizon))
+    except ValueError:
+        raise ConfigError(f"{named!r} names no horizon. Write a number of requests, as in {policy}@20.") from None
+    return replace(replay(records, policy, replace(setup, settings=settings)), policy=named)
 
 
 def table(played: Iterable[Played]) -> list[str]:

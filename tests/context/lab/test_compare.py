@@ -10,7 +10,9 @@ import pytest
 from agentcli.context.lab.compare import Report, compare
 from agentcli.context.lab.facts import Retention
 from agentcli.context.lab.plot import html, svg, text_plot
+from agentcli.context.lab.points import points, svg_points, text_points
 from agentcli.context.lab.replay import Played, Setup
+from agentcli.core.errors import ConfigError
 from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.tools.registry import TRAITS
@@ -105,6 +107,31 @@ def test_a_comparison_plays_every_session_under_every_policy():
     )
     assert list(made.played) == ["trace 1", "trace 2"]
     assert made.totals()["auto"].requests == made.totals()["sliding"].requests > 0
+
+
+def test_a_policy_is_played_with_another_horizon() -> None:
+    records = trace(1, Shape(turns=(2, 2), steps=(2, 2))).records
+    setup = Setup(ModelSpec("anthropic", "m"), TRAITS)
+    made = compare({"one": records}, ["auto", "auto@0"], setup)
+    assert [each.policy for each in made.played["one"].values()] == ["auto", "auto@0"]
+    with pytest.raises(ConfigError, match="auto@20"):
+        compare({"one": records}, ["auto@soon"], setup)
+
+
+def test_price_is_drawn_against_retention_with_a_point_for_each_policy() -> None:
+    drawn = points({"auto": played("auto", 1.0), "auto@0": played("auto@0", 2.0), "op<en": played("op<en", 4.0)})
+    lines = text_points(drawn, width=49)
+    assert lines[0].strip() == "100% |"
+    assert "40% |" in lines[11]
+    row = next(line for line in lines if "A" in line)
+    assert [row.index(letter) - 9 for letter in "ABC"] == [10, 20, 39]
+    assert any("A auto" in line and "$1.00  50.0% in view  90.0% recallable" in line for line in lines)
+    root = ElementTree.fromstring(svg_points(drawn, "a < b"))
+    names = [element.tag.rsplit("}", 1)[-1] for element in root.iter()]
+    assert names.count("circle") == 3
+    assert names.count("polyline") == 2
+    assert {"a < b", "auto", "auto@0", "op<en"} <= {element.text for element in root.iter()}
+    assert text_points([]) == ["Nothing to draw."]
 
 
 def test_each_session_is_priced_as_its_own_model() -> None:
