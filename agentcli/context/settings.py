@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from agentcli.context.loss.settings import LossSettings
 from agentcli.core.model import REPLY_TOKENS
 from agentcli.core.ranges import Part, Positive, Share
 
@@ -278,6 +279,10 @@ class LedgerSettings:
     """Characters of one report."""
     rules: int = 100
     """The most standing rules in one message."""
+    names: int = 600
+    """The most names of files and symbols."""
+    names_each: int = 10
+    """The most of them from one output or message."""
     rule_characters: int = 1_000
     """Characters beyond which a rule is taken for a document."""
 
@@ -363,6 +368,7 @@ class ContextSettings:
     tiktoken: TiktokenSettings = TiktokenSettings()
     cache: CacheSettings = CacheSettings()
     auto: AutoSettings = AutoSettings()
+    loss: LossSettings = field(default_factory=LossSettings)
     gemini: GeminiSettings = field(default_factory=GeminiSettings)
     opencode: OpencodeSettings = OpencodeSettings()
     regions: RegionSettings = RegionSettings()

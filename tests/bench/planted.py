@@ -187,9 +187,9 @@ def _made_room(
     if prune:
         journal.append(prune)
         window = window_of(view(journal.history), main, counter, rules, TRAITS)
-    due, boundary = plan(window).trigger, window.view.messages[-1].is_prompt
+    due, boundary = plan(window), window.view.messages[-1].is_prompt
     over = window.tokens > window.usable
-    if not over and (due is None or (due == "soft" and not boundary)):
+    if not over and not due.is_due(boundary):
         return 0
     model = Answers(answer, spec=CHEAP)
 

@@ -72,9 +72,9 @@ class Compactor:
         window = self._builder.window()
         if window.tokens > usable or near_a_mark(window):
             await self._builder.count_exactly(interrupt)
-        mark = plan(window).trigger
+        due = plan(window)
         over = window.tokens > usable
-        wanted = mark is not None and (boundary or mark != "soft") and self._worth_trying(window)
+        wanted = due.is_due(boundary) and self._worth_trying(window)
         if wanted or (over and window.settings.autocompact):
             async for event in self.compact(interrupt, "auto"):
                 yield event

@@ -76,7 +76,7 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
     if so_far is None:
         raise Unusable("there was nothing to summarise")
     combined = replace(so_far, goal=so_far.goal or redact(task.goal), covers=task.covers)
-    return SummaryResult(Summary(finished(combined, brief), note=note), tuple(struck))
+    return SummaryResult(Summary(finished(task.priced(combined), brief), note=note), tuple(struck))
 
 
 def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
@@ -100,6 +100,7 @@ def finished(snapshot: Snapshot, brief: Brief) -> str:
         files=_clean(snapshot.files, brief),
         actions=_clean(snapshot.actions, brief),
         plan=_clean(snapshot.plan, brief),
+        names=_clean(snapshot.names, brief),
     )
     return render(trimmed(clean, brief.longest))
 

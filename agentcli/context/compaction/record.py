@@ -22,6 +22,7 @@ from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse
 from agentcli.context.snapshot.reconcile import ledger_lines
 from agentcli.context.snapshot.transcript import facts
 from agentcli.context.snapshot.verify import Evidence
+from agentcli.context.snapshot.worth import worthwhile
 from agentcli.context.view import View, ViewMessage, is_answer
 from agentcli.context.window import Window
 from agentcli.core.history import History
@@ -69,6 +70,10 @@ class SummaryTask:
         if not text:
             return None
         return parse(text) if f"<{ROOT}" in text else Snapshot(knowledge=items(text))
+
+    def priced(self, snapshot: Snapshot) -> Snapshot:
+        """The snapshot with what is worth its tokens, under a policy that prices it."""
+        return worthwhile(snapshot, self.ledger, self.window.settings.loss) if self.policy.priced else snapshot
 
     @property
     def goal(self) -> str:

@@ -192,7 +192,7 @@ class _Player:
             self.prune(self.due_prune())
         due = plan(self.window)
         boundary = bool(self.records) and isinstance(self.records[-1].body, Message)
-        if due.trigger is not None and (boundary or due.trigger != "soft"):
+        if due.is_due(boundary):
             self.compact("auto")
 
     def due_prune(self) -> Prune | None:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests, stops_early, tries
+from agentcli.context.ledger.names import NameFact, fold_names
 from agentcli.context.ledger.shell_effects import effects
 from agentcli.context.ledger.standing_rules import standing_rules
 from agentcli.context.settings import LedgerSettings
@@ -92,6 +93,7 @@ class Ledger:
     tests: TestFact | None = None
     rules: tuple[VerbatimText, ...] = ()
     reports: tuple[VerbatimText, ...] = ()
+    names: tuple[NameFact, ...] = ()
     cwd: str = ""
     through: int = 0
 
@@ -144,6 +146,7 @@ def fold_ledger(
         todo=ledger.todo if todo is None else todo,
         rules=standing_rules(new, start.rules, keep),
         reports=newest([*start.reports, *_reports(new, keep.report_characters)], keep.reports),
+        names=fold_names(start.names, new, keep),
         through=max((record.seq for record in new), default=start.through),
     )
 
@@ -151,7 +154,7 @@ def fold_ledger(
 def to_json(ledger: Ledger) -> dict[str, Any]:
     """The ledger as a compaction record keeps it."""
     plain = asdict(ledger)
-    for name in ("files", "commands", "todo", "rules", "reports"):
+    for name in ("files", "commands", "todo", "rules", "reports", "names"):
         plain[name] = list(plain[name])
     if ledger.tests:
         plain["tests"]["failing"] = list(ledger.tests.failing)
@@ -168,6 +171,7 @@ def from_json(raw: Mapping[str, Any]) -> Ledger:
         tests=TestFact(**{**_known(TestFact, tests), "failing": tuple(tests.get("failing") or ())}) if tests else None,
         rules=tuple(VerbatimText(**_known(VerbatimText, rule)) for rule in raw.get("rules") or ()),
         reports=tuple(VerbatimText(**_known(VerbatimText, report)) for report in raw.get("reports") or ()),
+        names=tuple(NameFact(**_known(NameFact, name)) for name in raw.get("names") or ()),
         cwd=str(raw.get("cwd") or ""),
         through=int(raw.get("through") or 0),
     )

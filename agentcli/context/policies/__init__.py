@@ -53,7 +53,7 @@ class Policy:
 
     `threshold` is the size at which it compacts, `early` that from which it does so where it pays, `hard` that from which it
     does so a second time in a turn. `prune` is its rule for old outputs, if it clears any. `keeps_prompts`: the user's prompts
-    are carried verbatim; `items`: the summariser writes what is new and takes out what is obsolete instead of the whole snapshot; `stricter`:
+    are carried verbatim; `items`: the summariser writes what is new and takes out what is obsolete instead of the whole snapshot; `priced`: a snapshot lists what is worth its tokens; `stricter`:
     a result must be smaller by `min_shrink` (else it must only not be larger).
     """
 
@@ -66,6 +66,7 @@ class Policy:
     prune: Pruner | None = None
     keeps_prompts: bool = False
     items: bool = False
+    priced: bool = False
     stricter: bool = True
 
 
@@ -83,6 +84,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             prune=_PRICED,
             keeps_prompts=True,
             items=True,
+            priced=True,
         ),
         "gemini": Policy(gemini.plan, gemini.threshold, "compact.md", "snapshot", stricter=False),
         "opencode": Policy(opencode.plan, opencode.threshold, "compact-opencode.md", "prose", prune=_TO_THE_LETTER),

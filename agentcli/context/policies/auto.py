@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import accumulate
 
 from agentcli.context.compaction.carryover import verbatim_answer, verbatim_pins, verbatim_prompts
+from agentcli.context.loss.phases import open_question, phase_end
+from agentcli.context.loss.price import expected_recalls, recall_cost
 from agentcli.context.policies.plans import (
     Plan,
     PlanTrigger,
@@ -27,22 +29,31 @@ from agentcli.core.message import Thinking, ToolResult
 from agentcli.core.record import Prune
 
 POLICY = "auto"
+OPEN_QUESTION = "A question of the model is open: nothing is summarised below the hard mark until it is answered."
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
     """The part to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
 
-    Below the soft mark a turn boundary is also used when that is cheaper than to go on as it is, see `compact_horizon`.
+    Below the soft mark a turn boundary, or the end of a phase of the work, is also used when that is cheaper than to go on as
+    it is, recalls of what is lost included, see `compact_horizon`. While a question of the model is open, only the hard mark counts.
     Outputs queued for a prune in the part that stays are cleared along with it: the cache is written anew in any case. Where the
     steps that must stay are too large themselves, `clipped` names outputs of theirs to be cut to their two ends.
     """
     trigger = _due(window, forced)
+    if trigger == "soft" and _waits_for_an_answer(window):
+        return keep_all(POLICY, window, OPEN_QUESTION)
     if trigger is not None:
         return _planned(trigger, window)
     unhurried = _unhurried(window)
-    if not _may_pay(window):
+    if not _worth_pricing(window):
         return keep_all(POLICY, window, unhurried)
-    proposed = _planned("soft", window)
+    if _waits_for_an_answer(window):
+        return keep_all(POLICY, window, unhurried, OPEN_QUESTION)
+    phase = phase_end(window.view, window.traits) if window.settings.loss.enabled else ""
+    if not (window.view.messages[-1].is_prompt or (phase and window.settings.loss.phases)):
+        return keep_all(POLICY, window, unhurried)
+    proposed = replace(_planned("soft", window), phase=phase)
     requests = _requests_to_pay(proposed, window)
     if requests > min(window.settings.compact_horizon, _replies(window.view)):
         return keep_all(POLICY, window, unhurried, _not_yet(requests))
@@ -74,18 +85,21 @@ def _due(window: Window, forced: bool) -> PlanTrigger | None:
     return "hard" if window.tokens >= window.limits.hard else "soft"
 
 
-def _may_pay(window: Window) -> bool:
-    """True if the price is worth computing: at a turn boundary, with enough in the window."""
-    messages, settings = window.view.messages, window.settings
-    boundary = bool(messages) and messages[-1].is_prompt
+def _worth_pricing(window: Window) -> bool:
+    """True if the price is worth computing: with enough in the window."""
+    settings = window.settings
     priced = settings.autocompact and settings.compact_horizon > 0
-    return priced and boundary and window.tokens >= _worth_a_price(window)
+    return priced and bool(window.view.messages) and window.tokens >= _worth_a_price(window)
+
+
+def _waits_for_an_answer(window: Window) -> bool:
+    return window.settings.loss.questions and open_question(window.view)
 
 
 def _requests_to_pay(proposed: Plan, window: Window) -> float:
     """Requests after which a compaction is cheaper than none, or infinity where it takes away too little.
 
-    The summary and the writing of the smaller prompt stand against what each request then reads less. On a cold cache the larger
+    The summary and the writing of the smaller prompt stand against what each request then reads less, but for the recalls it needs. On a cold cache the larger
     prompt would have to be written anew as well, which is saved at once.
     """
     view, limits, settings = window.view, window.limits, window.settings
@@ -104,7 +118,15 @@ def _requests_to_pay(proposed: Plan, window: Window) -> float:
         once = edit_cost(
             EditCost(removed, proposed.tokens_after_estimate - window.counter.head, thoughts), write, read, output
         )
-    return max(0.0, call + once) / ((removed + thoughts) * read)
+    saved = (removed + thoughts) * read - _recalls(proposed, window)
+    return max(0.0, call + once) / saved if saved > 0 else math.inf
+
+
+def _recalls(proposed: Plan, window: Window) -> float:
+    """Cost of the recalls that a request is expected to need because of what goes."""
+    if not window.settings.loss.enabled:
+        return 0.0
+    return expected_recalls(window, proposed.summarised) * recall_cost(proposed.tokens_after_estimate, window)
 
 
 def _call(read: int, written: int, window: Window) -> float:

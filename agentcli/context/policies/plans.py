@@ -41,6 +41,12 @@ class Plan:
     """Call ids whose inputs are cleared."""
     optional: bool = False
     """Whether only the price speaks for it: no mark has been passed."""
+    phase: str = ""
+    """The sign that a phase of the work has just ended, for which it need not wait for the end of the turn."""
+
+    def is_due(self, boundary: bool) -> bool:
+        """True if it is to be carried out now; `boundary`: a prompt waits for its answer."""
+        return self.trigger is not None and (boundary or self.trigger != "soft" or bool(self.phase))
 
     @property
     def does_something(self) -> bool:

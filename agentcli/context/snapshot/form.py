@@ -22,13 +22,17 @@ REQUIRED = tuple(name for name in SECTIONS if name != "active_constraints")
 WITHOUT_MODEL = "made from the session's ledger, without a model"
 TRUNCATED = "[Earlier turns truncated due to compactor error]"
 OBSOLETE = "[OBSOLETE]"
+LEFT_OUT = "({} older items left out; recall reaches them)"
+"""Line that stands for items that were left out; read back by `_LEFT_OUT`."""
+INDEX = "also_named"
+"""Section with the names that came up in what is left out; the ledger holds them, so that it is not read back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """A snapshot's sections as items, one line each, maybe with the records that prove it (see `cite`).
 
-    `rules` are the user's, byte for byte; `note` says how it was made; `covers` are the first and last seq of what it stands for.
+    `rules` are the user's, byte for byte; `names` came up in what is left out; `note` says how it was made; `covers` are the first and last seq of what it stands for.
     """
 
     goal: str = ""
@@ -37,6 +41,7 @@ class Snapshot:
     files: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     plan: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     obsolete: tuple[str, ...] = ()
     note: str = ""
     covers: tuple[int, int] = (0, 0)
@@ -79,7 +84,7 @@ def flaws(reply: str) -> tuple[str, ...]:
 
 
 def render(snapshot: Snapshot) -> str:
-    """The snapshot as the model will read it; `parse` reads all of it back but the rules."""
+    """The snapshot as the model will read it; `parse` reads all of it back but rules and names."""
     lines = [f"<{ROOT}>"]
     if snapshot.note:
         lines.append(f"  <!-- {snapshot.note} -->")
@@ -95,6 +100,8 @@ def render(snapshot: Snapshot) -> str:
     ):
         lines += _section(name, [f"- {_escape(item)}" for item in section])
     lines += _section("current_plan", [f"{n}. {_escape(step)}" for n, step in enumerate(snapshot.plan, 1)])
+    if snapshot.names:
+        lines += _section(INDEX, [_escape(", ".join(snapshot.names))])
     return "\n".join([*lines, f"</{ROOT}>"])
 
 
@@ -187,6 +194,7 @@ def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
 
     Each cut leaves a line that says how much is gone, so that nothing seems complete that is not.
     """
+    snapshot = _fewer_names(snapshot, characters)
     for name in ("files", "actions", "plan", "knowledge"):
         excess = len(render(replace(snapshot, rules=()))) - characters
         if excess <= 0:
@@ -197,6 +205,15 @@ def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
     return snapshot
 
 
+def _fewer_names(snapshot: Snapshot, characters: int) -> Snapshot:
+    """The snapshot without as many of its oldest names as exceed the length."""
+    excess = len(render(replace(snapshot, rules=()))) - characters
+    names = list(snapshot.names)
+    while names and excess > 0:
+        excess -= len(names.pop(0)) + 2
+    return replace(snapshot, names=tuple(names))
+
+
 def _shortened(section: Sequence[str], excess: int, newest_first: bool) -> tuple[str, ...]:
     kept = list(section)
     gone = 0
@@ -205,7 +222,7 @@ def _shortened(section: Sequence[str], excess: int, newest_first: bool) -> tuple
         gone += 1
     if not gone:
         return tuple(section)
-    notice = f"({gone} older items left out; recall reaches them)"  # read back by _LEFT_OUT
+    notice = LEFT_OUT.format(gone)
     return (*kept, notice) if newest_first else (notice, *kept)
 
 
@@ -270,7 +287,7 @@ def _unescape(text: str) -> str:
     return _ESCAPED_TAG.sub(lambda tag: "<" + tag[0][4:], text).replace("&lt;!--", "<!--")
 
 
-_NAMES = "|".join((ROOT, *SECTIONS))
+_NAMES = "|".join((ROOT, *SECTIONS, INDEX))
 _ANY_SECTION = re.compile(rf"</?(?:{_NAMES})\b")
 _OWN_TAG = re.compile(rf"<(?=\s*/?\s*(?:{_NAMES}|scratchpad|thinking|analysis)\b)", re.IGNORECASE)
 _ESCAPED_TAG = re.compile(rf"&lt;(?=\s*/?\s*(?:{_NAMES}|scratchpad|thinking|analysis)\b)", re.IGNORECASE)

@@ -172,8 +172,8 @@ _FILE_LINE = re.compile(
 
 
 def _actions(said: Sequence[str], ledger: Ledger, settings: SnapshotSettings) -> tuple[str, ...]:
-    lookups = newest([command for command in ledger.commands if _is_lookup(command.command)], settings.lookups)
-    listed = [command for command in ledger.commands if command in lookups or not _is_lookup(command.command)]
+    lookups = newest([command for command in ledger.commands if is_lookup(command.command)], settings.lookups)
+    listed = [command for command in ledger.commands if command in lookups or not is_lookup(command.command)]
     listed = list(newest(listed, settings.commands))
     lines = [item for item in said if not _contradicts(uncited(item), ledger) and not _retold(item, listed)]
     lines = [line for line in lines if not line.startswith(_TESTS)]
@@ -262,9 +262,9 @@ def _spellings(command: str) -> set[str]:
     return {command, bare, _one_line(command), _one_line(bare)}
 
 
-def _is_lookup(command: str) -> bool:
-    """True if a command only looks something up: its result says little once it is known."""
-    return bool(_LOOKUP.match(_FOLDER.sub("", command)))
+def is_lookup(command: str) -> bool:
+    """True if a command, or the ledger's line for it, only looks something up: its result says little once it is known."""
+    return bool(_LOOKUP.match(_FOLDER.sub("", command.removeprefix("`"))))
 
 
 _FOLDER = re.compile(r"^\s*cd\s+(?P<folder>\S+)\s*&&\s*")
@@ -302,6 +302,17 @@ def is_ledger_line(line: str) -> bool:
     return bool(_LEDGER_LINE.match(line)) or line.startswith(_TESTS) or bool(_LEFT_OUT_LINE.match(line))
 
 
+def is_report(line: str) -> bool:
+    """True if an action of a snapshot is the ledger's line for a final report of the model."""
+    return bool(_REPORT.match(line))
+
+
+def is_test_line(line: str) -> bool:
+    """True if an action of a snapshot tells of the newest run of tests."""
+    return line.startswith(_TESTS)
+
+
+_REPORT = re.compile(r"\(turn \d+\) the assistant said: ")
 _LEFT_OUT_LINE = re.compile(r"\(\d+ older items left out")
 
 

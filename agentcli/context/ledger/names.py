@@ -1,0 +1,52 @@
+"""Names that came up in a session, by rule: symbols and paths, for an index of what a snapshot leaves out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from agentcli.context.settings import LedgerSettings
+from agentcli.core.message import Message, ToolResult
+from agentcli.core.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class NameFact:
+    """A name with the seq of the newest record that it came up in."""
+
+    text: str
+    last: int = 0
+
+
+def fold_names(start: Iterable[NameFact], records: Iterable[Record], keep: LedgerSettings) -> tuple[NameFact, ...]:
+    """The newest names after more records, in the order of their newest mention, oldest first."""
+    names = {fact.text: fact for fact in start}
+    for record in records:
+        for text in _names(record.body, keep.names_each):
+            names.pop(text, None)
+            names[text] = NameFact(text, record.seq)
+    return tuple(names.values())[max(0, len(names) - keep.names) :]
+
+
+def _names(body: object, most: int) -> Iterator[str]:
+    match body:
+        case Message():
+            # Code in fences is shown, not named.
+            yield from _first(_QUOTED.findall(_FENCE.sub("", body.text)), most)
+        case ToolResult() if not body.failed and not body.metadata.get("exit_code"):
+            yield from _first(_PATH.findall(body.output), most)
+            yield from _first(_DEFINED.findall(body.output), most)
+        case _:
+            return
+
+
+def _first(found: Iterable[str], most: int) -> Iterator[str]:
+    return islice(dict.fromkeys(found), most)
+
+
+_FENCE = re.compile(r"```.*?```", re.DOTALL)
+_QUOTED = re.compile(r"`([A-Za-z_][\w.]{3,60}(?:\(\))?)`")
+_DEFINED = re.compile(r"\b(?:def|class|function|interface|struct|enum|trait|fn|func|type) ([A-Za-z_]\w{3,60})")
+_PATH = re.compile(r"(?<![\w/.:-])(?:[\w.-]{1,60}/){1,12}[\w-]{1,60}\.\w{1,5}\b")

@@ -1,0 +1,110 @@
+"""Phases of the work: the signs that one has just ended, and a question of the model that is still open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from agentcli.context.ledger.command_results import is_test_run
+from agentcli.context.view import View, ViewMessage
+from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.tool import UNKNOWN, Traits
+
+Answered = tuple[ToolCall, ToolResult]
+
+
+def open_question(view: View) -> bool:
+    """True if the newest message is a prompt that replies to a question of the model."""
+    messages = view.messages
+    if not messages or not messages[-1].is_prompt or _changes_subject(messages[-1]):
+        return False
+    answer = next((message.answer for message in reversed(messages) if message.answer), "")
+    return bool(_QUESTION.search(answer[-_TAIL:]))
+
+
+def phase_end(view: View, tools: Mapping[str, Traits]) -> str:
+    """The sign that a phase of the work has just ended, or an empty text."""
+    if not view.messages:
+        return ""
+    last = view.messages[-1]
+    if last.is_prompt and _changes_subject(last):
+        return "the subject changes"
+    step = _newest_step(view)
+    if any(_commits(call, result, tools) for call, result in step):
+        return "a commit was made"
+    if any(_completes(call, result) for call, result in step):
+        return "the todo list is done"
+    return "the tests pass again" if _turned_green(view, step, tools) else ""
+
+
+def _changes_subject(prompt: ViewMessage) -> bool:
+    texts = [getattr(block.part, "text", "") for block in prompt.blocks if block.source == "user"]
+    return any(_NEW_SUBJECT.match(text) for text in texts)
+
+
+def _newest_step(view: View) -> list[Answered]:
+    """The calls that the newest message answers, or that the newest message but a prompt answers; with their results."""
+    replies = [n for n, message in enumerate(view.messages) if message.calls]
+    if not replies:
+        return []
+    at = replies[-1]
+    if any(message.is_prompt for message in view.messages[at + 1 : -1]):
+        return []
+    return _answered(view.messages[at:])
+
+
+def _answered(messages: Iterable[ViewMessage]) -> list[Answered]:
+    calls: dict[str, ToolCall] = {}
+    found = []
+    for message in messages:
+        calls |= {call.call_id: call for call in message.calls}
+        parts = [block.part for block in message.blocks]
+        found += [
+            (calls[part.call_id], part) for part in parts if isinstance(part, ToolResult) and part.call_id in calls
+        ]
+    return found
+
+
+def _succeeded(result: ToolResult) -> bool:
+    return not result.failed and not result.metadata.get("exit_code")
+
+
+def _command(call: ToolCall, tools: Mapping[str, Traits]) -> str:
+    traits = tools.get(call.name, UNKNOWN)
+    return str(call.input.get(traits.subject) or "") if traits.runs_commands else ""
+
+
+def _commits(call: ToolCall, result: ToolResult, tools: Mapping[str, Traits]) -> bool:
+    return _succeeded(result) and bool(_COMMIT.search(_command(call, tools)))
+
+
+def _completes(call: ToolCall, result: ToolResult) -> bool:
+    todos = call.input.get("todos")
+    items = todos if isinstance(todos, list | tuple) else ()
+    states = [item.get("status") for item in items if isinstance(item, Mapping)]
+    return _succeeded(result) and bool(states) and all(state == "completed" for state in states)
+
+
+def _turned_green(view: View, step: Iterable[Answered], tools: Mapping[str, Traits]) -> bool:
+    """True if the step ran tests that pass and the run of tests before it failed."""
+    tried = [(call.call_id, _succeeded(result)) for call, result in _tests(_answered(view.messages), tools)]
+    new = {call.call_id for call, _ in _tests(step, tools)}
+    return len(tried) > 1 and tried[-1][0] in new and tried[-1][1] and not tried[-2][1]
+
+
+def _tests(answered: Iterable[Answered], tools: Mapping[str, Traits]) -> list[Answered]:
+    return [(call, result) for call, result in answered if is_test_run(_command(call, tools))]
+
+
+_TAIL = 400
+"""Characters of the end of an answer in which a question is looked for."""
+_QUESTION = re.compile(r"[?？؟][\s*_`\"'”’»)\]]*\Z")
+_COMMIT = re.compile(r"\bgit(?: -C \S+)? commit\b")
+_NEW_SUBJECT = re.compile(
+    r"\s*(?:/clear\b|new (?:task|topic|subject)\b|next (?:task|topic|thing)\b|something (?:else|different)\b|"
+    r"(?:a |on a )different (?:task|topic|subject)\b|forget (?:all |about )?(?:that|this|it)\b|"
+    r"(?:let'?s|now let'?s|we can) (?:move on|start over|start fresh)\b|moving on\b|start(?:ing)? (?:over|afresh|fresh)\b|"
+    r"(?:neues|anderes|nächstes) thema\b|etwas (?:ganz )?anderes\b|autre (?:sujet|chose)\b|passons à\b|"
+    r"otro tema\b|otra cosa\b|pasemos a\b)",
+    re.IGNORECASE,
+)

@@ -1,0 +1,45 @@
+"""Price of a loss: the chance that something is wanted again, against the cost of carrying it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from agentcli.context.loss.phases import phase_end
+from agentcli.context.loss.settings import LossSettings
+from agentcli.context.pruning.superseded import superseded
+from agentcli.context.window import Window, output_ratio
+from agentcli.core.message import ToolResult
+
+
+def faded(chance: float, age: int, loss: LossSettings) -> float:
+    """A chance per request after `age` more records: it halves with each half-life."""
+    return chance * math.pow(0.5, age / loss.half_life)
+
+
+def is_worth(characters: int, chance: float, loss: LossSettings) -> bool:
+    """True if carrying so many characters costs less than the recalls that it saves, both per request in fresh tokens."""
+    return characters * loss.token_rate * loss.carry_price <= chance * loss.recall_price
+
+
+def recall_cost(tokens: int, window: Window) -> float:
+    """Cost of one recall in fresh tokens, in a prompt of so many: one request more, and the text that it brings back."""
+    (write, read), output = window.limits.price_ratios, output_ratio(window.limits.prices)
+    loss = window.settings.loss
+    return tokens * read + loss.call_tokens * output + loss.recalled_tokens * write
+
+
+def expected_recalls(window: Window, gone: Iterable[int]) -> float:
+    """Expected recalls per request once these records are summarised. What is out of date is never wanted again."""
+    loss, going = window.settings.loss, frozenset(gone)
+    outdated = superseded(window.view, window.traits)
+    newest = max((block.seq for block in window.view.blocks), default=0)
+    chance = sum(
+        faded(loss.output_chance, newest - block.seq, loss)
+        for block in window.view.blocks
+        if block.seq in going
+        and isinstance(block.part, ToolResult)
+        and not block.cleared
+        and block.tool_use_id not in outdated
+    )
+    return chance * (loss.phase_share if phase_end(window.view, window.traits) else 1.0)

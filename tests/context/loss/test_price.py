@@ -1,0 +1,120 @@
+"""What leaves the view is priced: by age, by kind, and by whether it is out of date."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agentcli.context.loss.price import expected_recalls, faded, is_worth, recall_cost
+from agentcli.context.loss.settings import LossSettings
+from agentcli.context.policies import plan
+from agentcli.context.policies.auto import OPEN_QUESTION
+from agentcli.context.policies.plans import Plan
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import view
+from agentcli.context.window import Window, window_of
+from agentcli.core.history import fold
+from agentcli.core.message import Usage
+from agentcli.core.model import ModelSpec, Prices
+from agentcli.tools.registry import TRAITS
+from tests.context.story import Story
+
+MODEL = ModelSpec("demo", "main", window=200_000, max_output=8_000, prices=Prices(5, 25, 0.5, 6.25))
+LOSS = LossSettings(half_life=100, output_chance=0.01)
+
+
+def window(story: Story, loss: LossSettings = LOSS, **settings: float) -> Window:
+    rules = replace(ContextSettings(**settings), loss=loss)  # type: ignore[arg-type]
+    return window_of(view(fold(story.records)), MODEL, TokenCounter(), rules, TRAITS)
+
+
+def long_work(ending: str = "pytest -q", answer: str = "") -> Story:
+    """Forty files read in one turn, then a command; with an answer, the next prompt waits."""
+    story = Story()
+    story.user("Look at all of it.")
+    for n in range(40):
+        story.does("read", f"line of {n}\n" * 400, text=f"File {n} next.", file_path=f"src/f{n}.py")
+    story.runs(ending, "ok")
+    if answer:
+        story.says(answer, usage=Usage(input=70_000))
+        story.user("go on")
+    return story
+
+
+def test_a_chance_halves_with_each_half_life() -> None:
+    assert faded(0.4, 0, LOSS) == 0.4
+    assert faded(0.4, 200, LOSS) == pytest.approx(0.1)
+
+
+def test_what_is_short_or_likely_to_be_wanted_is_worth_its_tokens() -> None:
+    assert is_worth(100, 0.001, LOSS)
+    assert not is_worth(1_000, 0.001, LOSS)
+    assert not is_worth(100, 0.0001, LOSS)
+
+
+def test_a_recall_costs_a_request_more() -> None:
+    story = long_work()
+    assert recall_cost(10_000, window(story)) == pytest.approx(10_000 * 0.1 + 80 * 5 + 1_000 * 1.25)
+
+
+def test_what_is_out_of_date_is_never_wanted_again() -> None:
+    story = Story()
+    story.user("go")
+    story.reads("a.py")
+    story.reads("b.py")
+    every = [record.seq for record in story.records]
+    before = expected_recalls(window(story), every)
+    assert 0.019 < before <= 0.02
+    story.edits("a.py")
+    assert expected_recalls(window(story), every) < 0.6 * before
+
+
+def test_less_is_lost_at_the_end_of_a_phase() -> None:
+    gone = range(2, 60)
+    going, ended = window(long_work()), window(long_work("git commit -m x"))
+    assert expected_recalls(ended, gone) == pytest.approx(LOSS.phase_share * expected_recalls(going, gone))
+
+
+DEFAULT = LossSettings()
+
+
+def due(story: Story, loss: LossSettings = DEFAULT) -> Plan:
+    return plan(window(story, loss))
+
+
+def test_a_question_of_the_model_keeps_the_window_as_it_is() -> None:
+    assert due(long_work(answer="Done.")).optional
+    waits = due(long_work(answer="(A) or (B)?"))
+    assert waits.trigger is None
+    assert OPEN_QUESTION in waits.reasons
+    assert due(long_work(answer="(A) or (B)?"), LossSettings(questions=False)).optional
+
+
+def test_also_at_the_soft_mark_a_question_is_answered_first_but_not_at_the_hard_one() -> None:
+    story = long_work(answer="(A) or (B)?")
+    seen = window(story).view
+    size = TokenCounter().prompt(seen)
+
+    def trigger(soft: float, hard: float) -> str | None:
+        return plan(window(story, soft=soft, hard=hard)).trigger
+
+    share = size / window(story).usable
+    assert trigger(share / 2, 1.0) is None
+    assert trigger(share / 3, share / 2) == "hard"
+
+
+def test_the_end_of_a_phase_is_a_moment_between_two_steps() -> None:
+    middle, end = due(long_work()), due(long_work("git commit -m x"))
+    assert middle.trigger is None
+    assert end.optional
+    assert end.phase == "a commit was made"
+    assert end.is_due(boundary=False)
+    assert due(long_work("git commit -m x"), LossSettings(phases=False)).trigger is None
+
+
+def test_recalls_that_cost_more_than_is_saved_are_no_bargain() -> None:
+    story = long_work(answer="Done.")
+    assert due(story, LossSettings(output_chance=0.5)).trigger is None
+    assert due(story, LossSettings(output_chance=0.5, enabled=False)).optional
