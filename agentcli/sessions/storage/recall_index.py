@@ -25,7 +25,7 @@ LARGEST = 1_000_000
 """Bytes of text beyond which a record is taken to hold anything."""
 _MAGIC = b"arx1"
 _ROW = struct.Struct("<IHHI")
-_BITS_EACH = 2
+_BITS_EACH = 4
 _SPREAD = 2_654_435_761
 _ANYTHING, _NOTHING, _SIEVE = 0, 1, 2
 
