@@ -72,7 +72,8 @@ def faults(count: int, seed: int = 7) -> list[str]:
                 window.run("resize-window", "-x", str(chance.randint(*COLUMNS)), "-y", str(chance.randint(*ROWS)))
                 time.sleep(PAUSE * chance.random() * 2)
             window.until("all done", 60 + blocks)
-            shown = window.until("321 out")
+            time.sleep(3 * PAUSE)
+            shown = window.shown()
         finally:
             window.run("kill-server")
     return _wrong(shown, blocks)

@@ -19,6 +19,8 @@ CHOICE_ROWS = 12
 
 RULED = 10
 """Minimal rows of the terminal for a rule above the input."""
+RULE = 60
+"""Maximal cells of that rule: a narrower window makes several rows of a long one, and painting goes wrong until it reports its size."""
 
 
 def rule(columns: int, theme: Theme) -> str:
@@ -34,7 +36,7 @@ def input_lines(edit: Edit, size: Size, theme: Theme, below: str = "") -> tuple[
     first = min(max(0, row - limit + 1), max(0, len(rows) - limit)) if len(rows) > limit else 0
     mark = theme.paint("accent", (edit.mark or "> ").rstrip()) + " "
     lines = [(mark if n == 0 else "  ") + line for n, line in enumerate(rows)][first : first + limit]
-    above = [rule(size.columns - 1, theme)] if size.rows >= RULED else []
+    above = [rule(min(size.columns - 1, RULE), theme)] if size.rows >= RULED else []
     menu = _menu(edit, size, theme) or ([below] if below else [])
     return [*above, *lines, *menu], (len(above) + row - first, column + 2)
 
