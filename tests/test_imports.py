@@ -53,6 +53,11 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
     assert not modules & (set(HEAVY) - {"typer", "pydantic"})  # typer brings pydantic
 
 
+@pytest.mark.parametrize("command", ["'models'", "'config', 'show'", "'stats'", "'permissions', 'show'", "'--help'"])
+def test_what_goes_into_a_pipe_is_printed_without_rich(tmp_path: Path, command: str) -> None:
+    assert "rich" not in loaded(f"from agentcli.__main__ import main\nmain([{command}])", tmp_path)
+
+
 @pytest.mark.parametrize("command", ["'sessions', 'list'", "'sessions', 'search', 'word', '--all', '--json'"])
 def test_sessions_are_listed_and_searched_without_a_parser_or_an_agent(tmp_path: Path, command: str) -> None:
     modules = loaded(f"from agentcli.__main__ import main\nmain([{command}])", tmp_path)

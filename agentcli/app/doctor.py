@@ -1,4 +1,4 @@
-"""Looks at everything that agentcli needs and says what is missing and what to do about it."""
+"""Checks of everything that agentcli needs, with what to do about what is missing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from agentcli import __version__
 from agentcli.app.options import Options
@@ -32,9 +33,14 @@ class Finding:
     needed: bool = False
 
     @property
+    def verdict(self) -> Literal["ok", "warn", "FAIL"]:
+        """FAIL where it keeps agentcli from working."""
+        return "ok" if self.ok else "FAIL" if self.needed else "warn"
+
+    @property
     def line(self) -> str:
-        """The finding as a line of text: ok, warn, or FAIL where it keeps agentcli from working."""
-        return f"{'ok  ' if self.ok else 'FAIL' if self.needed else 'warn'}  {self.what}: {self.detail}"
+        """The finding as a line of text."""
+        return f"{self.verdict:4}  {self.what}: {self.detail}"
 
 
 CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 10.0
@@ -77,7 +83,9 @@ def _keys(program: Program) -> Iterator[Finding]:
     for provider in SERVERS:
         names = PROVIDERS[provider].key_variables
         found = [name for name in names if program.env.get(name)]
-        yield Finding(f"key for {provider}", bool(found), found[0] if found else f"set {' or '.join(names)} to use it")
+        yield Finding(
+            f"key for {provider}", bool(found), found[0] if found else f"not set; set {' or '.join(names)} to use it"
+        )
     for settings in program.models.providers.values():
         names = key_variables(settings)
         missing = [name for name in names if not program.env.get(name)]
@@ -97,14 +105,14 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
         set_by = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
         address = f"{reach.bare(url)}{f' ({set_by})' if own else ''}"
         if not own and needs_key(settings, program.env) and not credentials(settings, program.env):
-            ok, result = True, "not tried: no key is set"
+            ok, result = True, "not asked: no key is set"
         elif live:
             ok, result = reach.answers(url, vendor.models_path, ANSWER_SECONDS)
         elif not own or reach.proxied(url):
-            ok, result = True, "not tried; `agentcli doctor --live` asks it"
+            ok, result = True, "not asked; `agentcli doctor --live` asks it"
         else:
             why = reach.connects(url, CONNECT_SECONDS)
-            ok, result = not why, why or "somebody listens there; whether it answers was not tried: --live"
+            ok, result = not why, why or "a server listens there; `agentcli doctor --live` asks it"
         cure = "" if ok else ". Check the address and that the server runs"
         yield Finding(f"endpoint of {settings.name}", ok, f"{address}: {result}{cure}", needed=live)
 
@@ -113,7 +121,7 @@ def _capabilities(program: Program) -> Iterator[Finding]:
     """What endpoints were found to lack, or stated; it is forgotten after a while."""
     for model, learnt in sorted(program.memory.all().items()):
         window = f"has a window of {learnt.window:,} tokens" if learnt.window else ""
-        yield Finding(f"learnt of {model}", True, "; ".join(filter(None, (gaps(learnt), window))))
+        yield Finding(f"limits of {model}", True, "; ".join(filter(None, (gaps(learnt), window))))
 
 
 def _folders(program: Program) -> Iterator[Finding]:
@@ -121,11 +129,11 @@ def _folders(program: Program) -> Iterator[Finding]:
         path: Path = getattr(program.dirs, kind)
         existing = next(folder for folder in (path, *path.parents) if folder.exists())
         ok = os.access(existing, os.W_OK)
-        yield Finding(f"{kind} folder", ok, str(path) if ok else f"{existing} cannot be written", needed=True)
+        yield Finding(f"{kind} folder", ok, str(path) if ok else f"can't write to {existing}", needed=True)
 
 
 def _helpers(program: Program) -> Iterator[Finding]:
-    for name, use in (("git", "branch, diffs"), ("rg", "fast search; without it a slower one of our own")):
+    for name, use in (("git", "branch, diffs"), ("rg", "fast search; a slower built-in search is used")):
         where = shutil.which(name)
         yield Finding(name, where is not None, where or f"not on PATH ({use})")
     yield Finding("sandbox", program.workspace_policy.sandbox.working, program.workspace_policy.sandbox.report)
@@ -138,8 +146,10 @@ def _counting(program: Program) -> Finding:
     have = vocabularies(context.tiktoken.encodings, [program.vocabularies])
     fine = asked != "tiktoken" or bool(have)
     on_disk = ", ".join(f"{encoding} in {folder}" for folder, encoding in have)
-    detail = f"{asked if fine else 'calibrated, standing in for tiktoken'}; tiktoken's vocabulary: {on_disk or 'not on disk'}"
-    cure = f" (put one into {program.vocabularies}; it is never fetched)"
+    detail = (
+        f"{asked if fine else 'calibrated instead of tiktoken'}; tiktoken's vocabulary: {on_disk or 'not installed'}"
+    )
+    cure = f" (put one into {program.vocabularies}; it is never downloaded)"
     return Finding("token counting", fine, detail if fine else detail + cure)
 
 
@@ -149,6 +159,6 @@ def _sessions(program: Program) -> Iterator[Finding]:
     infos = program.store.list(program.project)
     newest = infos[: program.config.sessions.doctor]
     broken = [info.id for info in newest if not check(program.store.folder(info)).ok]
-    looked = f"{len(infos):,} in this project, " + (f"the newest {len(newest):,} read, " if newest != infos else "")
+    looked = f"{len(infos):,} in this project, " + (f"the newest {len(newest):,} checked, " if newest != infos else "")
     detail = f"{looked}{len(broken)} damaged"
     yield Finding("sessions", not broken, f"{detail}: run `agentcli sessions check --repair`" if broken else detail)

@@ -121,6 +121,6 @@ class TerminalHost:
     def _rules(self, session: AgentSession) -> Sequence[str]:
         lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.rules.listed()]
         return [
-            f"mode {session.mode}; {self._program.workspace_policy.sandbox.report}",
-            *(lines or ["No rules: the mode alone decides."]),
+            f"Mode: {session.mode}. {self._program.workspace_policy.sandbox.report}",
+            *(lines or ["No rules set."]),
         ]

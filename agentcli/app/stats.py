@@ -48,8 +48,12 @@ def lines(stats: Stats) -> Sequence[str]:
     """The same for people, with a bar for each model, those used most first, and for each day."""
     total = stats.total
     head = f"{total.count} session{'s' * (total.count != 1)}, {total.usage.total:,} tokens, {money(total.cost)}"
-    models = dict(sorted(stats.models.items(), key=lambda one: -one[1].usage.total))
-    return [head, "", "per model", *cost_chart(models), "", "per day", *cost_chart(stats.days)]
+    return [head, "", "per model", *cost_chart(by_use(stats.models)), "", "per day", *cost_chart(stats.days)]
+
+
+def by_use(sums: Mapping[str, CostSum]) -> Mapping[str, CostSum]:
+    """The sums with the most tokens first."""
+    return dict(sorted(sums.items(), key=lambda one: -one[1].usage.total))
 
 
 def _apart(sessions: Iterable[SessionInfo]) -> Iterator[SessionInfo]:

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentcli.app.options import Options
 from agentcli.app.program import Program
-from agentcli.cli.output import say, say_json, table
+from agentcli.cli.output import say, say_json
+from agentcli.cli.printing import Column, console, on_terminal, print_table
+from agentcli.config import steps
+from agentcli.config.toml_text import toml_key, toml_value
 from agentcli.core.sanitise import safe
 from agentcli.paths import app_dirs
 
 if TYPE_CHECKING:
+    from agentcli.app.doctor import Finding
     from agentcli.app.live import Answer
+    from agentcli.app.stats import Stats
     from agentcli.core.model import ModelSpec
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="as if in this folder")]
-Trust = Annotated[bool, typer.Option("--trust", help="as if this folder were trusted")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as if this were given; repeatable")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]
+Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set this for this run; repeatable")]
 Key = Annotated[str, typer.Argument(metavar="KEY", help="such as context.policy")]
 
-config = typer.Typer(help="Settings.", no_args_is_help=True, rich_markup_mode=None)
+config = typer.Typer(help="Show and change settings.", no_args_is_help=True, rich_markup_mode=None)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Hang these commands into the program's."""
+    """Add these commands to the program's."""
     app.command()(models)
     app.command("tools")(list_tools)
     app.command()(doctor)
@@ -37,7 +42,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def models(json: Json = False) -> None:
-    """The models that are known: windows, output limits, prices in USD per million tokens."""
+    """List models with context window and price.
+
+    Windows and output limits are in tokens, prices in USD per million tokens.
+    """
     from agentcli.providers import catalog
     from agentcli.providers.capabilities import gaps
 
@@ -54,11 +62,12 @@ def models(json: Json = False) -> None:
             m.name,
             m.window,
             m.max_output,
-            *((m.prices.input, m.prices.output, m.prices.cache_read) if m.prices else ("?",) * 3),
+            *((f"{p.input:.2f}", f"{p.output:.2f}", f"{p.cache_read:.3f}") if (p := m.prices) else ("?",) * 3),
         ]
         for m in known
     ]
-    say(table(["model", "window", "output", "in $", "out $", "cached $"], rows))
+    numbers = ("window", "output", "in $", "out $", "cached $")
+    print_table((Column("model", style="bold"), *(Column(name, numeric=True) for name in numbers)), rows)
     for line in (line for model in known for line in _dates(model)):
         say(line)
     for name, learnt in sorted(program.memory.all().items()):
@@ -83,7 +92,7 @@ def _model(spec: Any) -> dict[str, Any]:
 
 
 def list_tools(json: Json = False) -> None:
-    """The tools that the model sees."""
+    """List the tools the model can use."""
     from agentcli.tools.registry import tools
 
     known = tools()
@@ -95,19 +104,24 @@ def list_tools(json: Json = False) -> None:
             ]
         )
         return
-    rows = [[t.name, t.traits.effect, t.schema.description.splitlines()[0]] for t in known]
-    say(table(["tool", "effect", "what it does"], rows))
+    columns = (Column("tool", style="bold"), Column("effect"), Column("description", wraps=True))
+    print_table(columns, [[t.name, t.traits.effect, _first_sentence(t.schema.description)] for t in known])
+
+
+def _first_sentence(text: str) -> str:
+    """The first sentence of a description, which is written for the model."""
+    return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
 
 
 @config.command("show")
 def show(
-    origin: Annotated[bool, typer.Option("--origin", help="say where each value came from")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="add where each value comes from")] = False,
     json: Json = False,
     settings_given: Set = None,
     trust: Trust = False,
     cwd: Cwd = "",
 ) -> None:
-    """Every setting with its value in force."""
+    """List all settings with their values, as TOML."""
     settings = Program(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
     for warning in settings.warnings:
         print(f"agentcli: {safe(warning)}", file=sys.stderr)
@@ -118,13 +132,28 @@ def show(
         }
         say_json(from_where if origin else values)
         return
-    for key, value in values.items():
-        say(f"{key} = {value!r}" + (f"    # {settings.origins.get(key, 'built-in')}" if origin else ""))
+    say_toml(
+        f"{toml_key(*steps(key))} = {toml_value(value)}"
+        + (f"    # {settings.origins.get(key, 'built-in')}" if origin else "")
+        for key, value in values.items()
+    )
+
+
+def say_toml(lines: Iterable[str]) -> None:
+    """Print lines of TOML, on a terminal in colours."""
+    text = safe("\n".join(lines))
+    if not on_terminal(sys.stdout):
+        print(text)
+        return
+    from rich.syntax import Syntax
+
+    screen = console()
+    screen.print(Syntax(text, "toml", theme="ansi_dark", background_color="default", word_wrap=True))
 
 
 @config.command("get")
 def get(key: Key, settings_given: Set = None, trust: Trust = False, cwd: Cwd = "") -> None:
-    """One setting."""
+    """Print one setting."""
     asked = Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))
     value = _plain(Program(asked).config.get(key))
     if isinstance(value, list | dict | bool):
@@ -135,31 +164,34 @@ def get(key: Key, settings_given: Set = None, trust: Trust = False, cwd: Cwd = "
 
 @config.command("set")
 def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) -> None:
-    """Write a setting to your config.toml; comments in it stay."""
-    from agentcli.config import parsed, steps
+    """Change a setting in your config.toml.
+
+    Comments in the file stay.
+    """
+    from agentcli.config import parsed
     from agentcli.config.edit import set_key
 
     # Nothing else is read: a value that is wrong where it stands can be put right by this very command.
     wanted, file = parsed(key, value), app_dirs().config_file
     set_key(file, steps(key), wanted)
-    say(f"{key} = {_plain(wanted)!r} in {file}")
+    say(f"Set {key} = {toml_value(_plain(wanted))} in {file}.")
 
 
 @config.command("path")
 def path() -> None:
-    """Where your config.toml is, or would be."""
+    """Print the path of your config.toml."""
     print(app_dirs().config_file)
 
 
 def doctor(
     json: Json = False,
     live: Annotated[
-        bool, typer.Option("--live", help="ask each endpoint; then, if you agree, one small paid request each")
+        bool, typer.Option("--live", help="ask each endpoint, and send one small paid request each if you agree")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="with --live, agree")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="with --live: send the requests without asking")] = False,
     cwd: Cwd = "",
 ) -> None:
-    """Look at everything that agentcli needs and say what is missing."""
+    """Check keys, endpoints, folders, tools and sessions."""
     from agentcli.app.doctor import diagnose
 
     findings = diagnose(Options(cwd=cwd), live)
@@ -170,10 +202,28 @@ def doctor(
         say_json([*entries, *map(_live_json, answers)])
     else:
         for finding in findings:
-            say(finding.line)
+            _say_finding(finding)
         _say_live(answers)
     if not all(finding.ok for finding in findings if finding.needed):
         raise typer.Exit(1)
+
+
+_VERDICTS = {"ok": "green", "warn": "yellow", "FAIL": "bold red"}
+
+
+def _say_finding(finding: Finding) -> None:
+    if not on_terminal(sys.stdout):
+        say(finding.line)
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    row = Table.grid(padding=(0, 1, 0, 0))
+    row.add_column(width=5)
+    row.add_column(overflow="fold")
+    verdict, text = finding.verdict, Text.assemble((safe(finding.what), "bold"), f"  {safe(finding.detail)}")
+    row.add_row(Text(verdict, style=_VERDICTS[verdict]), text)
+    console().print(row)
 
 
 def _asked_live(program: Program, agreed: bool) -> Sequence[Answer]:
@@ -185,7 +235,7 @@ def _asked_live(program: Program, agreed: bool) -> Sequence[Answer]:
         return []
     print(live.offer(probes), file=sys.stderr)
     if not agreed and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        print("Not sent: nobody is there to agree. --yes agrees.", file=sys.stderr)
+        print("Not sent: no terminal to ask on. Use --yes to send them.", file=sys.stderr)
         return []
     return live.ask(program, probes) if agreed or typer.confirm("Send them?", err=True) else []
 
@@ -197,7 +247,8 @@ def _say_live(answers: Sequence[Answer]) -> None:
     heads = ["model", "seconds", *(name.removeprefix(SCHEMA).replace("_", " ") for name in CAPABILITIES)]
     rows = [[one.model, f"{one.seconds:.1f}", *one.capabilities] for one in answers if not one.error]
     if rows:
-        say("\n" + table(heads, rows))
+        say()
+        print_table([Column(head, style="bold" * (n == 0)) for n, head in enumerate(heads)], rows)
     for one in answers:
         if one.error:
             say(f"FAIL  request to {one.model}: {one.error}")
@@ -216,17 +267,50 @@ def _live_json(answer: Answer) -> dict[str, Any]:
 
 
 def stats(
-    json: Json = False, all: Annotated[bool, typer.Option("--all", help="all projects")] = False, cwd: Cwd = ""
+    json: Json = False, all: Annotated[bool, typer.Option("--all", help="include all projects")] = False, cwd: Cwd = ""
 ) -> None:
-    """Tokens and cost per model and per day."""
+    """Show tokens and cost per model and per day."""
     from agentcli.app.stats import collect, lines
 
     program = Program(Options(cwd=cwd))
     found = collect(program.store.list(None if all else program.project))
     if json:
         say_json(found.to_json())
+    elif on_terminal(sys.stdout):
+        _draw_stats(found)
     else:
         say("\n".join(lines(found)))
+
+
+def _draw_stats(found: Stats) -> None:
+    """Bars, tokens and cost, on a terminal."""
+    from rich.bar import Bar
+    from rich.table import Table
+    from rich.text import Text
+
+    from agentcli.app.stats import by_use
+    from agentcli.cli.output import counted
+    from agentcli.core.costs import money
+
+    screen = console()
+    total = found.total
+    head = f"{counted(total.count, 'session')}, {total.usage.total:,} tokens, {money(total.cost)}"
+    screen.print(Text(head, style="bold"))
+    for title, sums in (("per model", by_use(found.models)), ("per day", found.days)):
+        most = max((one.usage.total for one in sums.values()), default=0)
+        table = Table(
+            box=None, padding=(0, 2, 0, 0), pad_edge=False, title=title, title_justify="left", title_style="dim"
+        )
+        table.add_column(no_wrap=True, overflow="ellipsis", header="")
+        table.add_column(ratio=1, max_width=40)
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(justify="right", no_wrap=True)
+        for name, one in sums.items():
+            bar = Bar(most or 1, 0, one.usage.total, width=max(10, min(40, screen.width - 60)), color="cyan")
+            table.add_row(Text(safe(name)), bar, f"{one.usage.total:,}", money(one.cost))
+        table.show_header = False
+        screen.print()
+        screen.print(table)
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`agentcli sessions check`: finds damage in the store, and mends it."""
+"""`agentcli sessions check`: finds damage in the store, and repairs it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
-from agentcli.cli.output import say, say_json
+from agentcli.cli.output import counted, say, say_json
+from agentcli.cli.progress import Progress
 from agentcli.sessions.copying import abandoned
 
 if TYPE_CHECKING:
@@ -20,21 +21,23 @@ DAY = 86_400.0
 
 
 def check(
-    selector: Annotated[str, typer.Argument(metavar="SESSION")] = "",
+    selector: Annotated[str, typer.Argument(metavar="SESSION", help="default: all of this project")] = "",
     repair: Annotated[
-        bool, typer.Option("--repair", help="mend what can be mended; damaged files are kept aside")
+        bool, typer.Option("--repair", help="repair what can be repaired; damaged files are set aside")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
-    cwd: Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")] = "",
+    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")] = "",
 ) -> None:
-    """Look for damage in one session, or in all of this project."""
+    """Check sessions for damage; --repair fixes them."""
     from agentcli.sessions.integrity import check as examine
     from agentcli.sessions.integrity import repair as mend
     from agentcli.sessions.integrity import report_to_json
 
     context = ProjectContext(Options(cwd=cwd))
     infos = [context.store.find(selector, context.project)] if selector else context.store.list(context.project)
-    reports = [(mend if repair else examine)(context.store.folder(info)) for info in infos]
+    work = mend if repair else examine
+    with Progress("Checking sessions") as progress:
+        reports = [work(context.store.folder(info)) for info in progress.through(infos, len(infos))]
     left = [] if selector else _unfinished(context, repair)
     if json:
         say_json([report_to_json(report) for report in (*reports, *left)])
@@ -44,7 +47,7 @@ def check(
                 say(f"{report.session}: {problem.message}")
             for done in report.repaired:
                 say(f"{report.session}: {done}")
-        say(f"{sum(report.ok for report in reports)} of {len(reports)} sessions are sound.")
+        say(f"{sum(report.ok for report in reports)} of {counted(len(reports), 'session')} OK.")
     if not all(report.ok for report in reports):
         raise typer.Exit(1)
 
@@ -59,6 +62,6 @@ def _unfinished(context: ProjectContext, repair: bool) -> Sequence[Report]:
     days = context.config.retention.leftover_days
     reports = [report for folder in folders for report in unfinished(folder, days * DAY, mend=repair)]
     if any(not report.repaired for report in reports):
-        removal = f"removed by `agentcli sessions sweep` once it is {days:g} days old"
-        print(f"note: what a killed fork or import left is {removal}.", file=sys.stderr)
+        age = f"once it is {days:g} days old"
+        print(f"note: `agentcli sessions sweep` removes what a killed fork or import left {age}.", file=sys.stderr)
     return reports

@@ -3,53 +3,62 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from agentcli.app.options import LAST, Options
 from agentcli.app.program import Program
 from agentcli.cli.output import say, say_json
+from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
 from agentcli.context.cache_health import explain_miss, health_of
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.forecast import forecast
 from agentcli.context.lab import window_report
+from agentcli.context.lab.compare import COLUMNS, Report
 from agentcli.context.policies import plan as plan_now
 from agentcli.context.policies.plans import Plan
 from agentcli.context.settings import POLICIES, PolicyName
 from agentcli.context.view import view
 from agentcli.context.window import Window, limits_of, window_of
+from agentcli.core.errors import InputError
 from agentcli.core.history import History
 from agentcli.core.model import ModelSpec
+from agentcli.core.sanitise import safe_line
 from agentcli.tools.registry import TRAITS
+from agentcli.ui.render.window_chart import overview
+from agentcli.ui.style import choose_theme
 
 HORIZONS = "0,5,80"
 """Horizons with a point of their own where all policies are compared."""
-HORIZONS_HELP = (
-    f"more points for auto: its compact_horizon, with commas between; {HORIZONS} where all policies are compared"
-)
+HORIZONS_HELP = f"also play auto with each of these compact_horizons; default with all policies: {HORIZONS}"
 ALL_POLICIES = ",".join(POLICIES)
 
-app = typer.Typer(help="The context lab.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Inspect and compare the use of the context window.", no_args_is_help=True, rich_markup_mode=None
+)
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Session = Annotated[str, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name; default: the newest")]
-Sessions = Annotated[list[str], typer.Argument(metavar="SESSION", help="full ids, unique prefixes, or names")]
-Model = Annotated[str, typer.Option("-m", "--model", help="as if this model were in use")]
-Policy = Annotated[str, typer.Option("-p", "--policy", help="auto, gemini, opencode, regions or sliding")]
-Policies = Annotated[str, typer.Option("--policies", help="their names, with commas between")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")]
-Set = Annotated[list[str] | None, typer.Option("--set", help="key=value: a setting for this run; repeatable")]
+Session = Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name (default: the newest)")]
+Sessions = Annotated[list[str], typer.Argument(metavar="SESSION", help="ids, unique prefixes, or names")]
+Model = Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="use this model's window and prices")]
+Policy = Annotated[
+    str, typer.Option("-p", "--policy", metavar="POLICY", help="auto, gemini, opencode, regions or sliding")
+]
+Policies = Annotated[str, typer.Option("--policies", metavar="NAMES", help="policies, separated by commas")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set this for this run; repeatable")]
 
 
 @app.command()
 def show(session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: Cwd = "") -> None:
-    """What fills a session's window, and its messages with tokens, trust and fate."""
+    """Show what fills the context window of a session."""
     program = _program(cwd, model, settings)
     past = program.past(session or LAST)
     history = past.history
@@ -63,7 +72,7 @@ def show(session: Session = "", json: Json = False, model: Model = "", settings:
         more = {"estimator": counts.rule.name, "hit_rate": round(health.hit_rate, 4), "misses": health.misses}
         say_json({**report.to_json(), **more})
         return
-    say("\n".join(report.lines(shutil.get_terminal_size((100, 24)).columns)))
+    _print_window(report, spec.id)
     say(f"\n{counts.description()}")
     say(f"Cache: {health.hit_rate:.1%} of all input was read from it. {health.warning()}".rstrip())
 
@@ -72,20 +81,19 @@ def show(session: Session = "", json: Json = False, model: Model = "", settings:
 def plan(
     session: Session = "",
     policy: Policy = "",
-    force: Annotated[bool, typer.Option("--force", help="as if asked for with /compress")] = False,
+    force: Annotated[bool, typer.Option("--force", help="plan what /compress would do")] = False,
     json: Json = False,
     model: Model = "",
     settings: Set = None,
     cwd: Cwd = "",
 ) -> None:
-    """What a policy would do with a session now, calling no model."""
+    """Show what compaction would do now; calls no model."""
     program = _program(cwd, model, settings)
     planned = window_report.plan_json(_plan(program, program.past(session or LAST).history, policy, force))
     if json:
         say_json(planned)
         return
-    for key, value in planned.items():
-        say(f"{key:22} {f'{len(value)}: {_short(value)}' if isinstance(value, list) and key != 'reasons' else value}")
+    _print_plan(planned)
 
 
 @app.command()
@@ -93,16 +101,27 @@ def compare(
     sessions: Sessions,
     policies: Policies = ALL_POLICIES,
     json: Json = False,
-    svg: Annotated[str, typer.Option("--svg", help="write the plot of the first session to this file")] = "",
-    summariser: Annotated[str, typer.Option("--summariser", help="write summaries with this model (costs money)")] = "",
-    points: Annotated[str, typer.Option("--points", help="write price against retention to this file, as SVG")] = "",
-    horizons: Annotated[str, typer.Option("--horizons", help=HORIZONS_HELP)] = "",
-    html: Annotated[str, typer.Option("--html", help="write a page with tables and plots to this file")] = "",
+    svg: Annotated[
+        str, typer.Option("--svg", metavar="FILE", help="write a plot of the first session to this file")
+    ] = "",
+    summariser: Annotated[
+        str, typer.Option("--summariser", metavar="MODEL", help="write summaries with this model (costs money)")
+    ] = "",
+    points: Annotated[
+        str, typer.Option("--points", metavar="FILE", help="write a plot of price against retention to this file")
+    ] = "",
+    horizons: Annotated[str, typer.Option("--horizons", metavar="NUMBERS", help=HORIZONS_HELP)] = "",
+    html: Annotated[
+        str, typer.Option("--html", metavar="FILE", help="write a page with tables and plots to this file")
+    ] = "",
     model: Model = "",
     settings: Set = None,
     cwd: Cwd = "",
 ) -> None:
-    """Replay recorded sessions under several policies with the provider's cache emulated; needs no key."""
+    """Replay sessions under several policies; needs no key.
+
+    The provider's cache is emulated.
+    """
     from agentcli.context.lab import plot
     from agentcli.context.lab import points as price_points
     from agentcli.context.lab.compare import compare as compare_policies
@@ -124,17 +143,21 @@ def compare(
     first = next(iter(found.played))
     limits = limits_of(setups[first].model, context)
     series = {name: played.sizes for name, played in found.played[first].items()}
-    if svg:
-        Path(svg).write_text(plot.svg(series, first, limits.soft, limits.hard), encoding="utf-8")
+    marks = {"soft": limits.soft, "hard": limits.hard, "window": limits.window}
     drawn = price_points.points(found.totals())
-    if points:
-        Path(points).write_text(price_points.svg_points(drawn, _title(sessions)), encoding="utf-8")
-    if html:
-        Path(html).write_text(plot.html(found, limits.soft, limits.hard), encoding="utf-8")
     if json:
         say_json(found.to_json())
     else:
-        say("\n".join([*found.lines(), "", *plot.text_plot(series), "", *price_points.text_points(drawn)]))
+        _print_comparison(found)
+        say("\n".join([*plot.text_plot(series), "", *price_points.text_points(drawn)]))
+    pages = {
+        svg: lambda: plot.svg(series, first, marks),
+        points: lambda: price_points.svg_points(drawn, _title(sessions)),
+        html: lambda: plot.html(found, marks),
+    }
+    for file, page in pages.items():
+        if file:
+            _write(file, page())
 
 
 def _named(policies: str, horizons: str) -> list[str]:
@@ -148,6 +171,83 @@ def _named(policies: str, horizons: str) -> list[str]:
 
 def _title(sessions: list[str]) -> str:
     return sessions[0] if len(sessions) == 1 else f"{len(sessions)} sessions"
+
+
+def _write(file: str, text: str) -> None:
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"Can't write {file}: {error.strerror}.") from error
+    print(f"Written to {file}.", file=sys.stderr)
+
+
+def _print_window(report: window_report.WindowReport, model: str) -> None:
+    """The window as a chart on a terminal, else as a table; then its messages."""
+    if on_terminal(sys.stdout):
+        screen = console()
+        print("\n".join(overview(report, safe_line(model), screen.width, choose_theme("auto", os.environ))))
+    else:
+        share = f" ({report.used / report.usable:.0%})" if report.usable else ""
+        print(f"{report.used:,} of {report.usable:,} usable tokens{share}; context window {report.window:,}")
+        shares = [[kind, tokens, f"{tokens / max(1, report.usable):.1%}"] for kind, tokens in report.shares.items()]
+        print_table((Column("part"), Column("tokens", numeric=True), Column("share", numeric=True)), shares)
+        print(f"In the provider's cache: {report.cached:,} tokens")
+    print()
+    tiers, states = window_report.TIERS, {"kept": "in context"}
+    rows = [
+        [f"#{row.seq}", row.turn, row.tokens, tiers[row.tier], states.get(row.fate, row.fate), row.text]
+        for row in report.rows
+    ]
+    print_table(_MESSAGES, rows)
+
+
+_MESSAGES = (
+    Column("#", style="dim", numeric=True), Column("turn", numeric=True, from_width=90), Column("tokens", numeric=True),
+    Column("role", from_width=60), Column("state"), Column("message", fills=True),
+)  # fmt: skip
+
+
+def _print_plan(planned: Mapping[str, Any]) -> None:
+    """A plan for people: no field without a value, messages as ranges of their numbers."""
+    trigger = planned["trigger"]
+    facts = [
+        ("Policy", planned["policy"]),
+        ("Trigger", trigger or "none: nothing would be done"),
+        ("Tokens", f"{planned['tokens_before']:,} now, about {planned['tokens_after_estimate']:,} after"),
+        ("Summarised", _ranges(planned["summarised"])),
+        ("Kept", _ranges(planned["kept"])),
+        ("Pinned", _ranges(planned["pinned"])),
+        ("Cleared outputs", ", ".join(planned["cleared"])),
+    ]
+    for name, text in facts:
+        if text:
+            print_styled([(f"{name}: ", "bold"), (text, "")])
+    for reason in planned["reasons"]:
+        print_styled([("- ", "dim"), (reason, "")])
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers of messages: `#2–7, #9`."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"#{first}" if first == last else f"#{first}–{last}" for first, last in runs)
+
+
+def _print_comparison(found: Report) -> None:
+    """A table for each session. A terminal has a column for each policy: there are fewer of them than of measures."""
+    for title, rows in found.tables():
+        print_styled([(title, "bold")])
+        if on_terminal(sys.stdout):
+            measures, *columns = zip(COLUMNS, *rows, strict=True)
+            head = (Column("", style="dim"), *(Column(name, numeric=True) for name in measures[1:]))
+            print_table(head, columns)
+        else:
+            print_table([Column(name, numeric=n > 0) for n, name in enumerate(COLUMNS)], rows)
+        print()
 
 
 def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
@@ -180,7 +280,3 @@ def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Summa
         return asyncio.run(summarise(task, brief, summariser)).summary
 
     return write
-
-
-def _short(values: list[object]) -> str:
-    return f"{values[0]} … {values[-1]}" if len(values) > 6 else ", ".join(map(str, values))

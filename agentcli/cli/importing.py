@@ -14,7 +14,9 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
-from agentcli.cli.output import Progress, say, say_json, table
+from agentcli.cli.output import counted, say, say_json
+from agentcli.cli.printing import Column, print_table
+from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.sessions.info import name_of
@@ -27,24 +29,24 @@ STDIN = "-"
 
 
 def import_sessions(
-    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", help="files, folders, - for stdin")] = None,
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", help="files, folders, or - for stdin")] = None,
     program: Annotated[
         str,
-        typer.Option(
-            "--from", metavar="PROGRAM", help="where claude, codex, gemini, pi or opencode keeps its sessions"
-        ),
+        typer.Option("--from", metavar="PROGRAM", help="import all sessions of claude, codex, gemini, pi or opencode"),
     ] = "",
-    here: Annotated[bool, typer.Option("--here", help="only those of this project")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what there is, folder by folder")] = False,
-    again: Annotated[bool, typer.Option("--again", help="also what was imported before, as another session")] = False,
-    session: Annotated[str, typer.Option("--session", help="the one of a database, by id or title")] = "",
-    name: Annotated[str, typer.Option(help="a name for the session, the first of a database")] = "",
+    here: Annotated[bool, typer.Option("--here", help="only sessions of this project")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only list what would be imported")] = False,
+    again: Annotated[bool, typer.Option("--again", help="import again what was imported before")] = False,
+    session: Annotated[
+        str, typer.Option("--session", metavar="SESSION", help="import only this one of a database, by id or title")
+    ] = "",
+    name: Annotated[str, typer.Option(metavar="NAME", help="name the imported session")] = "",
     json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
-    cwd: Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")] = "",
+    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")] = "",
 ) -> None:
-    """Read sessions of agentcli, pi, Claude Code, Gemini CLI, Codex or opencode into the store, each once.
+    """Import sessions of agentcli and other agents.
 
-    PATH is a session file, a folder with such files, or - for one on stdin; --from finds those that a program keeps.
+    It reads sessions of agentcli, Claude Code, Codex, Gemini CLI, opencode and pi, each once. PATH is a session file, a folder of them, or - for stdin; --from finds those that a program keeps.
     """
     from agentcli.sessions.importing.takeover import Takeover
 
@@ -58,7 +60,7 @@ def import_sessions(
     if name:
         _must_be_free(context, name)
     with contextlib.ExitStack() as until_done:
-        progress = until_done.enter_context(Progress(sys.stderr))
+        progress = until_done.enter_context(Progress("Importing"))
         found, unread = _sources(context, paths or (), program, session, until_done, progress)
         if here:
             found = [each for each in found if _is_here(context, each)]
@@ -94,9 +96,9 @@ def _sources(
     from agentcli.sessions.importing.takeover import Outcome
 
     if program and program not in PROGRAMS:
-        raise UsageError(f"There is no program {program!r} to import from. There are: {', '.join(PROGRAMS)}.")
+        raise UsageError(f"Can't import from {program!r}. Use one of: {', '.join(PROGRAMS)}.")
     if not paths and not program:
-        raise UsageError(f"Which sessions? Name files or folders, or say --from {' | '.join(PROGRAMS)}.")
+        raise UsageError(f"Which sessions? Name files or folders, or use --from {'|'.join(PROGRAMS)}.")
     found: list[Candidate] = []
     unread: list[Outcome] = []
     for named in paths:
@@ -147,7 +149,7 @@ def _must_be_free(context: ProjectContext, name: str) -> None:
     for other in context.store.list(context.project):
         if other.name == name:
             raise InputError(
-                f"Session {other.id} is called {name!r} already. Say another name, or rename that one first."
+                f"The name {name!r} is taken by session {other.id}. Choose another name, or rename that session first."
             )
 
 
@@ -165,8 +167,9 @@ def _print_found(found: Sequence[Candidate], takeover: Takeover, json: bool) -> 
     new = Counter((each.program, each.folder) for each, old in zip(found, known, strict=True) if not old)
     rows = [[program, count, new[program, folder], folder or "?"] for (program, folder), count in folders.most_common()]
     if rows:
-        print(table(["program", "sessions", "new", "folder"], rows))
-    say(f"{_sessions(len(found))} found, {sum(new.values())} new. Without --dry-run they are imported.")
+        numbers = (Column("sessions", numeric=True), Column("new", numeric=True))
+        print_table((Column("program"), *numbers, Column("folder", wraps=True)), rows)
+    say(f"{counted(len(found), 'session')} found, {sum(new.values())} new. Run without --dry-run to import them.")
 
 
 def _print_outcomes(outcomes: Sequence[Outcome], alone: bool, json: bool) -> None:
@@ -185,11 +188,9 @@ def _print_outcomes(outcomes: Sequence[Outcome], alone: bool, json: bool) -> Non
             say(f"{info.id}  {info.directory}  {info.name or info.title}")
     if not alone:
         counts = Counter(outcome.status for outcome in outcomes)
-        say(f"{_sessions(counts['imported'])} imported, {counts['skipped']} skipped, {counts['failed']} failed.")
-
-
-def _sessions(count: int) -> str:
-    return f"{count:,} session{'' if count == 1 else 's'}"
+        say(
+            f"{counted(counts['imported'], 'session')} imported, {counts['skipped']} skipped, {counts['failed']} failed."
+        )
 
 
 def _aside(text: str, who: str = "note") -> None:

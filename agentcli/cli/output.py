@@ -1,4 +1,4 @@
-"""Output of commands: tables, JSON, and long texts through the user's pager."""
+"""Output of commands: texts, JSON, and long texts through the user's pager."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import os
 import shutil
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.sanitise import safe
 
-T = TypeVar("T")
+
+def counted(number: int, noun: str) -> str:
+    """The number with its noun, in the plural where there is not one of them."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def say(text: str = "") -> None:
@@ -24,75 +26,6 @@ def say(text: str = "") -> None:
 def say_json(value: Any) -> None:
     """Print a value for scripts; on a terminal all that is not ASCII is spelled out."""
     print(json.dumps(value, indent=2, ensure_ascii=sys.stdout.isatty()))
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None) -> str:
-    """Rows under a head, columns aligned; the last column is cut where the terminal ends. Numbers go to the right."""
-    limit = width or shutil.get_terminal_size((120, 24)).columns
-    columns = [_column(name, [row[n] for row in rows]) for n, name in enumerate(head)]
-    return "\n".join("  ".join(cells).rstrip()[:limit] for cells in zip(*columns, strict=True))
-
-
-def _column(head: str, values: Sequence[Any]) -> list[str]:
-    cells = [head, *map(_cell, values)]
-    wide = max(map(len, cells))
-    numeric = bool(values) and all(isinstance(value, int | float) for value in values)
-    return [cell.rjust(wide) if numeric else cell.ljust(wide) for cell in cells]
-
-
-def _cell(value: Any) -> str:
-    match value:
-        case str():
-            return safe_line(value)
-        case None:
-            return ""
-        case float():
-            return f"{value:,.4f}"
-        case int():
-            return f"{value:,}"
-        case _:
-            return safe_line(str(value))
-
-
-class Progress:
-    """Context manager that shows the progress of long work in one line of a terminal, removed at the end.
-
-    `clock` gives seconds. Nothing is written to a stream that is no terminal.
-    """
-
-    AFTER = 0.5
-    """Seconds without a line: short work shows none."""
-    EVERY = 0.1
-    """Seconds between two lines."""
-
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream, self._clock = stream, clock
-        self._next = clock() + self.AFTER
-        self._visible = False
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.end()
-
-    def through(self, things: Iterable[T], total: int = 0) -> Iterator[T]:
-        """Yield the same things, counted as they pass; `total`: their number where it is known."""
-        for number, thing in enumerate(things, 1):
-            if self._stream.isatty() and self._clock() >= self._next:
-                self._visible = True
-                self._next = self._clock() + self.EVERY
-                self._replace_line(f"{number:,} of {total:,} done" if total else f"{number:,} found")
-            yield thing
-
-    def end(self) -> None:
-        """Remove the line."""
-        if self._visible:
-            self._visible = False
-            self._replace_line("")
-
-    def _replace_line(self, text: str) -> None:
-        print(f"\r\x1b[K{text}", end="", file=self._stream, flush=True)
 
 
 DEFAULT = "less"

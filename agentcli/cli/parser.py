@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import io
 import re
 import sys
 import typing
@@ -17,6 +19,7 @@ from typer.core import TyperGroup
 from agentcli import __version__
 from agentcli.app.options import LAST, Options
 from agentcli.core.errors import UsageError
+from agentcli.core.near import one_letter_off
 
 
 class Format(StrEnum):
@@ -43,61 +46,55 @@ class _Agentcli(TyperGroup):
 app = typer.Typer(
     cls=_Agentcli,
     name="agentcli",
-    help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is its first message.",
-    epilog="-V, --version prints the version; `agentcli COMMAND --help` tells of a command.",
+    help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is the first message.",
+    epilog="`agentcli COMMAND --help` for details, `agentcli help` for the manual, --version for the version.",
     add_completion=False,
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 Model = Annotated[
-    str, typer.Option("-m", "--model", metavar="MODEL", help="provider/model or an alias, see `agentcli models`")
+    str, typer.Option("-m", "--model", metavar="MODEL", help="provider/model or alias, see `agentcli models`")
 ]
 Mode = Annotated[str, typer.Option(metavar="MODE", help="ask, auto-edit, plan, yolo or auto")]
 Allow = Annotated[
-    list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) that may run without asking; repeatable")
+    list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) to run without asking; repeatable")
 ]
-Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) that never runs; repeatable")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="the folder to work in")]
-AddDir = Annotated[
-    list[str] | None, typer.Option(metavar="DIR", help="one more folder that belongs to the workspace; repeatable")
+Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) to never run; repeatable")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="work in this folder")]
+AddDir = Annotated[list[str] | None, typer.Option(metavar="DIR", help="add a folder to the workspace; repeatable")]
+Output = Annotated[
+    Format, typer.Option("-o", "--output-format", metavar="FORMAT", help="output of -p: text, json or stream-json")
 ]
-Output = Annotated[Format, typer.Option("-o", "--output-format", help="what -p prints")]
-MaxTurns = Annotated[int | None, typer.Option(min=0, metavar="N", help="requests to the model at most")]
-MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="USD at most")]
-MaxTokens = Annotated[int | None, typer.Option(min=0, metavar="N", help="tokens at most, in and out")]
-MaxTime = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="seconds at most")]
-SystemPrompt = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="use this system prompt instead of the built-in one")
-]
-SystemPromptFile = Annotated[str | None, typer.Option(metavar="FILE", help="the same, from a file")]
-AppendPrompt = Annotated[
-    str, typer.Option("--append-system-prompt", metavar="TEXT", help="add this to the system prompt")
-]
+MaxTurns = Annotated[int | None, typer.Option(min=0, metavar="N", help="stop after N requests to the model")]
+MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="stop at this cost in USD")]
+MaxTokens = Annotated[int | None, typer.Option(min=0, metavar="N", help="stop after N tokens, input and output")]
+MaxTime = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="stop after this time")]
+SystemPrompt = Annotated[str | None, typer.Option(metavar="TEXT", help="replace the system prompt")]
+SystemPromptFile = Annotated[str | None, typer.Option(metavar="FILE", help="replace it by a file's text")]
+AppendPrompt = Annotated[str, typer.Option("--append-system-prompt", metavar="TEXT", help="add to the system prompt")]
 AppendPromptFile = Annotated[
-    str | None, typer.Option("--append-system-prompt-file", metavar="FILE", help="the same, from a file")
+    str | None, typer.Option("--append-system-prompt-file", metavar="FILE", help="add a file's text to it")
 ]
 Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="key=value: a setting for this run; repeatable")
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="change a setting for this run; repeatable")
 ]
-NoSession = Annotated[bool, typer.Option("--no-session", help="write nothing to the session store")]
-Fork = Annotated[bool, typer.Option("--fork", help="go on in a copy of the session")]
+NoSession = Annotated[bool, typer.Option("--no-session", help="do not store the session")]
+Fork = Annotated[bool, typer.Option("--fork", help="resume a copy of the session")]
 Handoff = Annotated[
     str | None,
     typer.Option(
-        "--handoff",
-        metavar="TEXT",
-        help="with -p: go on in a new session that begins with a hand-over; TEXT: what comes next",
+        "--handoff", metavar="TEXT", help="with -p: hand the session over to a new one; TEXT says what is next"
     ),
 ]
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]
-Plain = Annotated[bool, typer.Option("--plain", help="no colours, boxes or cursor movement")]
+Plain = Annotated[bool, typer.Option("--plain", help="print plain lines: no colours, no cursor movement")]
 Print = Annotated[bool, typer.Option("--print", hidden=True)]
 PromptText = Annotated[
     str | None,
-    typer.Option("-p", "--prompt", metavar="PROMPT", help="one prompt without a REPL; - reads it from stdin"),
+    typer.Option("-p", "--prompt", metavar="PROMPT", help="answer one prompt and exit; - reads it from stdin"),
 ]
 
 
@@ -106,7 +103,9 @@ def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> 
     given = dict(flags)
     message = given.pop("prompt_flag")
     if message is not None and prompt is not None:
-        raise UsageError(f"There are two prompts, {message!r} and {prompt!r}. Put quotes around the whole of one.")
+        raise UsageError(
+            f"There are two prompts, {message!r} and {prompt!r}. Put quotes around a prompt of several words."
+        )
     for name in ("system_prompt", "append_system_prompt"):
         file = given.pop(f"{name}_file")
         given[name] = _read(file) if file else given[name]
@@ -115,13 +114,13 @@ def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> 
     given["output_format"] = given["output_format"].value
     if given["fork"] and session is None:
         raise UsageError(
-            "--fork makes a copy of a session, and none is named. "
-            "Name one with `agentcli resume SESSION --fork`, or take the newest with `agentcli -c --fork`."
+            "--fork needs a session to copy. "
+            "Name one with `agentcli resume SESSION --fork`, or use the newest with `agentcli -c --fork`."
         )
     if given["handoff"] is not None and (session is None or not given["print"]):
         raise UsageError(
-            "--handoff goes on from a session without a person: agentcli resume SESSION --handoff TEXT -p PROMPT. "
-            "In the terminal it is /handoff."
+            "--handoff needs a session and -p: agentcli resume SESSION --handoff TEXT -p PROMPT. "
+            "In the terminal, use /handoff."
         )
     return Options(prompt=message if message is not None else prompt, session=session, **given)
 
@@ -183,8 +182,8 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 @_taking_flags
 def run(
     flags: dict[str, Any],
-    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="the first message")] = None,
-    go_on: Annotated[bool, typer.Option("-c", "--continue", help="the same as `agentcli resume --last`")] = False,
+    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="first message")] = None,
+    go_on: Annotated[bool, typer.Option("-c", "--continue", help="resume the newest session of this project")] = False,
 ) -> Options:
     """Open a session in the current folder, or answer one prompt with -p."""
     return _options(flags, prompt, LAST if go_on else None)
@@ -194,11 +193,11 @@ def run(
 @_taking_flags
 def resume(
     flags: dict[str, Any],
-    session: Annotated[str | None, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")] = None,
-    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="the first message")] = None,
-    last: Annotated[bool, typer.Option("--last", help="the newest session of this project")] = False,
+    session: Annotated[str | None, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")] = None,
+    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="next message")] = None,
+    last: Annotated[bool, typer.Option("--last", help="resume the newest session of this project")] = False,
 ) -> Options:
-    """Go on with a past session."""
+    """Resume a session."""
     if last and session is not None:
         if prompt is not None or len(session.split()) == 1:
             raise UsageError(
@@ -211,7 +210,10 @@ def resume(
 
 @app.command("completion")
 def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish")]) -> None:
-    """A script that completes commands, options, sessions, models and settings in your shell."""
+    """Print a completion script for your shell.
+
+    It completes commands, options, sessions, models and settings.
+    """
     # It is answered before this parser is loaded, and stands here for the help and for what is mistyped.
 
 
@@ -222,7 +224,10 @@ def demo(
     output_format: Output = Format.text,
     plain: Plain = False,
 ) -> Options:
-    """A complete session without any key: a scripted model works on a throw-away copy of a small broken project."""
+    """Play a session with a scripted model; needs no key.
+
+    It works on a temporary copy of a small broken project.
+    """
     return Options(print=print or prompt_flag is not None, output_format=output_format.value, plain=plain, demo=True)
 
 
@@ -231,7 +236,7 @@ def _read(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+        raise UsageError(f"Can't read {path}: {error}") from error
 
 
 def invoke(arguments: list[str]) -> Options | int:
@@ -240,9 +245,12 @@ def invoke(arguments: list[str]) -> Options | int:
     Raises UsageError for what makes no sense.
     """
     commands = {"run", "resume", "demo", "completion", *GROUPS, *OTHERS}
+    _refuse_misspelt(arguments, commands - {"run"})
     arguments = with_command(_spelled_out(arguments), commands)
     group = _group(arguments[:1] if arguments[0] in commands else arguments)
     try:
+        if _HELP.intersection(arguments):
+            return _helped(group, arguments)
         asked = group.main(arguments, "agentcli", standalone_mode=False)
         return asked if isinstance(asked, Options) else int(asked or 0)
     except typer.Exit as stop:
@@ -251,6 +259,37 @@ def invoke(arguments: list[str]) -> Options | int:
         raise KeyboardInterrupt from error
     except typer.TyperException as error:
         raise UsageError(_complaint(error)) from error
+
+
+def _helped(group: TyperGroup, arguments: list[str]) -> Options | int:
+    """Run a command line that asks for help; on a terminal the help has colours."""
+    from agentcli.cli.printing import print_help
+
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        asked = group.main(arguments, "agentcli", standalone_mode=False)
+    # An argument's metavar says what it is; typer puts its type beside it.
+    plain = _TYPES.sub(lambda found: " " * len(found[0]), text.getvalue())
+    print_help(_RANGE.sub("", plain).replace("Show this message and exit.", "show this help"))
+    return asked if isinstance(asked, Options) else int(asked or 0)
+
+
+_HELP = frozenset({"-h", "--help"})
+_TYPES = re.compile(r"(?<=\S) <(?:str|list\[str\])>(?=  |$)", re.MULTILINE)
+_RANGE = re.compile(r"\s+\[x>=0\]")
+
+
+def _refuse_misspelt(arguments: list[str], commands: set[str]) -> None:
+    """Raise UsageError for a single word one letter off a command: as a prompt it would start a session that costs money."""
+    words = [argument for argument in arguments if not argument.startswith("-")]
+    if len(words) != 1 or words[0] != arguments[0] or not words[0].isalpha() or words[0] in commands:
+        return
+    near = [command for command in sorted(commands) if one_letter_off(words[0], command)]
+    if near:
+        raise UsageError(
+            f"There is no command {words[0]!r}. Did you mean `agentcli {near[0]}`? "
+            f"To send it as a prompt: agentcli -- {words[0]}"
+        )
 
 
 def _complaint(error: typer.TyperException) -> str:
@@ -264,7 +303,8 @@ def _complaint(error: typer.TyperException) -> str:
         message = error.format_message().replace("Value error, ", "")
     if command == "agentcli" and message.startswith("Got unexpected extra argument"):
         message += ": put quotes around a prompt of several words."
-    return f"{message}{'' if message.endswith('.') else '.'} See `{command} --help`."
+    message = message.removesuffix("?.") + "?" * message.endswith("?.")
+    return f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{command} --help`."
 
 
 def with_command(arguments: list[str], commands: set[str]) -> list[str]:

@@ -9,23 +9,24 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.program import Program
-from agentcli.cli.output import say, say_json, table
+from agentcli.cli.output import say_json
+from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.errors import UsageError
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import decide
 from agentcli.permissions.explain import explain_lines
 from agentcli.tools.registry import TRAITS
 
-app = typer.Typer(help="What may run without asking.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Show which calls run without asking.", no_args_is_help=True, rich_markup_mode=None)
 
-Mode = Annotated[str, typer.Option(help="as if in this mode")]
-Allow = Annotated[list[str] | None, typer.Option(help="as if this rule were given; repeatable")]
-Deny = Annotated[list[str] | None, typer.Option(help="as if this rule were given; repeatable")]
+Mode = Annotated[str, typer.Option(metavar="MODE", help="use this mode")]
+Allow = Annotated[list[str] | None, typer.Option(metavar="RULE", help="add this rule; repeatable")]
+Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="add this rule; repeatable")]
 
 
 @app.command()
-def show(json: Annotated[bool, typer.Option("--json")] = False) -> None:
-    """The mode and the rules in force, with where each came from."""
+def show(json: Annotated[bool, typer.Option("--json", help="print JSON")] = False) -> None:
+    """List the mode and the rules."""
     program = Program(Options())
     rules = program.workspace_policy.rules()
     rows = [[kind, str(rule), rule.origin] for kind, rule in rules.listed()]
@@ -33,22 +34,31 @@ def show(json: Annotated[bool, typer.Option("--json")] = False) -> None:
         listed = [{"decision": kind, "rule": rule, "origin": origin} for kind, rule, origin in rows]
         say_json({"mode": program.config.general.mode, "rules": listed})
         return
-    say(f"mode: {program.config.general.mode}")
-    say(table(["decision", "rule", "from"], rows) if rows else "No rules: the mode alone decides.")
+    mode, sandbox = program.config.general.mode, program.workspace_policy.sandbox.report
+    print_styled([("Mode: ", ""), (mode, "bold"), (f". {sandbox}{'' if rows else ' No rules set.'}", "")])
+    if rows:
+        print_table((Column("decision", style="bold"), Column("rule", wraps=True), Column("from", style="dim")), rows)
 
 
 @app.command()
 def explain(
-    command: Annotated[str, typer.Argument(help="a shell command; - with --json reads calls from stdin")],
+    command: Annotated[
+        str, typer.Argument(metavar="COMMAND", help="a shell command; with --json, - reads calls from stdin")
+    ],
     json: Annotated[
-        bool, typer.Option("--json", help='one {"id","tool","input"} a line in, one decision a line out')
+        bool, typer.Option("--json", help='read {"id", "tool", "input"} and print a decision, one a line')
     ] = False,
     mode: Mode = "",
     allow: Allow = None,
     deny: Deny = None,
-    cwd: Annotated[str, typer.Option("-C", "--cwd", help="as if in this folder")] = "",
+    cwd: Annotated[
+        str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")
+    ] = "",
 ) -> None:
-    """Say allow, ask or deny, by which rule, and why."""
+    """Say whether a command may run, and why.
+
+    Nothing is run.
+    """
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
     rules, chosen, workspace = program.workspace_policy.rules(), program.mode(), program.workspace_policy.workspace()
     if json:
@@ -57,13 +67,17 @@ def explain(
             print(line, flush=True)
         return
     if command == "-":
-        raise UsageError("Reading calls from stdin needs --json.")
+        raise UsageError("To read calls from stdin, add --json.")
     decision = decide(ToolCall("explain", "bash", {"command": command}), TRAITS, rules, chosen, workspace)
-    say(f"{decision.decision}: {decision.rule}")
-    say(decision.why)
+    print_styled([(decision.decision, _COLOURS[decision.decision]), (f": {decision.rule}", "")])
+    print_styled([(decision.why, "")])
     if decision.always:
-        say(f"“always” would save: {decision.always}")
+        print_styled([("“Always” would save: ", "dim"), (decision.always, "")])
     if decision.prefixes:
-        say(f"“always, with other arguments too” would save: {', '.join(decision.prefixes)}")
+        prefixes = ", ".join(decision.prefixes)
+        print_styled([("“Always, with other arguments” would save: ", "dim"), (prefixes, "")])
     elif decision.unsaved and not decision.always:
-        say(f"No rule can be saved for it: {decision.unsaved}.")
+        print_styled([(f"No rule can be saved for it: {decision.unsaved}.", "dim")])
+
+
+_COLOURS = {"allow": "bold green", "ask": "bold yellow", "deny": "bold red"}

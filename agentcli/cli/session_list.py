@@ -8,14 +8,25 @@ from functools import partial
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
-from agentcli.cli.output import say, say_json, table
+from agentcli.cli.output import say, say_json
+from agentcli.cli.printing import Column, on_terminal, print_table
+from agentcli.cli.progress import Progress
 from agentcli.sessions.info import SessionInfo, info_to_json
 from agentcli.sessions.project import Place, about_gone_folders
 from agentcli.sessions.tree import branches, stem
 
 FOUND, HITS = 20, 3
 """Sessions that a search shows unless told otherwise, and places in each."""
+NEWEST = 200
+"""Sessions that a terminal shows unless told otherwise; a pipe gets all."""
 _MARKS = ("\ue0fe", "\ue0ff")
+_ID, _WHEN, _TITLE = (
+    Column("id", style="dim"),
+    Column("last used", from_width=60),
+    Column("title", style="bold", fills=True),
+)
+_COST, _MODEL = Column("cost $", numeric=True, from_width=70), Column("model", from_width=90)
+_RECORDS, _FOLDER = Column("records", numeric=True, from_width=100), Column("folder")
 
 
 def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
@@ -34,37 +45,50 @@ def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
 
 
 def print_list(
-    everywhere: bool = False, json: bool = False, limit: int = 0, cwd: str = "", trash: bool = False
+    everywhere: bool = False, json: bool = False, limit: int | None = None, cwd: str = "", trash: bool = False
 ) -> None:
-    """The sessions of this project or of all, last used first, each with its branches below it; or those in the trash."""
+    """The sessions of this project or of all, newest first, each with its forks below it; or those in the trash.
+
+    `limit`: 0 for all of them, None for as many as a person wants to see.
+    """
     context = ProjectContext(Options(cwd=cwd))
     infos = context.store.trashed() if trash else context.store.list(None if everywhere else context.project)
+    found = len(infos)
+    if limit is None and on_terminal(sys.stdout) and not json:
+        limit = NEWEST
     infos = infos[:limit] if limit else infos
     if json:
         say_json([info_to_json(info) for info in infos])
     elif not infos and trash:
         say("The trash is empty.")
     elif not infos:
-        say("No sessions yet. `agentcli` starts one; --all lists those of other projects.")
+        say("No sessions yet in this project. `agentcli` starts one; --all lists all projects.")
         if hint := about_gone_folders(context.store.root):
             say(hint)
     else:
         _print_table(infos, () if everywhere or trash else context.project.others)
+        if found > len(infos):
+            say(f"{found - len(infos):,} older ones are not listed; --limit 0 lists all.")
 
 
 def _print_table(infos: Sequence[SessionInfo], places: Sequence[Place]) -> None:
-    """Sessions line by line; those led in other places of the project with that folder's name, which is spelled out below."""
+    """Sessions line by line; those of other places of the project with that folder's name, which is spelled out below."""
     others = {place.id: place for place in places if any(info.project_id == place.id for info in infos)}
-    head = ["id", "last used", "records", "model", "cost $", *(["folder"] if others else []), "title"]
+    columns = [_ID, _WHEN, _TITLE, _COST, _MODEL, _RECORDS, *([_FOLDER] if others else [])]
+    terminal = on_terminal(sys.stdout)
     rows = [
         [
-            *(info.id, when(info), info.records, info.model, info.cost),
-            *([others[info.project_id].name if info.project_id in others else ""] if others else []),
+            info.id,
+            when(info),
             stem(depth) + (info.name or info.title),
+            info.cost,
+            info.model.partition("/")[2] if terminal and "/" in info.model else info.model,
+            info.records,
+            *([others[info.project_id].name if info.project_id in others else ""] if others else []),
         ]
         for depth, info in branches(infos)
     ]
-    print(table(head, rows))
+    print_table(columns, rows)
     for place in others.values():
         say(f"{place.name}: {place}")
 
@@ -83,13 +107,18 @@ def print_found(
 
     context = ProjectContext(Options(cwd=cwd))
     projects = () if everywhere else context.project.ids
-    found = search(context.store.root, " ".join(words), projects, limit=limit, hits=hits)
+    with Progress("Searching") as progress:
+        found = search(context.store.root, " ".join(words), projects, limit=limit, hits=hits, through=progress.through)
     if json:
         say_json([one.to_json() for one in found])
     elif not found:
-        say("Nothing found." if everywhere else "Nothing found in this project. --all searches all of them.")
+        say(
+            "No session contains these words."
+            if everywhere
+            else "No session of this project contains these words. --all searches all projects."
+        )
     else:
-        marks = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() and "NO_COLOR" not in context.env else ("", "")
+        marks = ("\x1b[1m", "\x1b[0m") if on_terminal(sys.stdout) and "NO_COLOR" not in context.env else ("", "")
         for one in found:
             # Made safe between the two: letters that nobody writes stand for the marks meanwhile.
             text = safe(one.report(*_MARKS))

@@ -15,7 +15,8 @@ from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext, folder_named
 from agentcli.cli.checking import check
 from agentcli.cli.importing import import_sessions
-from agentcli.cli.output import page, say, say_json
+from agentcli.cli.output import counted, page, say, say_json
+from agentcli.cli.progress import Progress
 from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
 from agentcli.cli.viewing import view
 from agentcli.core.codec.encode import body_to_json
@@ -32,30 +33,38 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DAY = 86_400.0
-app = typer.Typer(help="The session store.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="List, search, fork, export and import sessions.", no_args_is_help=True, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Selector = Annotated[str, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")]
-Selectors = Annotated[list[str], typer.Argument(metavar="SESSION", help="full ids, unique prefixes, or names")]
-All = Annotated[bool, typer.Option("--all", help="the sessions of all projects")]
+Selector = Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")]
+Selectors = Annotated[list[str], typer.Argument(metavar="SESSION", help="ids, unique prefixes, or names")]
+All = Annotated[bool, typer.Option("--all", help="include all projects")]
 
 
 @app.command("list")
 def list_sessions(
     all: All = False,
     json: Json = False,
-    limit: int = 0,
-    trash: Annotated[bool, typer.Option("--trash", help="those that were deleted")] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="list at most N; 0: all (default: all, 200 on a terminal)")
+    ] = None,
+    trash: Annotated[bool, typer.Option("--trash", help="list deleted sessions")] = False,
     cwd: Cwd = "",
 ) -> None:
-    """The sessions of this project, last used first, each with its branches below it."""
+    """List sessions, newest first, with their forks."""
     print_list(all, json, limit, cwd, trash)
 
 
 @app.command()
-def show(selector: Selector, json: Json = False, offset: int = 0, limit: int = 0, cwd: Cwd = "") -> None:
-    """What was said in a session, on a terminal through your pager. --offset and --limit choose records."""
+def show(
+    selector: Selector,
+    json: Json = False,
+    offset: Annotated[int, typer.Option(metavar="N", help="skip the first N records")] = 0,
+    limit: Annotated[int, typer.Option(metavar="N", help="print at most N records")] = 0,
+    cwd: Cwd = "",
+) -> None:
+    """Print a session, on a terminal through your pager."""
     session = _read(selector, cwd)
     records = islice(session.records(), max(offset, 0), max(offset, 0) + limit if limit > 0 else None)
     if json:
@@ -67,46 +76,51 @@ def show(selector: Selector, json: Json = False, offset: int = 0, limit: int = 0
 
 @app.command()
 def search(
-    words: Annotated[list[str], typer.Argument()],
+    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="all must occur, in any order and case")],
     all: All = False,
     json: Json = False,
-    limit: int = FOUND,
-    hits: Annotated[int, typer.Option(help="places shown of each session")] = HITS,
+    limit: Annotated[int, typer.Option(metavar="N", help="show at most N sessions")] = FOUND,
+    hits: Annotated[int, typer.Option(metavar="N", help="show at most N matches of each session")] = HITS,
     cwd: Cwd = "",
 ) -> None:
-    """Sessions in which all the words occur: in what was said, in tool output, in the names of files."""
+    """Find sessions that contain all of these words.
+
+    Prompts, answers, tool output and file names are searched.
+    """
     print_found(words, all, json, limit, cwd, hits)
 
 
 @app.command()
 def fork(
-    selector: Selector, at: Annotated[int, typer.Option(help="the last record to take along")] = 0, cwd: Cwd = ""
+    selector: Selector,
+    at: Annotated[int, typer.Option(metavar="N", help="copy only up to this record")] = 0,
+    cwd: Cwd = "",
 ) -> None:
-    """A copy of a session that goes its own way from here, or from an earlier record."""
+    """Copy a session, whole or up to a record."""
     context = ProjectContext(Options(cwd=cwd))
     say(context.store.fork(context.store.find(selector, context.project), at or None).id)
 
 
 @app.command()
-def rename(selector: Selector, name: str, cwd: Cwd = "") -> None:
-    """Give a session a name that `resume` takes."""
+def rename(selector: Selector, name: Annotated[str, typer.Argument(metavar="NAME")], cwd: Cwd = "") -> None:
+    """Name a session, for use with `resume`."""
     context = ProjectContext(Options(cwd=cwd))
     info = context.store.rename(context.store.find(selector, context.project), name, context.project)
-    say(f"{info.id} is called {info.name} now.")
+    say(f"Renamed {info.id} to {info.name}.")
 
 
 @app.command()
 def delete(
     selectors: Selectors,
-    undo: Annotated[bool, typer.Option("--undo", help="fetch them back")] = False,
-    force: Annotated[bool, typer.Option("--force", "--yes", help="also those that are pinned, without asking")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="restore them")] = False,
+    force: Annotated[bool, typer.Option("--force", "--yes", help="delete pinned ones too, without asking")] = False,
     cwd: Cwd = "",
 ) -> None:
-    """Move sessions to the trash; with --undo fetch them back."""
+    """Move sessions to the trash; --undo restores them."""
     context = ProjectContext(Options(cwd=cwd))
     store = context.store
     if undo:
-        each_of(selectors, lambda selector: say(f"{store.restore(selector).id} is back."))
+        each_of(selectors, lambda selector: say(f"Restored {store.restore(selector).id}."))
         return
     infos = _found(context, selectors)
     if not force:
@@ -114,34 +128,32 @@ def delete(
 
     def put(info: SessionInfo) -> None:
         store.delete(info)
-        say(f"{info.id} is in the trash. To fetch it back: agentcli sessions delete --undo {info.id}")
+        say(f"Moved {info.id} to the trash. To restore it: agentcli sessions delete --undo {info.id}")
 
     each_of(infos, put)
 
 
 @app.command()
 def move(
-    selectors: Annotated[list[str] | None, typer.Argument(metavar="SESSION", help="none: all of --from")] = None,
-    source: Annotated[
-        str, typer.Option("--from", metavar="DIR", help="the folder they were led in; it need not be there any more")
-    ] = "",
-    to: Annotated[str, typer.Option("--to", metavar="DIR", help="the folder they belong to from now on: here")] = "",
+    selectors: Annotated[list[str] | None, typer.Argument(metavar="SESSION", help="default: all of --from")] = None,
+    source: Annotated[str, typer.Option("--from", metavar="DIR", help="their old folder; it need not exist")] = "",
+    to: Annotated[str, typer.Option("--to", metavar="DIR", help="their new folder; default: this one")] = "",
     cwd: Cwd = "",
 ) -> None:
-    """Make sessions those of another folder: after it was moved or renamed, or to go on with them elsewhere.
+    """Assign sessions to another folder.
 
-    Without names and --from: those of this repository that were led where it lay before.
+    Use it after a folder was moved or renamed. Without SESSION and --from, it moves the sessions that this repository had at its old path.
     """
     context = ProjectContext(Options(cwd=cwd))
     target = folder_named(str(context.cwd / to)) if to else context.cwd
     infos = _moving(context, selectors or (), source)
     store = context.store
     if not infos:
-        raise UsageError("Which sessions? Name them, or the folder that they were led in: --from DIR.")
+        raise UsageError("Which sessions? Name them, or their old folder with --from DIR.")
 
     def bring(info: SessionInfo) -> None:
         moved = store.move(info, target)
-        say(f"{info.id} belongs to {moved.directory} now (it was led in {info.directory}).")
+        say(f"Moved {info.id} from {info.directory} to {moved.directory}.")
 
     each_of(infos, bring)
 
@@ -149,57 +161,73 @@ def move(
 @app.command()
 def pin(
     selector: Selector,
-    undo: Annotated[bool, typer.Option("--undo", help="let retention have it again")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="unpin it")] = False,
     cwd: Cwd = "",
 ) -> None:
-    """Keep a session whatever [retention] says; with --undo no longer."""
+    """Protect a session from retention; --undo unpins it."""
     context = ProjectContext(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
     context.store.pin(info, not undo)
-    say(f"{info.id} is {'no longer kept' if undo else 'kept'} whatever retention says.")
+    say(f"{'Unpinned' if undo else 'Pinned'} {info.id}.")
 
 
 @app.command()
-def sweep(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would go")] = False, cwd: Cwd = ""
-) -> None:
-    """Move to the trash what the [retention] of your config.toml no longer keeps, in all projects."""
+def sweep(dry_run: Annotated[bool, typer.Option("--dry-run", help="only list them")] = False, cwd: Cwd = "") -> None:
+    """Move sessions past your [retention] limits to the trash.
+
+    It covers all projects. Pinned and open sessions stay.
+    """
     from agentcli.sessions.retention import Swept, superfluous
     from agentcli.sessions.retention import sweep as clear
 
     context = ProjectContext(Options(cwd=cwd))
     retention = context.config.retention
-    swept = Swept(tuple(superfluous(context.store, retention))) if dry_run else clear(context.store, retention)
+    with Progress("Moving to the trash") as progress:
+        if dry_run:
+            swept = Swept(tuple(superfluous(context.store, retention)))
+        else:
+            swept = clear(context.store, retention, through=lambda infos: progress.through(infos, len(infos)))
     for info in swept.trashed:
         say(f"{info.id}  {when(info)}  {info.name or info.title}")
-    say(f"{len(swept.trashed)} sessions {'would go' if dry_run else 'went'} to the trash.")
+    verb = "Would move" if dry_run else "Moved"
+    say(f"{verb} {counted(len(swept.trashed), 'session')} to the trash.")
     for path in swept.leftovers:
-        say(f"{path.parent.name}/{path.name} was never finished: removed.")
+        say(f"Removed an unfinished copy: {path.parent.name}/{path.name}.")
 
 
 @app.command()
 def export(
     selector: Selector,
-    format: Annotated[str, typer.Option("-f", "--format", help="json, md or html")] = "md",
-    output: Annotated[str, typer.Option("-o", "--output", help="a file; without it, stdout")] = "",
-    keep_secrets: Annotated[bool, typer.Option("--keep-secrets", help="do not redact keys and tokens")] = False,
+    format: Annotated[str, typer.Option("-f", "--format", metavar="FORMAT", help="json, md or html")] = "md",
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="write to this file (default: stdout)")
+    ] = "",
+    keep_secrets: Annotated[
+        bool, typer.Option("--keep-secrets", help="do not redact secrets; include file contents")
+    ] = False,
     cwd: Cwd = "",
 ) -> None:
-    """A session as a file: json to import again, md or html to read."""
+    """Write a session as JSON, Markdown or HTML.
+
+    `agentcli sessions import` reads the JSON.
+    """
     from agentcli.sessions.exporting import ExportFormat, collect
     from agentcli.sessions.exporting import export as write
 
     if format not in get_args(ExportFormat):
-        raise UsageError(f"There is no format {format!r}. There are: {', '.join(get_args(ExportFormat))}.")
+        raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(get_args(ExportFormat))}.")
     config = ProjectContext(Options(cwd=cwd)).config
-    source = collect(_read(selector, cwd), config.checkpoints.export_bytes if format == "json" and keep_secrets else 0)
+    contents = config.checkpoints.export_bytes if format == "json" and keep_secrets else 0
+    session = _read(selector, cwd)
+    with Progress("Reading records") as progress:
+        source = collect(session, contents, lambda records: progress.through(records, session.info.records))
     form = cast(ExportFormat, format)
     text = write(source, form, redacted=not keep_secrets, say=_aside, settings=config.sessions)
     if output:
         try:
             Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
         except OSError as error:
-            raise InputError(f"{output} cannot be written: {error.strerror}. Say another file with -o.") from error
+            raise InputError(f"Can't write {output}: {error.strerror}. Name another file with -o.") from error
         say(f"Written to {output}.")
     else:
         print(safe(text) if sys.stdout.isatty() else text)
@@ -211,7 +239,7 @@ app.command()(view)
 
 
 def each_of(things: Iterable[T], act: Callable[[T], None]) -> None:
-    """Act on each; what fails with one is told and keeps none of the others from its turn. Raises Exit 1 if any failed."""
+    """Act on each; a failure is reported and the others follow. Raises Exit 1 if any failed."""
     failed = False
     for thing in things:
         try:
@@ -237,7 +265,7 @@ def _moving(context: ProjectContext, selectors: Sequence[str], source: str) -> S
     if source:
         led = [info for info in everything if os.path.join(info.directory, "").startswith(old)]
         if not led:
-            raise InputError(f"No session was led in {old.rstrip('/')}. See `agentcli sessions list --all`.")
+            raise InputError(f"No session belongs to {old.rstrip('/')}. See `agentcli sessions list --all`.")
         infos = [context.store.chosen(selector, led) for selector in selectors] or led
     else:
         infos = _found(context, selectors) or [info for info in everything if info.project_id in gone]
@@ -252,8 +280,8 @@ def _confirm(pinned: Sequence[SessionInfo]) -> None:
         return
     names = ", ".join(f"{info.id} ({info.name or info.title})" for info in pinned)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(f"Pinned, so nothing was deleted: {names}. Delete with --force, or unpin first.")
-    if not typer.confirm(f"Pinned: {safe(names)}. Delete all the same?", err=True):
+        raise UsageError(f"Nothing was deleted: these sessions are pinned: {names}. Use --force, or unpin them first.")
+    if not typer.confirm(f"Pinned: {safe(names)}. Delete anyway?", err=True):
         say("Nothing was deleted.")
         raise typer.Exit(1)
 

@@ -26,6 +26,8 @@ from agentcli.sessions.settings import SessionSettings
 from agentcli.ui.settings import UiSettings
 
 PREFIX = "AGENTCLI_"
+FLAG = "--set"
+"""Origin of the settings of the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def load(
     """
     warnings: list[str] = []
     standing = [*_file_layer(user), *_project_layer(project, warnings), _environment_layer(env)]
-    asked = [Layer("--set", dict(map(_flag, flags)), typed=False), Layer("flag", more or {})]
+    asked = [Layer(FLAG, dict(map(_flag, flags)), typed=False), Layer("flag", more or {})]
     return _merge([*standing, *_preset_layer([*standing, *asked]), *asked], warnings)
 
 
@@ -154,7 +156,7 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
             table, _, name = key.partition(".")
             if table in TABLES and name:
                 if warning := put(tables, key, raw, layer):
-                    warnings.append(warning)
+                    _report_unknown(warning, layer, warnings)
                     continue
                 key = ".".join((table, *split(name)[:2]))
             elif key in known:
@@ -168,12 +170,21 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
             elif _is_section(key, known):
                 raise ConfigError(f"{given}{layer.place(key)} must be a table, not {raw!r}.")
             else:
-                warnings.append(f"Unknown setting {given!r} in {layer.origin} is ignored.{near(given, known)}")
+                _report_unknown(
+                    f"Unknown setting {given!r} in {layer.origin} is ignored.{near(given, known)}", layer, warnings
+                )
                 continue
             origins[key] = layer.origin
     return dataclasses.replace(
         config, providers=tables["providers"], models=tables["models"], origins=origins, warnings=tuple(warnings)
     )
+
+
+def _report_unknown(warning: str, layer: Layer, warnings: list[str]) -> None:
+    """Warn of an unknown setting in a file or the environment. Raises ConfigError for one on the command line."""
+    if layer.origin == FLAG:
+        raise ConfigError(warning.replace(" is ignored", ""))
+    warnings.append(warning)
 
 
 def entry(key: str) -> tuple[str, str]:

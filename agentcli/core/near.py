@@ -18,3 +18,16 @@ def near_names(name: str, known: Iterable[str], likeness: float = 0.5) -> list[s
 def did_you_mean(near: Sequence[str]) -> str:
     """A question to follow a sentence; empty where nothing is near."""
     return f" Did you mean {' or '.join(near)}?" if near else ""
+
+
+def one_letter_off(name: str, other: str) -> bool:
+    """True if one letter added, left out or replaced, or two neighbours exchanged, make the one name of the other."""
+    short, long = sorted((name, other), key=len)
+    if len(long) - len(short) > 1 or name == other:
+        return False
+    at = next((n for n, (one, two) in enumerate(zip(short, long, strict=False)) if one != two), len(short))
+    if len(short) < len(long):
+        return short[at:] == long[at + 1 :]
+    return short[at + 1 :] == long[at + 1 :] or (
+        short[at + 1] + short[at] == long[at : at + 2] and short[at + 2 :] == long[at + 2 :]
+    )

@@ -18,7 +18,8 @@ ALIASES: Mapping[str, str] = MappingProxyType(
     {alias: name for provider in PROVIDERS.values() for alias, name in provider.aliases.items()}
 )
 """Short names, each for the newest model of its line that we have figures for."""
-
+PROVIDER_ALIASES: Mapping[str, str] = MappingProxyType({"gemini": "google", "claude": "anthropic"})
+"""Names that people have for a vendor: those of its models."""
 RETIRES_SOON = 30
 """Days before the end of a model from which on it is announced."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -76,6 +77,8 @@ def _find(name: str, providers: Mapping[str, ProviderSettings]) -> ModelSpec:
         return _unknown(BUILT_IN["script"], name.removeprefix(_SCRIPT))
     full = full_name(name)
     provider, slash, model = full.partition("/")
+    if provider not in providers:
+        provider = PROVIDER_ALIASES.get(provider, provider)
     if slash and provider in providers and model:
         return _of_provider(providers[provider], model)
     if slash and provider in providers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,10 +48,18 @@ class Swept:
     leftovers: tuple[Path, ...] = ()
 
 
-def sweep(store: Store, retention: Retention, now: datetime | None = None) -> Swept:
-    """Move what is too old, too many or too large to the trash, oldest first; then empty the trash of what is old there."""
+def sweep(
+    store: Store,
+    retention: Retention,
+    now: datetime | None = None,
+    through: Callable[[Sequence[SessionInfo]], Iterable[SessionInfo]] = iter,
+) -> Swept:
+    """Move what is too old, too many or too large to the trash, oldest first; then empty the trash of what is old there.
+
+    The sessions to move pass `through` a callback that may show progress.
+    """
     trashed = []
-    for info in superfluous(store, retention, now):
+    for info in through(superfluous(store, retention, now)):
         with contextlib.suppress(StoreError):  # opened meanwhile, or the disk refuses: it stays
             store.delete(info)
             trashed.append(info)

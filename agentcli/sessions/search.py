@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -78,14 +78,20 @@ class Found:
 
 
 def search(
-    root: Path, words: str | Sequence[str], projects: Sequence[str] = (), *, limit: int = 0, hits: int = 3
+    root: Path,
+    words: str | Sequence[str],
+    projects: Sequence[str] = (),
+    *,
+    limit: int = 0,
+    hits: int = 3,
+    through: Callable[[Iterable[str]], Iterable[str]] = iter,
 ) -> list[Found]:
     """The sessions under `root` in which every one of the words occurs, whatever their case, last written first.
 
     `projects` are the folders in the store to search, all of them where none is named.
 
     At most `limit` sessions (0: all), those whose files changed last, with at most `hits` places of each. Raises
-    InputError without words. Nothing is kept between searches: the records themselves are read, as bytes first, and
+    InputError without words. The folders pass `through` a callback that may show progress. Nothing is kept between searches: the records themselves are read, as bytes first, and
     only those that may match are decoded.
     """
     given = words if isinstance(words, str) else " ".join(words)
@@ -93,7 +99,7 @@ def search(
     if not wanted:
         raise InputError("Say which words to look for.")
     sieve = _Sieve(wanted)
-    sifted = (_sifted(folder, sieve, len(wanted)) for folder in _sessions(root, projects))
+    sifted = (_sifted(folder, sieve, len(wanted)) for folder in through(_sessions(root, projects)))
     promising = [each for each in sifted if each is not None]
     # Looking closely costs far more than sifting, so it ends when enough is found, the last written sessions first.
     promising.sort(key=lambda each: _written(each.folder), reverse=True)

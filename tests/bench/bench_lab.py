@@ -13,7 +13,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from agentcli.context.lab.compare import Report
+from agentcli.cli.printing import Column, print_table
+from agentcli.context.lab.compare import COLUMNS, Report
 from agentcli.context.lab.replay import Played, Setup, replay
 from agentcli.context.settings import POLICIES
 from agentcli.core.record import Record
@@ -39,7 +40,8 @@ def main() -> None:
             print(f"\r{seed + 1} of {traces}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     report = Report(POLICIES, played)
-    print("\n".join(report.lines()[-len(POLICIES) - 1 :]))
+    _, rows = list(report.tables())[-1]
+    print_table([Column(name, numeric=n > 0) for n, name in enumerate(COLUMNS)], rows)
     for line in verdict(report):
         print(line)
     print(f"{traces} traces in {time.perf_counter() - started:.0f} s\n")

@@ -176,16 +176,24 @@ def test_lists_and_tables_come_from_text_too() -> None:
 
 def test_one_name_of_a_table_can_be_set_and_asked_for() -> None:
     env = {"AGENTCLI_CONTEXT__COMPRESSION_MODEL__DEFAULT": "a/b"}
-    config = load(env=env, flags=["gemini.limits.x=7", "context.gemini.limits.gemini-9.9-pro=9"])
+    config = load(env=env, flags=["context.gemini.limits.gemini-9.9-pro=9"])
     assert config.context.compression_model == {"default": "a/b"}
     assert config.get("context.compression_model.default") == "a/b"
     assert config.context.gemini.limits == {"gemini-1.5-pro": 2_097_152, "gemini-9.9-pro": 9}
     assert config.origins == {"context.compression_model": "environment", "context.gemini.limits": "--set"}
-    assert "gemini.limits.x" in config.warnings[0]
     whole = load(env={}, flags=['context.gemini.limits={"gemini-8-pro" = 8}'])
     assert whole.context.gemini.limits == {"gemini-1.5-pro": 2_097_152, "gemini-8-pro": 8}
     with pytest.raises(ConfigError, match=r"context\.gemini\.limits\.x in --set must be a whole number, not 'much'"):
         load(env={}, flags=["context.gemini.limits.x=much"])
+
+
+@pytest.mark.parametrize("flag", ["contxt.soft=1", "gemini.limits.x=7", "providers.local.bas_url=x"])
+def test_a_setting_that_does_not_exist_is_an_error_on_the_command_line_and_a_warning_elsewhere(flag: str) -> None:
+    key, _, value = flag.partition("=")
+    with pytest.raises(ConfigError, match=rf"Unknown setting '{key}' in --set\. Did you mean"):
+        load(env={}, flags=[flag])
+    [warning] = load(env={f"AGENTCLI_{key.upper().replace('.', '__')}": value}).warnings
+    assert "is ignored" in warning
 
 
 def test_every_setting_can_be_asked_for_by_its_key() -> None:

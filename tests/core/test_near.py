@@ -1,13 +1,17 @@
-from agentcli.core.near import did_you_mean, near_names
+"""Names near another."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentcli.core.near import one_letter_off
 
 
-def test_at_most_three_names_are_offered_the_nearest_first() -> None:
-    near = near_names("modl", ["other", "models", "mode", "model", "modal"])
-    assert near[0] == "model"
-    assert len(near) == 3
-    assert did_you_mean(near[:2]) == f" Did you mean model or {near[1]}?"
+@pytest.mark.parametrize("name", ["sesions", "ssessions", "sessoins", "sessionss", "sessionz", "essions"])
+def test_one_letter_too_many_too_few_or_wrong_is_a_slip(name: str) -> None:
+    assert one_letter_off(name, "sessions")
 
 
-def test_nothing_is_offered_where_nothing_is_near() -> None:
-    assert near_names("zzz", ["model"]) == []
-    assert did_you_mean([]) == ""
+@pytest.mark.parametrize(("name", "other"), [("tools", "tools"), ("tests", "tools"), ("hello", "help"), ("", "ab")])
+def test_what_differs_in_more_is_none(name: str, other: str) -> None:
+    assert not one_letter_off(name, other)

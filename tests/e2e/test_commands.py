@@ -139,10 +139,10 @@ def test_the_doctor_names_what_is_missing(program: Program) -> None:
 
 def test_the_doctor_says_which_addresses_are_in_force_and_what_was_not_tried(program: Program) -> None:
     out = program.run("doctor").out
-    assert "endpoint of anthropic: https://api.anthropic.com: not tried: no key is set" in out
+    assert "endpoint of anthropic: https://api.anthropic.com: not asked: no key is set" in out
     keyed = Program(program.base, {"ANTHROPIC_API_KEY": "k"})
     assert (
-        "endpoint of anthropic: https://api.anthropic.com: not tried; `agentcli doctor --live`"
+        "endpoint of anthropic: https://api.anthropic.com: not asked; `agentcli doctor --live`"
         in keyed.run("doctor").out
     )
 
@@ -173,7 +173,7 @@ def test_the_doctor_asks_a_server_when_told_to_and_sends_no_key(program: Program
         asked = Program(program.base, {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "never-sent"})
         out = asked.run("doctor", "--live").out
         assert f"endpoint of anthropic: {server.url} (ANTHROPIC_BASE_URL): answers (" in out
-        assert "not tried" in asked.run("doctor").out
+        assert "not asked" in asked.run("doctor").out
 
 
 def test_plans_and_comparisons_need_no_key(program: Program) -> None:
@@ -216,7 +216,7 @@ def test_doctor_and_models_list_what_an_endpoint_lacks(program: Program) -> None
         assert (ran.code, ran.out) == (0, "Hi.\n"), ran.err
         assert ran.err.count("anthropic/claude-sonnet-5 does not take thinking: it answers without.") == 1
         missing = "goes on without thinking"
-        assert f"learnt of anthropic/claude-sonnet-5: {missing}" in program.run("doctor").out
+        assert f"limits of anthropic/claude-sonnet-5: {missing}" in program.run("doctor").out
         assert f"anthropic/claude-sonnet-5 {missing}" in program.run("models").out
         assert len(server.requests) == 2
 

@@ -32,8 +32,8 @@ def test_without_a_vocabulary_nothing_is_fetched_and_the_stand_in_is_named(progr
         assert "Token counts: calibrated estimate. It stands in for tiktoken, which has no vocabulary on disk." in shown
         program.config('[context]\nestimator = "tiktoken"\n')
         [line] = [line for line in program.run("doctor").out.split("\n") if "token counting" in line]
-        assert "standing in for tiktoken" in line
-        assert "not on disk" in line
+        assert "calibrated instead of tiktoken" in line
+        assert "not installed" in line
         with pytest.raises(BlockingIOError):
             watched.accept()
 

@@ -112,7 +112,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
             for command, words in {
                 "/cache": "cache write",
                 "/doctor": "ok    key for anthropic",
-                "/permissions": "No rules: the mode alone decides.",
+                "/permissions": "No rules set.",
                 "/stats": "per day",
                 f"/export {program.base}/session.md": "session.md, ",
                 "/tasks": "There are no background jobs.",

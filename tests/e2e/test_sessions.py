@@ -129,7 +129,7 @@ def test_a_deleted_session_is_fetched_back(program: Program) -> None:
     assert program.run("resume", first, "-p", "x", "-m", "script:echo").code != 0
     assert program.run("sessions", "delete", "--undo", first).code == 0
     assert [one["id"] for one in listed(program)] == [first]
-    assert program.run("sessions", "check").out == "1 of 1 sessions are sound.\n"
+    assert program.run("sessions", "check").out == "1 of 1 session OK.\n"
 
 
 def test_a_damaged_session_is_found_by_check_and_doctor_and_mended(program: Program) -> None:
@@ -149,7 +149,7 @@ def test_a_damaged_session_is_found_by_check_and_doctor_and_mended(program: Prog
 
 def test_retention_sweeps_what_it_says_and_nothing_by_default(program: Program) -> None:
     ids = [say_once(program, f"number {n}") for n in range(3)]
-    assert program.run("sessions", "sweep").out == "0 sessions went to the trash.\n"
+    assert program.run("sessions", "sweep").out == "Moved 0 sessions to the trash.\n"
     program.config("[retention]\ncount = 1\n")
     would = program.run("sessions", "sweep", "--dry-run").out
     assert ids[0] in would
@@ -319,7 +319,8 @@ def test_a_person_is_told_of_lost_records_and_ignored_settings_before_anything_i
     program: Program, more: list[str]
 ) -> None:
     session = damaged(program)
-    with program.terminal("resume", session, "--set", "contxt.soft=0.5", *more, columns=100, rows=40) as t:
+    program.more = {"AGENTCLI_CONTXT__SOFT": "0.5"}
+    with program.terminal("resume", session, *more, columns=100, rows=40) as t:
         t.until("record 2 is damaged")
         t.until("Unknown setting 'contxt.soft'")
         t.send("/quit\r")
@@ -374,7 +375,7 @@ def test_a_project_that_was_moved_has_its_sessions(program: Program) -> None:
     assert ran.result["session_id"] == first
     assert any(f"led in {old}, which is gone" in warning["message"] for warning in ran.of("warning"))
     out = program.run("sessions", "move", "-C", str(new)).out
-    assert f"{first} belongs to {new} now" in out
+    assert f"Moved {first} from " in out
     assert "(gone)" not in program.run("sessions", "list", "-C", str(new)).out
     [one] = json.loads(program.run("sessions", "list", "--json", "-C", str(new)).out)
     assert (one["id"], one["directory"]) == (first, str(new))

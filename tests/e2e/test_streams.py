@@ -60,7 +60,8 @@ def test_a_signal_that_is_ignored_stays_ignored(program: Program) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
 def test_warnings_and_errors_are_on_stderr_in_every_format(program: Program, form: str) -> None:
-    ran = program.run("-p", "hi", "-m", "script:echo", "--set", "contxt.soft=1", "-o", form)
+    program.more = {"AGENTCLI_CONTXT__SOFT": "1"}
+    ran = program.run("-p", "hi", "-m", "script:echo", "-o", form)
     assert "context.soft" in ran.err
     assert ran.err.count("\n") == 1
     assert "no session 'gone'" in program.run("resume", "gone", "-p", "hi", "-o", form).err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -29,14 +29,12 @@ class Report:
         """Each policy over all sessions; `sizes` one after the other."""
         return {policy: reduce(_both, (each[policy] for each in self.played.values())) for policy in self.policies}
 
-    def lines(self) -> list[str]:
-        """A table for each session, and one over all where there are several."""
-        lines: list[str] = []
+    def tables(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+        """A title and rows under `COLUMNS` for each session, and for all of them where there are several."""
         for name, played in self.played.items():
-            lines += [name, *table(played.values()), ""]
+            yield name, [_cells(each) for each in played.values()]
         if len(self.played) > 1:
-            lines += [f"all {len(self.played)} sessions", *table(self.totals().values()), ""]
-        return lines[:-1]
+            yield f"all {len(self.played)} sessions", [_cells(each) for each in self.totals().values()]
 
     def to_json(self) -> dict[str, Any]:
         """For scripts."""
@@ -74,18 +72,6 @@ def _replayed(records: Sequence[Record], named: str, setup: Setup) -> Played:
     except ValueError:
         raise ConfigError(f"{named!r} names no horizon. Write a number of requests, as in {policy}@20.") from None
     return replace(replay(records, policy, replace(setup, settings=settings)), policy=named)
-
-
-def table(played: Iterable[Played]) -> list[str]:
-    """A line for each policy under a line of headings, columns aligned."""
-    rows = [COLUMNS, *(_cells(each) for each in played)]
-    widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS))]
-    return [
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in rows
-    ]
 
 
 def played_json(played: Played) -> dict[str, Any]:

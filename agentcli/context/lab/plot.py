@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 
-from agentcli.context.lab.compare import Report, table
+from agentcli.context.lab.compare import COLUMNS, Report
 
 MARKS = "agorsxyz"
-COLOURS = ("#0969da", "#cf222e", "#1a7f37", "#9a6700", "#8250df", "#57606a")
-WIDTH, HEIGHT = 860, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 28, 36
+COLOURS = (
+    ("#0969da", "#4493f8"), ("#cf222e", "#f85149"), ("#1a7f37", "#3fb950"), ("#9a6700", "#d29922"), ("#8250df", "#ab7df8"),
+    ("#57606a", "#9198a1"),
+)  # fmt: skip
+"""Colours of the lines on a light page and on a dark one."""
+WIDTH, HEIGHT = 960, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 96, 28, 40
+_INNER = WIDTH - _LEFT - _RIGHT
+_LINE = 14
+"""Height of a name at the end of a line."""
+_TICKS = 6
 
 Series = Mapping[str, Sequence[int]]
 
@@ -35,67 +44,117 @@ def text_plot(series: Series, width: int = 76, height: int = 14) -> list[str]:
     return [*lines, f"{'':7} +{'-' * columns}", f"{'':9}tokens of each of {longest:,} requests    {legend}"]
 
 
-def svg(series: Series, title: str = "", soft: int = 0, hard: int = 0) -> str:
-    """The same as an image; dashed lines where `soft` and `hard` marks are given."""
+def svg(series: Series, title: str = "", marks: Mapping[str, int] = MappingProxyType({})) -> str:
+    """The same as an image, in light or dark as the reader's system has it.
+
+    `marks`: thresholds in tokens by name, drawn as dashed lines; above `window` is a band that no request may reach.
+    """
+    window = marks.get("window", 0)
+    levels = {name: at for name, at in marks.items() if at and name != "window"}
     most = max((max(values, default=0) for values in series.values()), default=0)
-    most = max(most, hard, 1)
+    most = max(most, *levels.values(), 1) if levels else max(most, 1)
+    # The whole window is shown only where the lines come near it.
+    most = round(window * 1.04) if window and most > window / 2 else round(most * 1.04)
     longest = max(map(len, series.values()), default=1)
-    lines = [
-        _curve(values, colour, longest, most)
-        for values, colour in zip(series.values(), _cycle(len(series)), strict=True)
-    ]
-    levels = [_level(value, most, name) for name, value in (("soft", soft), ("hard", hard)) if value]
-    legend = [
-        f'<text x="{_LEFT + 130 * n}" y="{HEIGHT - 8}" fill="{colour}">{escape(name)}</text>'
-        for n, (name, colour) in enumerate(zip(series, _cycle(len(series)), strict=True))
-    ]
+    curves = [_curve(values, n, longest, most) for n, values in enumerate(series.values())]
+    band = f'<rect class="band" x="{_LEFT}" y="{_TOP}" width="{_INNER}" height="{_y(window, most) - _TOP:.1f}"/>'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
-            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-            f'<text x="{_LEFT}" y="18" fill="#1f2328">{escape(title)}</text>',
-            f'<text x="{_LEFT - 6}" y="{_TOP + 10}" text-anchor="end" fill="#57606a">{_short(most)}</text>',
-            f'<text x="{_LEFT - 6}" y="{HEIGHT - _BOTTOM}" text-anchor="end" fill="#57606a">0</text>',
-            f'<path d="M{_LEFT} {_TOP}V{HEIGHT - _BOTTOM}H{WIDTH - _RIGHT}" fill="none" stroke="#8c959f"/>',
-            *levels,
-            *lines,
-            *legend,
+            f"<style>{_STYLE}</style>",
+            f'<rect class="page" width="{WIDTH}" height="{HEIGHT}"/>',
+            *([band] if 0 < window < most else []),
+            f'<text class="ink" x="{_LEFT}" y="18">{escape(title)}</text>',
+            *(_tick(value, most) for value in _ticks(most)),
+            f'<path class="axis" d="M{_LEFT} {_TOP}V{HEIGHT - _BOTTOM}H{_LEFT + _INNER}"/>',
+            f'<text class="faint" x="{_LEFT + _INNER / 2}" y="{HEIGHT - 10}" text-anchor="middle">requests (1 to {longest:,})</text>',
+            *(_level(value, most, name) for name, value in levels.items()),
+            *curves,
+            *_names(series, longest, most),
             "</svg>",
         ]
     )
 
 
-def html(report: Report, soft: int = 0, hard: int = 0) -> str:
-    """Tables and plots of a whole comparison on one page."""
-    tables = "\n".join(
-        f"<h2>{escape(name)}</h2>\n<pre>{escape(chr(10).join(table(by_policy.values())))}</pre>\n"
-        + svg({policy: played.sizes for policy, played in by_policy.items()}, "", soft, hard)
-        for name, by_policy in report.played.items()
-    )
-    whole = escape("\n".join(report.lines()[-len(report.policies) - 2 :])) if len(report.played) > 1 else ""
+def html(report: Report, marks: Mapping[str, int] = MappingProxyType({})) -> str:
+    """Tables and plots of a whole comparison on one page, light or dark as the reader's system has it."""
+    parts = []
+    for title, rows in report.tables():
+        parts.append(f"<h2>{escape(title)}</h2>\n{_table(rows)}")
+        if title in report.played:
+            parts.append(svg({policy: one.sizes for policy, one in report.played[title].items()}, "", marks))
+    body = "\n".join(parts)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Context policies compared</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        "<style>body{font:15px/1.5 system-ui,sans-serif;margin:1rem auto;max-width:60rem;padding:0 1rem}"
-        "pre{overflow-x:auto;font-size:12px}svg{max-width:100%;height:auto}</style></head>\n"
-        f"<body><h1>Context policies compared</h1>\n<pre>{whole}</pre>\n{tables}\n</body></html>\n"
+        f"<style>{_PAGE}</style></head>\n"
+        f"<body><h1>Context policies compared</h1>\n{body}\n</body></html>\n"
     )
 
 
-def _curve(values: Sequence[int], colour: str, longest: int, most: int) -> str:
+_STYLE = (
+    ".page{fill:#fff}.ink{fill:#1f2328}.faint{fill:#57606a}.axis{fill:none;stroke:#8c959f}.grid{stroke:#d8dee4}"
+    ".level{stroke:#8c959f;stroke-dasharray:4 4}.band{fill:#ffebe9}"
+    + "".join(f".c{n}{{stroke:{light}}}.n{n}{{fill:{light}}}" for n, (light, _) in enumerate(COLOURS))
+    + "@media(prefers-color-scheme:dark){.page{fill:#0d1117}.ink{fill:#e6edf3}.faint{fill:#9198a1}.axis{stroke:#6e7681}"
+    ".grid{stroke:#21262d}.level{stroke:#6e7681}.band{fill:#3a1a1a}"
+    + "".join(f".c{n}{{stroke:{dark}}}.n{n}{{fill:{dark}}}" for n, (_, dark) in enumerate(COLOURS))
+    + "}"
+)
+_PAGE = (
+    ":root{color-scheme:light dark}"
+    "body{font:15px/1.5 system-ui,sans-serif;margin:1rem auto;max-width:80rem;padding:0 1rem;color:#1f2328;background:#fff}"
+    "div{overflow-x:auto}table{border-collapse:collapse;font-size:13px}th,td{padding:.25rem .6rem;text-align:right;white-space:nowrap}"
+    "th:first-child,td:first-child{text-align:left}tr{border-bottom:1px solid #d8dee4}svg{max-width:100%;height:auto}"
+    "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}tr{border-color:#30363d}}"
+)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in COLUMNS)
+    body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<div><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+
+
+def _curve(values: Sequence[int], number: int, longest: int, most: int) -> str:
     points = " ".join(f"{_x(n, longest):.1f},{_y(value, most):.1f}" for n, value in enumerate(values))
-    return f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+    return f'<polyline class="c{number % len(COLOURS)}" points="{points}" fill="none" stroke-width="1.5"/>'
+
+
+def _names(series: Series, longest: int, most: int) -> list[str]:
+    """The name of each line at its end; those that would lie over one another are moved apart."""
+    ends = [(_y(values[-1], most), n, name, len(values)) for n, (name, values) in enumerate(series.items()) if values]
+    names, lowest = [], 0.0
+    for at, n, name, count in sorted(ends):
+        lowest = max(at, lowest + _LINE)
+        x = min(_x(count - 1, longest), _LEFT + _INNER) + 6
+        names.append(f'<text class="n{n % len(COLOURS)}" x="{x:.1f}" y="{lowest + 4:.1f}">{escape(name)}</text>')
+    return names
+
+
+def _ticks(most: int) -> list[int]:
+    """Round numbers from 0 on, at most six."""
+    step = 10 ** max(0, len(str(most)) - 2)
+    while most / step > _TICKS:
+        step *= 5 if str(step)[0] == "2" and most / step > 2 * _TICKS else 2
+    return list(range(0, most + 1, step))
+
+
+def _tick(value: int, most: int) -> str:
+    height = _y(value, most)
+    line = f'<path class="grid" d="M{_LEFT} {height:.1f}H{_LEFT + _INNER}"/>'
+    return f'{line}<text class="faint" x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{_short(value)}</text>'
 
 
 def _level(value: int, most: int, name: str) -> str:
     height = _y(value, most)
-    line = f'<path d="M{_LEFT} {height:.1f}H{WIDTH - _RIGHT}" stroke="#8c959f" stroke-dasharray="4 4"/>'
-    return f'{line}<text x="{WIDTH - _RIGHT}" y="{height - 4:.1f}" text-anchor="end" fill="#57606a">{name}</text>'
+    line = f'<path class="level" d="M{_LEFT} {height:.1f}H{_LEFT + _INNER}"/>'
+    return f'{line}<text class="faint" x="{_LEFT + 6}" y="{height - 4:.1f}">{name}</text>'
 
 
 def _x(number: int, longest: int) -> float:
-    return _LEFT + (WIDTH - _LEFT - _RIGHT) * number / max(1, longest - 1)
+    return _LEFT + _INNER * number / max(1, longest - 1)
 
 
 def _y(value: int, most: int) -> float:
@@ -109,10 +168,6 @@ def _marks(series: Series) -> dict[str, str]:
         free = (letter for letter in (*name, *MARKS) if letter not in taken.values())
         taken[name] = next(free, "?")
     return taken
-
-
-def _cycle(count: int) -> list[str]:
-    return [COLOURS[n % len(COLOURS)] for n in range(count)]
 
 
 def _short(tokens: int) -> str:

@@ -53,7 +53,7 @@ def svg_points(drawn: Sequence[Point], title: str = "") -> str:
     """The same as an image; the points of one policy under several horizons are joined."""
     most, low = max((point.cost for point in drawn), default=0.0) or 1.0, _lowest(drawn)
     policies = list(dict.fromkeys(_policy(point) for point in drawn))
-    colours = {policy: COLOURS[n % len(COLOURS)] for n, policy in enumerate(policies)}
+    colours = {policy: COLOURS[n % len(COLOURS)][0] for n, policy in enumerate(policies)}
     places = {point.name: _place(point, most, low) for point in drawn}
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',

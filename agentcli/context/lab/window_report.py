@@ -15,8 +15,8 @@ from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolRes
 
 KINDS = ("system", "tools", "snapshot", "user", "assistant", "tool results", "pinned", "free")
 """What the window is divided into, in the order in which it is drawn."""
-TIERS = ("agentcli", "user", "assistant", "outside")
-_SIGNS = dict(zip(KINDS, "smSuatp.", strict=True))
+TIERS = ("agentcli", "user", "assistant", "tool")
+"""Origins of text, the most trusted first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +51,6 @@ class WindowReport:
         """Tokens in use."""
         return sum(tokens for kind, tokens in self.shares.items() if kind != "free")
 
-    def lines(self, width: int = 79) -> list[str]:
-        """For people: a bar, a line for each kind, then the messages."""
-        cells = max(20, width - 2)
-        share = f"{self.used / self.usable:.0%}" if self.usable else "-"
-        cached = min(cells, round(cells * self.cached / max(1, self.usable)))
-        lines = [f"{self.used:,} of {self.usable:,} usable tokens ({share}); the window holds {self.window:,}."]
-        lines += [f"[{self._bar(cells)}]", *self._ruler(cells)]
-        lines += [f" {'=' * cached}{' ' if cached else ''}in the cache: {self.cached:,}"] if self.cached else []
-        lines += [
-            f"  {_SIGNS[kind]}  {kind:13}{tokens:>10,}  {tokens / max(1, self.usable):>6.1%}"
-            for kind, tokens in self.shares.items()
-        ]
-        lines += ["", f"{'seq':>6}  {'turn':>4}  {'tokens':>8}  {'from':9}  {'fate':11}  message"]
-        room = max(20, width - 51)
-        return [*lines, *(_line(row, room) for row in self.rows)]
-
     def to_json(self) -> dict[str, Any]:
         """For scripts."""
         rows = [
@@ -83,25 +67,6 @@ class WindowReport:
         ]
         whole = {"used": self.used, "usable": self.usable, "window": self.window, "cached": self.cached}
         return {**whole, "shares": dict(self.shares), "messages": rows}
-
-    def _ruler(self, cells: int) -> list[str]:
-        """The ruler under the bar: each beginning with its name."""
-        marks = {words: at for words, at in self.marks.items() if 0 < at <= self.usable}
-        places = {min(cells - 1, cells * at // self.usable) for at in marks.values()}
-        words = ", ".join(f"{words} {at / self.usable:.0%}" for words, at in marks.items())
-        return (
-            [" " + "".join("^" if n in places else " " for n in range(cells)).rstrip(), f" ^ {words}"] if marks else []
-        )
-
-    def _bar(self, cells: int) -> str:
-        total = max(self.usable, self.used, 1)
-        drawn, at, bar = 0, 0, ""
-        for kind, tokens in self.shares.items():
-            at += tokens
-            until = round(cells * at / total)
-            bar += _SIGNS[kind] * (until - drawn)
-            drawn = until
-        return bar.ljust(cells, _SIGNS["free"])[:cells]
 
 
 def show(
@@ -202,11 +167,6 @@ def _cached(view: View) -> int:
         if message.role == "assistant" and message.usage and message.usage.prompt:
             return message.usage.cache_read + message.usage.cache_write
     return 0
-
-
-def _line(row: Row, room: int) -> str:
-    text = row.text if len(row.text) <= room else row.text[: room - 1] + "…"
-    return f"{row.seq:>6}  {row.turn:>4}  {row.tokens:>8,}  {TIERS[row.tier]:9}  {row.fate:11}  {text}"
 
 
 def _summary(message: ViewMessage) -> str:

@@ -40,7 +40,7 @@ class TokenCounter:
 
     def description(self) -> str:
         """The estimator in use, as a line for people."""
-        return f"Counted by {self.rule.name}. {self.rule.note}".rstrip()
+        return f"Token counts: {self.rule.name} estimate. {self.rule.note}".rstrip()
 
     def use(self, rule: Estimator) -> None:
         """From now on count by this estimator."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,13 +29,18 @@ class Source:
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-def collect(journal: Journal, contents: int = 0) -> Source:
-    """All that a journal holds, with at most so many bytes of file contents. What cannot be read is left out, as it is on resume."""
+def collect(
+    journal: Journal, contents: int = 0, through: Callable[[Iterable[Record]], Iterable[Record]] = iter
+) -> Source:
+    """All that a journal holds, with at most so many bytes of file contents. What cannot be read is left out, as it is on resume.
+
+    The records pass `through` a callback that may show progress.
+    """
     shelf = RecordFolder(journal.folder / "records") if journal.folder else None
     info = SessionInfo(journal.id, "", "")
     records: list[tuple[Record, bytes]] = []
     names = _names_of_outputs(journal.folder)
-    for record in journal.records():
+    for record in through(journal.records()):
         data = (shelf and shelf.read(record.seq)) or encode(record)
         records.append((record, data))
         info = note(info, record, digest(data))

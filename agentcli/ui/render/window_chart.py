@@ -28,6 +28,11 @@ _PARTS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 def chart(report: WindowReport, model: str, columns: int, theme: Theme, every: bool = False) -> list[str]:
     """Lines of at most `columns` cells; `every` message, or the largest ones."""
+    return [*overview(report, model, columns, theme), *_messages(report, min(columns, WIDEST), theme, every)]
+
+
+def overview(report: WindowReport, model: str, columns: int, theme: Theme) -> list[str]:
+    """The bar and the sizes of its parts, without the messages."""
     columns = min(columns, WIDEST)
     share = f" ({report.used / report.usable:.0%})" if report.usable else ""
     head = f"Context  {count(report.used)} of {count(report.usable)} usable{share}"
@@ -41,7 +46,7 @@ def chart(report: WindowReport, model: str, columns: int, theme: Theme, every: b
     lines = [*top, f"▏{_bar(report, columns - 2, theme)}▕", *_legend(report, columns, theme)]
     if marks := _marks(report):
         lines.append(theme.paint("dim", clip(f"╎ {marks}", columns)))
-    return [*lines, *_messages(report, columns, theme, every)]
+    return lines
 
 
 def _bar(report: WindowReport, cells: int, theme: Theme) -> str:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from agentcli.context.lab.compare import Report, compare
+from agentcli.context.lab.compare import COLUMNS, Report, compare
 from agentcli.context.lab.facts import Retention
 from agentcli.context.lab.plot import html, svg, text_plot
 from agentcli.context.lab.points import points, svg_points, text_points
@@ -34,16 +34,14 @@ def report() -> Report:
 
 
 def test_the_table_says_all_that_was_measured():
-    lines = report().lines()
-    heads = lines[1].split()
-    row = dict(zip(heads, lines[2].split(), strict=True))
+    (_, rows), _, (title, totals) = report().tables()
+    row = dict(zip(COLUMNS, rows[0], strict=True))
     assert row == {
         "policy": "auto", "requests": "2", "peak": "20", "compactions": "5", "prunes": "6", "fresh": "1", "written": "4",
         "read": "3,000,000", "output": "2", "cost": "$1.00", "kept": "50.0%", "recallable": "90.0%", "again": "7", "overflows": "0",
     }  # fmt: skip
-    assert lines[-3].startswith("policy")
-    assert "$4.00" in lines[-2]
-    assert len({len(line) for line in lines[1:4]}) == 1
+    assert title == "all 2 sessions"
+    assert "$4.00" in totals[0]
 
 
 def test_json_holds_the_same_figures():
@@ -72,11 +70,21 @@ def test_nothing_to_plot_is_said(series: dict[str, list[int]]):
 
 
 def test_the_image_is_an_image_with_a_line_for_each_policy_and_the_marks():
-    root = ElementTree.fromstring(svg({"auto": [1, 2], "op<en": [3]}, "a < b", soft=2, hard=4))
+    root = ElementTree.fromstring(svg({"auto": [1, 2], "op<en": [3]}, "a < b", {"soft": 2, "hard": 4}))
     names = [element.tag.rsplit("}", 1)[-1] for element in root.iter()]
     assert names.count("polyline") == 2
     texts = [element.text for element in root.iter() if element.tag.endswith("text")]
-    assert {"a < b", "op<en", "soft", "hard"} <= set(texts)
+    assert {"a < b", "op<en", "soft", "hard", "0", "requests (1 to 2)"} <= set(texts)
+
+
+def test_the_names_of_lines_that_end_together_stand_apart_and_the_window_is_a_band():
+    root = ElementTree.fromstring(svg({"a": [1, 9_000], "b": [2, 9_000]}, "", {"window": 10_000}))
+    named = [element for element in root.iter() if element.get("class") in ("n0", "n1")]
+    heights = [float(element.get("y", "")) for element in named]
+    assert abs(heights[0] - heights[1]) >= 12
+    assert any(element.get("class") == "band" for element in root.iter())
+    ticks = [element.text for element in root.iter() if element.get("text-anchor") == "end"]
+    assert ticks == ["0", "2k", "4k", "6k", "8k", "10k"]
 
 
 class Tags(HTMLParser):
@@ -91,9 +99,13 @@ class Tags(HTMLParser):
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_escapes_names():
-    page = html(report(), soft=10, hard=20)
+    page = html(report(), {"soft": 10, "hard": 20})
     tags = Tags(page).seen
     assert tags.count("svg") == 2
+    assert tags.count("table") == 3
+    assert tags.count("td") == len(COLUMNS) * 6
+    assert "prefers-color-scheme:dark" in page
+    assert "overflow-x:auto" in page
     assert "b" not in tags
     assert "script" not in tags
     assert "one &lt;b&gt;" in page

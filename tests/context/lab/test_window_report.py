@@ -59,22 +59,10 @@ def test_each_message_has_tokens_tier_and_fate():
     assert rows[0].tokens > 1_000
 
 
-def test_the_lines_fit_and_hold_no_control_characters():
-    lines = window(*SESSION).lines(80)
-    assert all(len(line) <= 80 for line in lines)
-    assert all(line.isprintable() for line in lines)
-    bar = lines[1]
-    assert len(bar) == 80
-    assert bar.index("t") < bar.index(".")
-    assert any("in the cache: 1,000" in line for line in lines)
-    assert any("tool results" in line for line in lines)
-
-
 def test_an_empty_session_is_shown_too():
     shown = window()
     assert shown.used == 500
     assert shown.rows == ()
-    assert len(shown.lines(60)[1]) == 60
 
 
 def test_a_plan_as_json_has_exactly_the_fields_that_scripts_know():

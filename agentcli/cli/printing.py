@@ -1,0 +1,171 @@
+"""Tables and lists that are printed once: drawn by rich on a terminal, plain and whole anywhere else.
+
+Rich takes long to import, so that it is imported only where it draws. A session's answers are drawn by `agentcli.ui.render`, not by
+rich: its Markdown leaves words of a reply out (HTML tags, link addresses), and it cannot print blocks as they arrive.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+from agentcli.core.sanitise import safe, safe_line
+from agentcli.ui.render.cells import clip, width
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+GAP = 2
+"""Cells between two columns."""
+NARROWEST = 12
+"""Minimal cells of a column that takes the rest of the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table. Numbers stand at the right.
+
+    On a terminal: `style` is rich's; a column that `fills` takes the rest of the line and ends in `…` where that is too little, one that
+    `wraps` goes on below; one is left out where the terminal has fewer than `from_width` cells.
+    """
+
+    head: str
+    style: str = ""
+    numeric: bool = False
+    fills: bool = False
+    wraps: bool = False
+    from_width: int = 0
+
+
+def on_terminal(stream: TextIO) -> bool:
+    """True if the stream is a terminal that can do more than print lines."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def print_table(
+    columns: Sequence[Column], rows: Sequence[Sequence[Any]], stream: TextIO | None = None, cells: int = 0
+) -> None:
+    """Print rows under a head. `cells`: the width of the terminal, if it is not to be asked for."""
+    out = sys.stdout if stream is None else stream
+    texts = [[_cell(value) for value in row] for row in rows]
+    if on_terminal(out):
+        _print_drawn(columns, texts, out, cells or shutil.get_terminal_size((80, 24)).columns)
+    else:
+        print("\n".join(plain_table(columns, texts)), file=out)
+
+
+def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows under a head as aligned lines; nothing is cut."""
+    lines = [[column.head for column in columns], *rows]
+    wide = [max(width(line[n]) for line in lines) for n in range(len(columns))]
+    return [
+        (" " * GAP).join(_padded(*each) for each in zip(line, wide, columns, strict=True)).rstrip() for line in lines
+    ]
+
+
+def _padded(text: str, cells: int, column: Column) -> str:
+    blank = " " * (cells - width(text))
+    return blank + text if column.numeric else text + blank
+
+
+def _print_drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]], out: TextIO, cells: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    places = [n for n, column in enumerate(columns) if column.from_width <= cells]
+    wide = {n: max(width(text) for text in (columns[n].head, *(row[n] for row in rows))) for n in places}
+    others = sum(wide[n] + GAP for n in places if not (columns[n].fills or columns[n].wraps))
+    room = max(cells - others, NARROWEST)
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    for n in places:
+        column = columns[n]
+        limit = min(room, wide[n]) if column.fills or column.wraps else None
+        table.add_column(
+            Text(column.head),
+            style=column.style,
+            justify="right" if column.numeric else "left",
+            no_wrap=not column.wraps,
+            overflow="fold" if column.wraps else "ellipsis",
+            max_width=limit,
+        )
+    for row in rows:
+        table.add_row(*(_shortened(row[n], columns[n], room) for n in places))
+    console(out, cells).print(table)
+
+
+def _shortened(text: str, column: Column, room: int) -> Text:
+    from rich.text import Text
+
+    return Text(clip(text, room) if column.fills else text)
+
+
+def console(stream: TextIO | None = None, cells: int = 0) -> Console:
+    """Rich's console for a stream. Texts are taken as they are: no markup, no emoji codes, no guessed colours."""
+    from rich.console import Console
+
+    return Console(
+        file=sys.stdout if stream is None else stream,
+        width=cells or None,
+        force_terminal=True if stream is None or on_terminal(stream) else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def print_styled(pieces: Iterable[tuple[str, str]], stream: TextIO | None = None, cells: int = 0) -> None:
+    """Print a line of pieces of text, each with a style of rich's, which only a terminal shows; there it wraps at words."""
+    out = sys.stdout if stream is None else stream
+    if not on_terminal(out):
+        print(safe("".join(text for text, _ in pieces)), file=out)
+        return
+    from rich.text import Text
+
+    console(out, cells).print(Text.assemble(*((safe(text), style) for text, style in pieces)))
+
+
+def print_drawn(drawn: RenderableType, stream: TextIO | None = None, cells: int = 0) -> None:
+    """Print what rich has drawn, on a terminal."""
+    console(stream, cells).print(drawn)
+
+
+_HELP_STYLES = (
+    (r"^(Usage|Arguments|Options|Commands):", "bold"),
+    (r"(?<=^  )[a-z]+(?=  )|(?<![\w-])--?[a-zA-Z][\w-]*", "cyan"),
+    (r"`[^`]+`", "bold"),
+    (r"\[(?:default: [^]]*|required)\]", "dim"),
+)
+"""What stands out in a help text: patterns and their styles."""
+
+
+def print_help(text: str) -> None:
+    """Print the help of a command, on a terminal in colours."""
+    if not on_terminal(sys.stdout):
+        print(text, end="")
+        return
+    from rich.text import Text
+
+    styled = Text(text)
+    for pattern, style in _HELP_STYLES:
+        styled.highlight_regex(re.compile(pattern, re.MULTILINE), style)
+    console().print(styled, end="", soft_wrap=True)
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case str():
+            return safe_line(value)
+        case None:
+            return ""
+        case float():
+            return f"{value:,.4f}"
+        case int():
+            return f"{value:,}"
+        case _:
+            return safe_line(str(value))

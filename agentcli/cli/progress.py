@@ -1,0 +1,78 @@
+"""Progress bars of long work, on stderr and only where that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TextIO, TypeVar
+
+from agentcli.cli.printing import console, on_terminal
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+T = TypeVar("T")
+
+
+class Progress:
+    """Context manager that shows the progress of long work in one line, removed at the end.
+
+    `clock` gives seconds. Nothing is written to a stream that is no terminal, and nothing before `AFTER`: rich is not even
+    imported then.
+    """
+
+    AFTER = 0.5
+    """Seconds without a line: short work shows none."""
+    EVERY = 0.1
+    """Seconds between two changes of the line."""
+
+    def __init__(
+        self, doing: str, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic, cells: int = 0
+    ) -> None:
+        self._doing, self._stream, self._clock, self._cells = doing, stream or sys.stderr, clock, cells
+        self._next = clock() + self.AFTER
+        self._bar: Bar | None = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def through(self, things: Iterable[T], total: int = 0) -> Iterator[T]:
+        """Yield the same things, counted as they pass; `total`: their number where it is known."""
+        for number, thing in enumerate(things, 1):
+            if self._clock() >= self._next and on_terminal(self._stream):
+                self._next = self._clock() + self.EVERY
+                self._show(number, total)
+            yield thing
+
+    def end(self) -> None:
+        """Remove the line."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _show(self, number: int, total: int) -> None:
+        if self._bar is None:
+            self._bar = self._started(number, total)
+        self._bar.reset(self._bar.task_ids[0], total=total or None, completed=number)
+        self._bar.refresh()
+
+    def _started(self, number: int, total: int) -> Bar:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        bar = Bar(
+            *columns,
+            console=console(self._stream, self._cells),
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        bar.add_task(self._doing, total=total or None, completed=number)
+        bar.start()
+        return bar

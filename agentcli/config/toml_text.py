@@ -1,0 +1,34 @@
+"""Values as TOML text, in one line each."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_value(value: Any) -> str:
+    """The value as TOML: a table in braces, so that it stays one line."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            # DEL is the one control character that JSON leaves as it is and TOML does not allow.
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case int() | float():
+            return repr(value)
+        case Mapping():
+            inner = ", ".join(f"{toml_key(name)} = {toml_value(each)}" for name, each in value.items())
+            return f"{{ {inner} }}" if inner else "{}"
+        case list() | tuple() | set() | frozenset():
+            return f"[{', '.join(map(toml_value, value))}]"
+        case _:
+            return toml_value(str(value))
+
+
+def toml_key(*names: str) -> str:
+    """A dotted key, with quotes around names that TOML does not take bare."""
+    return ".".join(name if _BARE.fullmatch(name) else toml_value(name) for name in names)

@@ -1,0 +1,66 @@
+"""Tables for a terminal and for a pipe."""
+
+from __future__ import annotations
+
+import io
+
+from agentcli.cli.printing import Column, print_styled, print_table
+from agentcli.ui.render.cells import ESCAPE, width
+
+COLUMNS = (
+    Column("id"),
+    Column("title", fills=True),
+    Column("cost", numeric=True),
+    Column("model", from_width=90),
+)
+ROWS = [
+    ["20261122-013518-i9qkb75", "Fix the 説明説明説明説明 of the cart, " * 3, 0.5, "sonnet"],
+    ["b", "x", 12.0, "opus"],
+]
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def drawn(cells: int) -> list[str]:
+    screen = Screen()
+    print_table(COLUMNS, ROWS, screen, cells)
+    return ESCAPE.sub("", screen.getvalue()).splitlines()
+
+
+def test_a_pipe_gets_whole_cells_in_columns_that_are_aligned_by_their_width_on_a_terminal() -> None:
+    pipe = io.StringIO()
+    print_table(COLUMNS, ROWS, pipe)
+    head, long, short = pipe.getvalue().splitlines()
+    assert ROWS[0][1] in long
+    assert "\x1b" not in pipe.getvalue()
+    assert (
+        width(long[: long.index("sonnet")]) == width(short[: short.index("opus")]) == width(head[: head.index("model")])
+    )
+
+
+def test_a_terminal_shows_the_title_at_80_columns_and_an_ellipsis_where_it_is_too_long() -> None:
+    head, long, short = drawn(80)
+    assert head.split() == ["id", "title", "cost"]
+    assert "Fix the 説明" in long
+    assert long.endswith("…   0.5000")
+    assert all(width(line) <= 80 for line in (head, long, short))
+    assert drawn(120)[0].split() == ["id", "title", "cost", "model"]
+
+
+def test_text_from_outside_moves_no_cursor() -> None:
+    for stream in (Screen(), io.StringIO()):
+        print_table((Column("title"),), [["\x1b[2Jgone\nnext"]], stream, 80)
+        print_styled([("\x1b[2Jgone", "bold")], stream, 80)
+        assert "\x1b[2J" not in stream.getvalue()
+        assert "\\x1b[2Jgone\\nnext" in stream.getvalue()
+
+
+def test_brackets_and_emoji_codes_are_taken_as_they_are() -> None:
+    screen = Screen()
+    print_styled([("[bold] :smile: 1.5", "")], screen, 80)
+    assert screen.getvalue() == "[bold] :smile: 1.5\n"

@@ -1,0 +1,50 @@
+"""Progress of long work."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+from agentcli.cli.progress import Progress
+from agentcli.ui.render.cells import ESCAPE
+from tests.cli.test_printing import Screen
+
+
+def written(stream: io.StringIO, things: int, seconds: float, total: int = 0) -> str:
+    """The output while each of so many things takes so many seconds."""
+    now = 0.0
+    with Progress("Checking", stream, lambda: now, cells=80) as progress:
+        for _ in progress.through(range(things), total):
+            now += seconds
+    return stream.getvalue()
+
+
+def test_long_work_shows_how_far_it_is_and_leaves_no_trace() -> None:
+    text = ESCAPE.sub("", written(Screen(), 5, 0.2, total=5))
+    assert "Checking" in text
+    assert "4/5" in text
+    assert "3/5" not in text  # that soon nothing is shown
+    assert text.endswith("\x1b[1A\x1b[2K")
+    assert "4/?" in ESCAPE.sub("", written(Screen(), 4, 0.25))
+
+
+def test_short_work_shows_nothing() -> None:
+    assert not written(Screen(), 4, 0.1)
+
+
+def test_many_small_steps_do_not_flood_the_terminal() -> None:
+    assert written(Screen(), 10_000, 0.0002).count("Checking") < 50
+
+
+def test_a_pipe_gets_no_progress() -> None:
+    assert not written(io.StringIO(), 5, 1.0)
+
+
+def test_the_line_is_removed_if_the_work_fails() -> None:
+    stream, now = Screen(), 0.0
+    with contextlib.suppress(ValueError), Progress("Checking", stream, lambda: now, cells=80) as progress:
+        for _ in progress.through("ab"):
+            now += 1.0
+            if stream.getvalue():
+                raise ValueError
+    assert stream.getvalue().endswith("\x1b[1A\x1b[2K")
