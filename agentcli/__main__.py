@@ -105,7 +105,19 @@ def _opens_editor(arguments: list[str]) -> bool:
 
 
 NO_EDITOR = ("-p", "--print", "--prompt", "-h", "--help", "-V", "--version", "--plain")
-OTHER_COMMANDS = ("sessions", "context", "permissions", "models", "tools", "config", "doctor", "stats", "completion")
+OTHER_COMMANDS = (
+    "sessions",
+    "context",
+    "permissions",
+    "models",
+    "tools",
+    "config",
+    "doctor",
+    "stats",
+    "completion",
+    "help",
+    "auth",
+)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -82,10 +82,10 @@ def _program(program: Program) -> Iterator[Finding]:
 def _keys(program: Program) -> Iterator[Finding]:
     for provider in SERVERS:
         names = PROVIDERS[provider].key_variables
-        found = [name for name in names if program.env.get(name)]
-        yield Finding(
-            f"key for {provider}", bool(found), found[0] if found else f"not set; set {' or '.join(names)} to use it"
-        )
+        found = [name for name in names if program.given_env.get(name)]
+        stored = "stored key" if any(program.env.get(name) for name in names) else ""
+        advice = f"not set; `agentcli auth set {provider}` stores one, {' or '.join(names)} sets one"
+        yield Finding(f"key for {provider}", bool(found or stored), found[0] if found else stored or advice)
     for settings in program.models.providers.values():
         names = key_variables(settings)
         missing = [name for name in names if not program.env.get(name)]

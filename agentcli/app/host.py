@@ -12,6 +12,7 @@ from agentcli.app.trust import is_trusted, trust, what_it_would_load
 from agentcli.context.compaction.handover import Handover
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
+from agentcli.core.secrets import known_secrets
 from agentcli.sessions.info import info_to_json
 from agentcli.sessions.session import Session
 from agentcli.ui.host import Setting, Topic
@@ -74,7 +75,8 @@ class TerminalHost:
         """The whole session as a text, secrets redacted."""
         from agentcli.sessions.exporting import collect, export
 
-        return export(collect(session.journal), form, settings=self._program.config.sessions)
+        secrets = known_secrets(self._program.env)
+        return export(collect(session.journal), form, secrets=secrets, settings=self._program.config.sessions)
 
     def status(self, session: AgentSession) -> Sequence[tuple[str, str]]:
         """Status of the session as names and values."""

@@ -91,7 +91,7 @@ def repl(options: Options, early: EarlyTerminal | None = None) -> int:
     except CredentialsError as error:
         if early is not None:
             early.leave()
-        return _offer_demo(error, options)
+        return _ask_for_key(error, options)
     return code
 
 
@@ -134,13 +134,37 @@ def _prompts(options: Options) -> tuple[str, ...]:
     return ("/resume" if options.session == "" else options.prompt or "", *options.then)
 
 
-def _offer_demo(error: CredentialsError, options: Options) -> int:
-    """Without a key: how to set one, and something to look at meanwhile."""
+def _ask_for_key(error: CredentialsError, options: Options) -> int:
+    """Without a key: how to set one, a prompt that takes a pasted one, and the demo to look at meanwhile."""
+    from getpass import getpass
+
     print(*getattr(error, "__notes__", ()), error, sep="\n", file=sys.stderr)
     try:
-        answer = input("Start the demo now? [y/N] ")
+        answer = getpass("Paste a key (hidden), or type demo; Enter quits: ").strip()
     except EOFError:
         answer = ""
-    if answer.strip().lower() not in ("y", "yes"):
+    if answer.lower() in ("demo", "y", "yes"):
+        return start(Options(demo=True, plain=options.plain))
+    if not answer:
         return error.exit_code
-    return start(Options(demo=True, plain=options.plain))
+    _store_key(answer, options)
+    return repl(options)
+
+
+def _store_key(text: str, options: Options) -> None:
+    """Try a pasted key and store it. Raises CredentialsError where it is rejected, InputError for what is no key."""
+    from agentcli.app.keys import KeyStore, checked, provider_of, try_key
+    from agentcli.app.program import Program
+    from agentcli.providers.registry import SERVERS
+    from agentcli.providers.settings import BUILT_IN
+
+    key = checked(text)
+    provider = provider_of(key) or input(f"Which provider is it for? [{'/'.join(SERVERS)}] ").strip()
+    if provider not in SERVERS:
+        raise InputError(f"There is no provider {provider!r}. Use `agentcli auth set PROVIDER`.")
+    program = Program(options)
+    if reason := try_key(BUILT_IN[provider], key, program.given_env):
+        print(f"The key could not be tried: {reason}.", file=sys.stderr)
+    store = KeyStore(program.dirs.config)
+    place = store.set(provider, key)
+    print(f"Stored the key in {'the keyring' if place == 'keyring' else store.path}.", file=sys.stderr)

@@ -93,9 +93,9 @@ def no_key() -> str:
     wide = max(len(variable) for variable, _ in advice)
     return "\n".join(
         (
-            "No API key is set, so there is no model to talk to. Set one and start again:",
+            "No API key is set. Store one with `agentcli auth set anthropic` (or google), or set one and start again:",
             *(f"  export {f'{variable}=…':{wide + 5}}{gives}" for variable, gives in advice),
-            "Or see it work without any key: agentcli demo",
+            "To see it work without a key: agentcli demo",
         )
     )
 

@@ -13,6 +13,7 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Ask
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.spending import RunLimits
+from agentcli.app.keys import KeyStore, with_keys
 from agentcli.app.models import Models, no_key
 from agentcli.app.options import LAST, Options
 from agentcli.app.project import ProjectContext
@@ -31,6 +32,7 @@ from agentcli.integrations.instructions import Instructions, instructions
 from agentcli.providers.catalog import lifetime
 from agentcli.providers.memory import FILE, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
@@ -61,6 +63,8 @@ class Program(ProjectContext):
         super().__init__(options, env)
         if options.mode:
             _mode(options.mode)
+        self.given_env = self.env
+        """The environment without the stored keys."""
         self.reload()
         self.approve: Approve = nobody
         self.ask: AskUser = no_answer
@@ -215,6 +219,9 @@ class Program(ProjectContext):
         """Read the configuration again: a folder that is trusted now has its say."""
         self.__dict__.pop("config", None)
         _ = self.config
+        if stored := KeyStore(self.dirs.config).keys():
+            configured = Models(self.config, self.given_env).providers
+            self.env = with_keys(self.given_env, {**BUILT_IN, **configured}, stored)
 
     def _from_elsewhere(self, info: SessionInfo) -> Sequence[str]:
         """A notice of the folder that a session comes from, if that is not this project's."""

@@ -188,11 +188,15 @@ def _stamp() -> float:
 def _built() -> dict[str, Any]:
     from typing import get_args
 
+    from agentcli import manual
     from agentcli.cli.parser import Format, whole_group
     from agentcli.config import choices
+    from agentcli.context.settings import POLICIES
     from agentcli.core.record import MODES
     from agentcli.providers import catalog
+    from agentcli.providers.registry import SERVERS
     from agentcli.sessions.exporting import ExportFormat
+    from agentcli.sessions.importing.discover import PROGRAMS
 
     commands: dict[str, Any] = {}
     _add(commands, "", whole_group())
@@ -200,6 +204,10 @@ def _built() -> dict[str, Any]:
     commands[""]["options"] |= run["options"]
     commands["completion"] = {"options": {"--help": "", "-h": ""}, "arguments": ["SHELL"], "repeats": False}
     values = {
+        "TOPIC": list(manual.TOPICS),
+        "PROVIDER": list(SERVERS),
+        "PROGRAM": list(PROGRAMS),
+        "POLICY": list(POLICIES),
         "MODEL": [*catalog.ALIASES, *(model.name for model in catalog.models())],
         "MODE": list(MODES),
         "output_format": [each.value for each in Format],
@@ -207,6 +215,11 @@ def _built() -> dict[str, Any]:
         "SHELL": list(SHELLS),
     }
     return {"commands": commands, "values": values, "settings": choices(_TOGGLES)}
+
+
+def _kind(option: Any) -> str:
+    """The kind of value that an option takes; those called FORMAT differ from command to command."""
+    return str(option.name if option.metavar in (None, "FORMAT") else option.metavar)
 
 
 def _add(commands: dict[str, Any], path: str, command: Any) -> None:
@@ -218,7 +231,7 @@ def _add(commands: dict[str, Any], path: str, command: Any) -> None:
         "options": {
             **dict.fromkeys(("-h", "--help"), ""),
             **{
-                name: "" if each.is_flag else each.metavar or each.name
+                name: "" if each.is_flag else _kind(each)
                 for each in options
                 for name in (*each.opts, *each.secondary_opts)
             },

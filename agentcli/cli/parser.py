@@ -344,8 +344,8 @@ def _spelled_out(arguments: list[str]) -> list[str]:
     return spelled
 
 
-GROUPS = ("sessions", "context", "permissions")
-OTHERS = ("models", "tools", "config", "doctor", "stats")
+GROUPS = ("sessions", "context", "permissions", "auth")
+OTHERS = ("models", "tools", "config", "doctor", "stats", "help")
 """Commands of their own modules, which are imported only when they, or help, are asked for."""
 
 
@@ -369,10 +369,16 @@ def _group(arguments: list[str]) -> TyperGroup:
         from agentcli.cli import permissions
 
         app.add_typer(permissions.app, name="permissions")
+    if helping or "auth" in wanted:
+        from agentcli.cli import auth
+
+        app.add_typer(auth.app, name="auth")
     if helping or wanted & set(OTHERS):
         from agentcli.cli import about
+        from agentcli.cli.help import help_command
 
         about.add_to(app)
+        app.command("help")(help_command(lambda words: invoke([*words, "--help"])))
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     return group

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
+from typing import Annotated, Any, TypeVar, cast, get_args
 
 import typer
 
@@ -24,15 +24,12 @@ from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
+from agentcli.core.secrets import known_secrets
 from agentcli.sessions.info import SessionInfo, info_to_json
 from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.session import Session
 
-if TYPE_CHECKING:
-    pass
-
 T = TypeVar("T")
-DAY = 86_400.0
 app = typer.Typer(help="List, search, fork, export and import sessions.", no_args_is_help=True, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -211,18 +208,21 @@ def export(
 
     `agentcli sessions import` reads the JSON.
     """
+    from agentcli.app.keys import KeyStore
     from agentcli.sessions.exporting import ExportFormat, collect
     from agentcli.sessions.exporting import export as write
 
     if format not in get_args(ExportFormat):
         raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(get_args(ExportFormat))}.")
-    config = ProjectContext(Options(cwd=cwd)).config
+    context = ProjectContext(Options(cwd=cwd))
+    config = context.config
     contents = config.checkpoints.export_bytes if format == "json" and keep_secrets else 0
     session = _read(selector, cwd)
     with Progress("Reading records") as progress:
         source = collect(session, contents, lambda records: progress.through(records, session.info.records))
     form = cast(ExportFormat, format)
-    text = write(source, form, redacted=not keep_secrets, say=_aside, settings=config.sessions)
+    secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not keep_secrets else ()
+    text = write(source, form, redacted=not keep_secrets, secrets=secrets, say=_aside, settings=config.sessions)
     if output:
         try:
             Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from agentcli.agent.settings import AgentSettings, HookSettings, PermissionSettings
 from agentcli.config.coerce import Layer, coerce, near
+from agentcli.config.general import General
 from agentcli.config.tables import TABLES, Tables, put, split
 from agentcli.context.settings import PRESETS, BudgetSettings, ContextSettings
 from agentcli.core.errors import ConfigError
-from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.sessions.checkpoints.file_states import CheckpointLimits
@@ -31,22 +31,10 @@ FLAG = "--set"
 
 
 @dataclass(frozen=True, slots=True)
-class General:
-    """Settings at the top level of config.toml."""
-
-    model: str = ""
-    mode: Mode = "ask"
-    sandbox: Literal["auto", "require", "off"] = "auto"
-    """Use of the sandbox: `auto` holds commands that nobody was asked about, where one works; `require` all of them, or none runs."""
-    sandbox_network: bool = False
-    add_dirs: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Config:
     """All settings. `providers` and `models` are free tables; `origins` says where each set value came from."""
 
-    general: General = General()
+    general: General = field(default_factory=General)
     agent: AgentSettings = field(default_factory=AgentSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)

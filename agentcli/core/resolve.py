@@ -8,12 +8,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+MANUAL = "manual:"
+MANUAL_FOLDER = Path(os.path.realpath(__file__)).parent.parent / "manual"
 _LOOKS = 100
 """How often a path is followed again that changes meanwhile."""
 
 
 def spelled(cwd: Path, path: str) -> str:
-    """The absolute path that a path given by the model stands for, with the home folder filled in and its links as they are."""
+    """The absolute path that a path given by the model stands for, with the home folder filled in and its links as they are.
+
+    `manual:keys.md` is a page of this program's own manual, wherever that is installed.
+    """
+    if path.startswith(MANUAL):
+        return str(MANUAL_FOLDER / path.removeprefix(MANUAL))
     return os.path.join(cwd, os.path.expanduser(path))
 
 

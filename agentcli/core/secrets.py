@@ -41,12 +41,12 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
     return text
 
 
-def redact(text: str) -> str:
+def redact(text: str, known: Iterable[str] = ()) -> str:
     """The same, without e-mail addresses and card numbers too: what leaves the machine or is kept for good.
 
     Redacting twice changes nothing more. Names of variables stay, so that the reader knows what was there.
     """
-    text = mask(text)
+    text = mask(text, known)
     if "@" in text:
         text = _MAIL.sub(EMAIL, text)
     return _DIGITS.sub(_hide_card, text) if _DIGITS_HINT.search(text) else text

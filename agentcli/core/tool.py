@@ -110,27 +110,40 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """Limits of the tools; every field can be set in config under `[tools]`. Sizes in bytes unless said."""
+    """`[tools]`: limits of the tools. Sizes in bytes unless said otherwise."""
 
     read_lines: int = 2_000
+    """Lines that `read` returns at most."""
     read_bytes: int = 51_200
+    """Bytes that `read` returns at most."""
     line_characters: int = 2_000
+    """Characters of one line that are returned at most."""
     bash_output: int = 30_000
+    """Bytes of a command's output that the model sees; the whole stays in a file."""
     bash_timeout: float = 120.0
+    """Seconds after which a command goes on in the background, unless the model says otherwise."""
     bash_timeout_max: float = 600.0
+    """The longest time that the model may set."""
     bash_idle: float = 300.0
+    """Seconds without output after which a command is stopped."""
     bash_secrets: tuple[str, ...] = ()
     """Variables that commands get to see although their name or value looks like a secret (`NPM_TOKEN`)."""
     output_file: int = 20_000_000
+    """Bytes of a command's output that are kept in a file."""
     matches: int = 100
+    """Results of `grep` and `glob` at most."""
     pattern_seconds: float = 5.0
     """Seconds that a regular expression may take in a search of the session."""
     recall_seconds: float = 1.0
     """Seconds after which a search of the session stops and says where to go on."""
     entries: int = 1_000
+    """Entries of a folder that are listed at most."""
     file_bytes: int = 10_000_000
+    """Size of a file that can be read or edited at most."""
     fetch_bytes: int = 10_000_000
+    """Size of a page that `web_fetch` takes at most."""
     fetch_seconds: float = 30.0
+    """Seconds that `web_fetch` may take."""
     fetch_answer_seconds: float = 120.0
     """What a model may take to answer the `prompt` of `web_fetch`."""
     fetch_addresses: tuple[str, ...] = ()

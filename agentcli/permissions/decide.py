@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
-from agentcli.core.resolve import searched
+from agentcli.core.resolve import MANUAL, MANUAL_FOLDER, searched
 from agentcli.core.tool import UNKNOWN, Effect, Traits
 from agentcli.permissions.paths import PathVerdict, Workspace, could_name_protected, installed_in, judge_path
 from agentcli.permissions.readonly.commands import Looks
@@ -221,6 +221,8 @@ def _file_nature(
         return CallFacts(refused=verdict.why)
     if verdict.verdict == "free" and pattern and not pattern.startswith("!"):
         verdict = _search_verdict(traits, path, pattern, workspace)
+    if verdict.verdict == "outside" and not write and path.startswith(MANUAL) and target.is_relative_to(MANUAL_FOLDER):
+        verdict = PathVerdict("free", "", target)
     if verdict.verdict == "free" and write and (folder := installed_in(path, target, workspace)):
         verdict = PathVerdict("protected", f"{folder} holds installed programs", target)
     covering = _writers(tools) if write else _readers(tools) | {call.name}

@@ -6,6 +6,8 @@ import socket
 import ssl
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from agentcli import __version__
@@ -36,6 +38,33 @@ def answers(url: str, path: str, seconds: float) -> tuple[bool, str]:
             return error.code < 500, f"answers ({error.code})"
     except (OSError, ValueError) as error:
         return False, _reason(error)
+
+
+def accepts(url: str, path: str, headers: Mapping[str, str], seconds: float) -> tuple[bool | None, str]:
+    """True if a server takes the key in these headers, False if it rejects it, None if that stays open; and its answer as text."""
+    asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
+    try:
+        request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}", **headers})
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=seconds) as reply:
+            return True, f"{reply.status}"
+    except urllib.error.HTTPError as error:
+        with error:
+            # Google answers 400 to a key that it does not know.
+            refused = error.code in (401, 403) or (error.code == 400 and b"API_KEY_INVALID" in error.read(_BODY))
+            return (False if refused else None), f"{error.code}"
+    except (OSError, ValueError) as error:
+        return None, _reason(error)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: it could take the key to another host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_BODY = 100_000
+"""Bytes of an answer that are read."""
 
 
 def bare(url: str) -> str:

@@ -33,6 +33,12 @@ class Provider:
     """Path that answers without a key, if only to refuse."""
     key_variables: tuple[str, ...] = ()
     """Environment variables of the key; the first that is set wins, as in the SDK. Without any, it takes no key."""
+    key_prefix: str = ""
+    """Characters that every key of the vendor begins with."""
+    key_header: str = ""
+    """Header that carries the key."""
+    request_headers: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
+    """Headers that every request needs besides."""
     key_advice: tuple[str, str] = ("", "")
     """The variable to name to a user without a key, and the benefit of setting it."""
     base_url_variable: str = ""
@@ -80,6 +86,9 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             models_path="/v1/models",
             sdk=("httpx2", "anthropic", "anthropic.resources.messages"),
             key_variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+            key_prefix="sk-ant-",
+            key_header="x-api-key",
+            request_headers=MappingProxyType({"anthropic-version": "2023-06-01"}),
             key_advice=("ANTHROPIC_API_KEY", "for Claude (console.anthropic.com)"),
             base_url_variable="ANTHROPIC_BASE_URL",
             base_url_advice="for a local server (Ollama, llama.cpp, vLLM)",
@@ -100,6 +109,8 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             models_path="/v1beta/models",
             sdk=("httpx2", "google.genai"),
             key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+            key_prefix="AIza",
+            key_header="x-goog-api-key",
             key_advice=("GEMINI_API_KEY", "for Gemini (aistudio.google.com)"),
             base_url_variable="GOOGLE_GEMINI_BASE_URL",
             default_model="flash",

@@ -36,8 +36,11 @@ class RetryPolicy:
     attempts: int = 0
     """Requests in all; 0 leaves it to `patience`."""
     first: float = 0.5
+    """The first wait."""
     longest: float = 15.0
+    """The longest wait."""
     jitter: Share = 0.25
+    """Share of a wait that chance may take away."""
 
     @property
     def short(self) -> RetryPolicy:

@@ -28,10 +28,15 @@ class Retention:
     """
 
     days: float = 0.0
+    """Days since a session was last used."""
     count: int = 0
+    """Sessions in all."""
     total_bytes: int = 0
+    """Bytes of all sessions together."""
     trash_days: float = 0.0
+    """Days after which the trash is emptied."""
     leftover_days: float = ABANDONED / _DAY
+    """Days after which unfinished forks and imports are removed."""
 
     @property
     def wanted(self) -> bool:

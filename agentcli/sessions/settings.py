@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """Settings of `[sessions]`: how sessions are stored and displayed.
+    """`[sessions]`: how sessions are stored and displayed.
 
     `save_every` is how often a streaming reply is saved, in seconds. Code in an exported page that is longer than
     `highlight` characters is not coloured: that would take longer than it is worth. `doctor` is how many of the newest sessions
@@ -15,5 +15,8 @@ class SessionSettings:
     """
 
     save_every: float = 1.0
+    """Seconds between two saves of a streaming reply."""
     highlight: int = 20_000
+    """Characters of code that an exported page colours at most."""
     doctor: int = 100
+    """Sessions that `agentcli doctor` checks, the newest first."""

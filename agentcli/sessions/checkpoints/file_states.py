@@ -29,12 +29,19 @@ class CheckpointLimits:
     """
 
     file_bytes: int = 5_000_000
+    """Bytes of one file."""
     total_bytes: int = 500_000_000
+    """Bytes of all file contents of a session."""
     files: int = 20_000
+    """Files of a workspace."""
     ignored_bytes: int = 1_000_000
+    """Bytes of a file that git ignores."""
     ignored_files: int = 2_000
+    """Entries of all ignored folders together."""
     seconds: float = 3.0
+    """Seconds that one scan of the workspace may take; 0: no checkpoints."""
     export_bytes: int = 50_000_000
+    """Bytes of file contents that an export takes along."""
 
 
 LIMITS = CheckpointLimits()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from agentcli.core.record import Checkpoint
@@ -22,18 +22,19 @@ def export(
     form: ExportFormat,
     *,
     redacted: bool = True,
+    secrets: Iterable[str] = (),
     say: Callable[[str], object] = lambda note: None,
     settings: SessionSettings = SETTINGS,
 ) -> str:
-    """The text of the file. Secrets are taken out unless `redacted` is false; only then is JSON free of any loss.
+    """The text of the file. Secrets, the known `secrets` among them, are taken out unless `redacted` is false; only then is JSON free of any loss.
 
     `say` is called with a line for people about everything that the file lacks.
     """
-    changed = 0
+    changed, known = 0, tuple(secrets)
 
     def cleaned(text: str) -> str:
         nonlocal changed
-        clean = redact(text)
+        clean = redact(text, known)
         changed += clean != text
         return clean
 

@@ -5,32 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.near import NEAREST, did_you_mean, near_names
 from agentcli.ui.commands import changes, context, files, model, program, reports, sessions, settings
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
 from agentcli.ui.render.frame import Item
+from agentcli.ui.render.markdown import document
 
 
 def _names(ctx: CommandContext) -> Sequence[Item]:
-    return [Item(name, one.summary) for name, one in COMMANDS.items()]
+    topics = [Item(topic, "manual") for topic in manual.TOPICS if topic not in COMMANDS]
+    return [*(Item(name, one.summary) for name, one in COMMANDS.items()), *topics]
 
 
 @command(at_once=True, arguments=_names)
 async def help_(ctx: CommandContext, name: str) -> None:
-    """List the commands, or tell more about one: /help [COMMAND]"""
+    """List the commands, explain one, or open the manual: /help [COMMAND or TOPIC]"""
+    topic = name.lower()
+    if topic in manual.TOPICS and known_as(topic) not in COMMANDS:
+        ctx.show(*document(manual.page(topic), ctx.columns - 1, ctx.look))
+        return
     if name:
         one = find(name.lstrip("/"))
         when = "It acts at once, also while a turn runs." if one.at_once else "While a turn runs it waits for its end."
         ctx.say(*one.paragraphs, when)
+        if topic in manual.TOPICS:
+            ctx.show("", *document(manual.page(topic), ctx.columns - 1, ctx.look))
         return
     wide = max(map(len, COMMANDS)) + 3
     ctx.say(
         *(f"/{name}".ljust(wide) + one.summary for name, one in COMMANDS.items()),
         "",
-        "/help COMMAND tells more about one, ? on an empty line lists the keys.",
-        "@path attaches a file, folder or picture, !cmd shows the model what a command prints, !!cmd does not.",
+        "/help COMMAND explains one, ? on an empty line lists the keys.",
+        f"/help TOPIC opens the manual: {', '.join(manual.TOPICS)}.",
+        "@path attaches a file, folder or picture. !cmd runs a command and shows the model its output, !!cmd only shows you.",
     )
 
 

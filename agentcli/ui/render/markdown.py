@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.sanitise import safe
 from agentcli.ui.render import links, tables
 from agentcli.ui.render.cells import expand, width
-from agentcli.ui.render.markdown_blocks import Block
+from agentcli.ui.render.markdown_blocks import Block, Blocks
 from agentcli.ui.render.spans import Row, Run, indented, wrap, written
 from agentcli.ui.render.syntax import coloured
 from agentcli.ui.style import Look
@@ -39,6 +39,12 @@ def lines(block: Block, columns: int, look: Look) -> list[str]:
     )
     text = [written(_stripped(row)) for row in rows]
     return ["", *text] if block.gap else text
+
+
+def document(source: str, columns: int, look: Look) -> list[str]:
+    """Render a whole Markdown text."""
+    state, blocks = Blocks().feed(source)
+    return [line for block in (*blocks, *state.end()) for line in lines(block, columns, look)]
 
 
 def warm(look: Look) -> None:

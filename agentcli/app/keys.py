@@ -1,0 +1,140 @@
+"""Keys of providers that the user has stored: in the system's keyring where there is one, else in a file for its owner alone."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.core.errors import CredentialsError, InputError
+from agentcli.providers.reach import accepts
+from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.settings import ProviderSettings, base_url, key_variables
+from agentcli.sessions.storage.locked_file import update
+
+Place = Literal["keyring", "file"]
+SERVICE = "agentcli"
+"""The name under which the keyring holds the keys."""
+SECONDS = 10.0
+"""Time limit of trying a key."""
+
+
+class KeyStore:
+    """Keys by provider. The file says of each where it is, so that a start without stored keys asks no keyring."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "keys.json"
+
+    def places(self) -> Mapping[str, Place]:
+        """Providers with a stored key, each with its place."""
+        return {provider: "file" if "key" in entry else "keyring" for provider, entry in self._entries().items()}
+
+    def keys(self) -> Mapping[str, str]:
+        """Every stored key that can be read, by provider."""
+        found = {name: entry.get("key") or _from_keyring(name) for name, entry in self._entries().items()}
+        return {name: key for name, key in found.items() if key}
+
+    def set(self, provider: str, key: str) -> Place:
+        """Store a key and return its place."""
+        in_keyring = _to_keyring(provider, key)
+        self._change(provider, {} if in_keyring else {"key": key})
+        return "keyring" if in_keyring else "file"
+
+    def remove(self, provider: str) -> None:
+        """Remove a key. Raises InputError where none is stored."""
+        if provider not in self._entries():
+            raise InputError(f"No key is stored for {provider}.")
+        _from_keyring(provider, remove=True)
+        self._change(provider, None)
+
+    def _entries(self) -> Mapping[str, Mapping[str, str]]:
+        try:
+            read = json.loads(self.path.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return {str(name): entry for name, entry in read.items() if isinstance(entry, dict)} if _is_table(read) else {}
+
+    def _change(self, provider: str, entry: Mapping[str, str] | None) -> None:
+        def changed(text: str) -> str:
+            entries = dict(self._entries())
+            entries.pop(provider, None)
+            if entry is not None:
+                entries[provider] = entry
+            return json.dumps(entries, indent=1) + "\n"
+
+        update(self.path, changed)
+        os.chmod(self.path, 0o600)
+
+
+def with_keys(
+    env: Mapping[str, str], providers: Mapping[str, ProviderSettings], stored: Mapping[str, str]
+) -> Mapping[str, str]:
+    """The environment with the stored keys, each under its provider's variable; a variable that is set wins."""
+    more = {}
+    for name, key in stored.items():
+        variables = key_variables(providers[name]) if name in providers else ()
+        if variables and not any(env.get(variable, "").strip() for variable in variables):
+            more[variables[0]] = key
+    return {**env, **more} if more else env
+
+
+def provider_of(key: str) -> str:
+    """The provider whose keys begin as this one does; empty where none does."""
+    return next((kind for kind, each in PROVIDERS.items() if each.key_prefix and key.startswith(each.key_prefix)), "")
+
+
+def checked(key: str) -> str:
+    """The key without blanks around it. Raises InputError for what cannot be one."""
+    key = key.strip()
+    if not key or not (key.isascii() and key.isprintable()) or " " in key:
+        raise InputError("That is no key: it is empty, or has blanks or characters that no key has.")
+    return key
+
+
+def try_key(settings: ProviderSettings, key: str, env: Mapping[str, str]) -> str:
+    """Send one free request with the key; the reason why it could not be tried, or empty. Raises CredentialsError if it is rejected."""
+    vendor = PROVIDERS[settings.kind]
+    url = base_url(settings, env) or vendor.url
+    accepted, answer = accepts(url, vendor.models_path, {vendor.key_header: key, **vendor.request_headers}, SECONDS)
+    if accepted is False:
+        raise CredentialsError(f"{vendor.title or settings.name} rejected the key ({answer}). Nothing was stored.")
+    return "" if accepted else answer
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _keyring() -> Any:
+    """The package `keyring`, which may not be installed."""
+    try:
+        return importlib.import_module("keyring")
+    except ImportError:
+        return None
+
+
+def _to_keyring(provider: str, key: str) -> bool:
+    ring = _keyring()
+    if ring is None:
+        return False
+    try:
+        ring.set_password(SERVICE, provider, key)
+        return bool(ring.get_password(SERVICE, provider) == key)
+    except Exception:  # noqa: BLE001 - each backend has errors of its own; without it the file is used
+        return False
+
+
+def _from_keyring(provider: str, *, remove: bool = False) -> str:
+    ring = _keyring()
+    if ring is None:
+        return ""
+    try:
+        if remove:
+            ring.delete_password(SERVICE, provider)
+            return ""
+        return ring.get_password(SERVICE, provider) or ""
+    except Exception:  # noqa: BLE001 - a locked or missing backend is as if no key were stored
+        return ""

@@ -1,0 +1,78 @@
+"""`agentcli auth`: stored keys of providers."""
+
+from __future__ import annotations
+
+import sys
+from getpass import getpass
+from typing import Annotated
+
+import typer
+
+from agentcli.app.keys import KeyStore, checked, try_key
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.cli.output import say
+from agentcli.cli.printing import Column, print_table
+from agentcli.core.errors import UsageError
+from agentcli.providers.registry import SERVERS
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, key_variables
+
+app = typer.Typer(help="Store, list and remove API keys.", no_args_is_help=True, rich_markup_mode=None)
+Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help="anthropic, google, or a configured provider")]
+
+
+@app.command("set")
+def set_key(
+    provider: Provider,
+    untried: Annotated[bool, typer.Option("--no-check", help="store the key without trying it")] = False,
+) -> None:
+    """Store a provider's key; it is asked for and tried.
+
+    The key goes to the system's keyring if the package `keyring` is installed, else to a file that only you can read. With piped input, the key is read from stdin.
+    """
+    program = Program(Options())
+    settings = _settings(program, provider)
+    variables = key_variables(settings)
+    if not variables:
+        raise UsageError(f"Set api_key_env in [providers.{provider}] first: it names the key's variable.")
+    key = checked(getpass(f"Key for {provider} (hidden): ") if sys.stdin.isatty() else sys.stdin.read())
+    if not untried and (reason := try_key(settings, key, program.given_env)):
+        print(f"note: the key could not be tried: {reason}", file=sys.stderr)
+    store = KeyStore(program.dirs.config)
+    place = store.set(provider, key)
+    say(f"Stored the key for {provider} in {'the keyring' if place == 'keyring' else store.path}.")
+    if found := [name for name in variables if program.given_env.get(name)]:
+        print(f"note: {found[0]} is set in the environment and is used instead.", file=sys.stderr)
+
+
+@app.command("list")
+def list_keys() -> None:
+    """List providers and where their keys come from."""
+    program = Program(Options())
+    places = KeyStore(program.dirs.config).places()
+    rows = []
+    for name, settings in _providers(program).items():
+        variable = next((each for each in key_variables(settings) if program.given_env.get(each)), "")
+        stored = {"keyring": "keyring", "file": "keys.json"}.get(places.get(name, ""), "")
+        rows.append([name, (variable and f"{variable} (environment)") or stored or "none", stored])
+    print_table((Column("provider", style="bold"), Column("key in use"), Column("stored in")), rows)
+
+
+@app.command("remove")
+def remove_key(provider: Provider) -> None:
+    """Remove a stored key."""
+    program = Program(Options())
+    KeyStore(program.dirs.config).remove(provider)
+    say(f"Removed the key for {provider}.")
+
+
+def _settings(program: Program, provider: str) -> ProviderSettings:
+    """The settings of a provider. Raises UsageError for one that does not exist."""
+    known = _providers(program)
+    if provider not in known:
+        raise UsageError(f"There is no provider {provider!r}. Use one of: {', '.join(known)}.")
+    return known[provider]
+
+
+def _providers(program: Program) -> dict[str, ProviderSettings]:
+    return {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}
