@@ -1,0 +1,73 @@
+"""The manual that ships with the program."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from agentcli import manual
+from agentcli.cli.parser import whole_group
+from agentcli.config import load
+from agentcli.core.errors import InputError
+from agentcli.ui.commands import COMMANDS
+from agentcli.ui.input.keys import KEYS, help_lines
+from agentcli.ui.render.cells import width
+from agentcli.ui.render.markdown import document
+from agentcli.ui.style import Look
+from tests.manual import PAGE, text
+
+
+def test_the_reference_of_settings_is_made_from_the_settings() -> None:
+    assert PAGE.read_text(encoding="utf-8") == text(), "run: python -m tests.manual"
+    listed = set(re.findall(r"^\| `([^`]+)` \|", text(), re.MULTILINE))
+    assert listed == {key for key, _ in load(None, None, {}).items()}
+    assert not re.search(r"\|  \|$", text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("topic", manual.TOPICS)
+def test_each_page_has_a_title_and_a_first_sentence_and_is_drawn_without_loss(topic: str) -> None:
+    source = manual.page(topic)
+    assert source.startswith("# ")
+    assert len(manual.summary(topic)) < 110
+    lines = document(source, 80, Look())
+    assert all(width(line) <= 80 for line in lines)
+    assert len(lines) >= 20
+    assert "/work/" not in source
+    assert f"\n- {topic}: " in (manual.FOLDER / "index.md").read_text()
+
+
+def test_the_keys_page_names_every_key() -> None:
+    page = manual.page("keys").replace("`", "")
+    for keys, _ in help_lines(KEYS):
+        for key in re.split(r", | and ", keys):
+            assert key in page, key
+
+
+def test_every_command_that_a_page_names_exists() -> None:
+    shell = set(whole_group().commands)
+    for topic in manual.TOPICS:
+        source = manual.page(topic)
+        slashes = re.findall(r"`/([a-z]+)", source)
+        assert set(slashes) <= set(COMMANDS), topic
+        named = re.findall(r"(?:`|^    |\| )agentcli ([a-z][a-z-]+)\b", source, re.MULTILINE)
+        assert set(named) - {"resume"} <= shell, topic
+
+
+def test_words_are_found_in_their_sections_in_any_case() -> None:
+    found = manual.search("UNDO rewind")
+    assert "Undo and rewind" in [section.heading for section in found]
+    assert all(section.lines for section in found)
+    assert not manual.search("no-such-word")
+    assert not manual.search("")
+
+
+def test_a_topic_that_does_not_exist_is_answered_with_the_near_ones() -> None:
+    with pytest.raises(InputError, match="Did you mean sessions"):
+        manual.page("sesions")
+
+
+def test_the_pages_lie_in_the_package() -> None:
+    assert Path(manual.__file__).parent == manual.FOLDER
+    assert {path.stem for path in manual.FOLDER.glob("*.md")} == {*manual.TOPICS, "index"}
