@@ -139,16 +139,19 @@ def _ask_for_key(error: CredentialsError, options: Options) -> int:
     from getpass import getpass
 
     print(*getattr(error, "__notes__", ()), error, sep="\n", file=sys.stderr)
-    try:
-        answer = getpass("Paste a key (hidden), or type demo; Enter quits: ").strip()
-    except EOFError:
-        answer = ""
-    if answer.lower() in ("demo", "y", "yes"):
-        return start(Options(demo=True, plain=options.plain))
-    if not answer:
-        return error.exit_code
-    _store_key(answer, options)
-    return repl(options)
+    while True:
+        try:
+            answer = getpass("Paste a key (hidden), or type demo; Enter quits: ").strip()
+            if answer.lower() in ("", "n", "no", "q", "quit", "exit"):
+                return error.exit_code
+            if answer.lower() in ("demo", "y", "yes"):
+                return start(Options(demo=True, plain=options.plain))
+            _store_key(answer, options)
+            return repl(options)
+        except EOFError:
+            return error.exit_code
+        except (CredentialsError, InputError) as wrong:
+            print(wrong, file=sys.stderr)
 
 
 def _store_key(text: str, options: Options) -> None:

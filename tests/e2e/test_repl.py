@@ -118,13 +118,28 @@ def test_what_is_typed_while_the_program_loads_is_not_lost(program: Program) -> 
     assert said == [("user", "hello early bird"), ("assistant", "hello early bird")]
 
 
-def test_without_a_key_five_lines_help_and_the_demo_is_offered(program: Program) -> None:
+def test_without_a_key_five_lines_help_and_a_pasted_key_is_kept_unseen(program: Program) -> None:
+    program.more = {"HTTPS_PROXY": "http://127.0.0.1:9"}  # nobody is there to try it with
     with terminal(program) as t:
-        t.until("Start the demo now?")
+        t.until("Paste a key")
         shown = "\n".join(t.history())
         assert "export ANTHROPIC_API_KEY" in shown
         assert "export GEMINI_API_KEY" in shown
-        t.send("n\r")
+        t.send("sk-ant-pasted-by-a-person\r")
+        t.until("Stored the key in")
+        t.until("▕")
+        leave(t)
+        assert b"pasted-by" not in t.raw
+    kept = program.base / "config/agentcli/keys.json"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    others = [path for path in program.base.rglob("*") if path.is_file() and path != kept]
+    assert others
+    assert not [path for path in others if b"pasted-by" in path.read_bytes()]
+    assert "stored key" in program.run("doctor").out
+    assert program.run("auth", "remove", "anthropic").code == 0
+    with terminal(program) as t:
+        t.until("Paste a key")
+        t.send("\r")
         assert t.wait() == 41
 
 
