@@ -13,10 +13,15 @@ from agentcli.core.errors import InputError
 
 
 def view(
-    selector: Annotated[str, typer.Argument(metavar="SESSION", help="full id, unique prefix, or name")] = "",
-    cwd: Annotated[str, typer.Option("-C", "--cwd", help="the folder whose project is meant")] = "",
+    selector: Annotated[
+        str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name (default: the newest)")
+    ] = "",
+    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")] = "",
 ) -> None:
-    """A session as a page in your browser, by default the newest; where there is no browser, its path."""
+    """Open a session's page in your browser.
+
+    Without a browser, the path of the page is printed.
+    """
     from agentcli.app.viewing import view as open_page
 
     context = ProjectContext(Options(cwd=cwd))
