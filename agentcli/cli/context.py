@@ -150,12 +150,12 @@ def compare(
     else:
         _print_comparison(found)
         say("\n".join([*plot.text_plot(series), "", *price_points.text_points(drawn)]))
-    pages = {
-        svg: lambda: plot.svg(series, first, marks),
-        points: lambda: price_points.svg_points(drawn, _title(sessions)),
-        html: lambda: plot.html(found, marks),
-    }
-    for file, page in pages.items():
+    pages: Sequence[tuple[str, Callable[[], str]]] = (
+        (svg, lambda: plot.svg(series, first, marks)),
+        (points, lambda: price_points.svg_points(drawn, _title(sessions))),
+        (html, lambda: plot.html(found, marks)),
+    )
+    for file, page in pages:
         if file:
             _write(file, page())
 
