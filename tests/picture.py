@@ -30,20 +30,27 @@ def main() -> None:
 
 
 def draw(terminal: Terminal) -> None:
-    """The screen as SVG."""
+    """Write the screen into the README's picture."""
     screen = pyte.Screen(COLUMNS, ROWS)
     pyte.ByteStream(screen).feed(terminal.raw)
+    TARGET.write_text(svg(screen, "agentcli demo"), encoding="utf-8")
+
+
+def svg(screen: pyte.Screen, title: str) -> str:
+    """The screen as SVG, down to its last row that is not empty."""
     with open("/dev/null", "w") as nowhere:
-        console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True, color_system="truecolor")
-        used = max(number for number, row in enumerate(screen.display) if row.strip())
+        console = Console(
+            record=True, width=screen.columns, file=nowhere, force_terminal=True, color_system="truecolor"
+        )
+        used = max((number for number, row in enumerate(screen.display) if row.strip()), default=0)
         for row in range(used + 1):
             line = Text()
-            for look, cells in groupby((screen.buffer[row][column] for column in range(COLUMNS)), style):
+            for look, cells in groupby((screen.buffer[row][column] for column in range(screen.columns)), style):
                 line.append("".join(cell.data for cell in cells), look)
             console.print(line, no_wrap=True, overflow="crop")
-        drawn = console.export_svg(title="agentcli demo")
+        drawn = console.export_svg(title=title)
     # Without the web fonts that rich would have a viewer load.
-    TARGET.write_text(re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL), encoding="utf-8")
+    return re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)
 
 
 def style(cell: pyte.screens.Char) -> Style:

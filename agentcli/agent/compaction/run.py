@@ -282,5 +282,6 @@ def _report(task: SummaryTask, result: SummaryResult, record: Compaction, troubl
     elif record.note:
         lines.append(f"Note: {record.note}.")
     if result.struck:
-        lines.append(f"{len(result.struck)} sentences were struck that nothing in the conversation bears out.")
+        struck = "1 sentence was" if len(result.struck) == 1 else f"{len(result.struck)} sentences were"
+        lines.append(f"{struck} struck that nothing in the conversation bears out.")
     return " ".join(lines)
