@@ -128,9 +128,10 @@ def after(history: History, body: Compaction | Prune) -> View:
 
 
 @lru_cache(maxsize=4096)
-def cleared_result(call_id: str, name: str, status: Status) -> ToolResult:
-    """A pruned result as the model sees it: the marker, and how to get the output back."""
-    return ToolResult(call_id, name, status, f'{CLEARED}\n[recall(id="{call_id}") shows it again]')
+def cleared_result(call_id: str, name: str, status: Status, outcome: str = "") -> ToolResult:
+    """A pruned result as the model sees it: the marker, how a command ended, and how to get the output back."""
+    ended = f"\n{outcome}" if outcome else ""
+    return ToolResult(call_id, name, status, f'{CLEARED}{ended}\n[recall(id="{call_id}") shows it again]')
 
 
 def cleared_input(call: ToolCall) -> ToolCall:
@@ -178,6 +179,8 @@ class _Lens:
         body = history.compaction.body if history.compaction else None
         self.compaction = body if isinstance(body, Compaction) else None
         edits = [self.compaction, *(prune.body for prune in history.prunes)]
+        prunes = [prune.body for prune in history.prunes if isinstance(prune.body, Prune)]
+        self.outcomes = {call: text for prune in prunes for call, text in prune.outcomes.items()}
         self.thinking_from = max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
 
     def messages(self) -> Iterator[ViewMessage]:
@@ -257,7 +260,8 @@ class _Lens:
             part = ToolResult(result.call_id, result.name, result.status, summary)
             return replace(block, part=part, source="compactor", compactable=False, original=result)
         if result.call_id in self.history.cleared:
-            part = cleared_result(result.call_id, result.name, result.status)
+            outcome = self.outcomes.get(result.call_id, "")
+            part = cleared_result(result.call_id, result.name, result.status, outcome)
             return replace(block, part=part, cleared=True, original=result)
         return block
 

@@ -108,6 +108,8 @@ class Prune:
     reason: str
     drop_thinking_before: int = 0
     inputs: tuple[str, ...] = ()
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+    """By call id, the line that says in the marker how a command ended."""
 
     @property
     def cleared(self) -> tuple[str, ...]:

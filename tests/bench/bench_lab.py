@@ -1,7 +1,7 @@
 """What each policy would cost: `python -m tests.bench.bench_lab [TRACES] [PROCESSES]`, by default 200 traces.
 
 Replays made-up sessions, and the recorded one where it lies beside the checkout, under every policy with the provider's cache emulated.
-Prices are those of the model table; a summary is charged as a call of a small model of the same family would be.
+The recorded one is drawn, price against retention, as the README's picture `tests/price.svg`. Prices are those of the model table; a summary is charged as a call of a small model of the same family would be.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from agentcli.cli.printing import Column, print_table
-from agentcli.context.lab.compare import COLUMNS, Report
+from agentcli.context.lab.compare import COLUMNS, Report, compare
+from agentcli.context.lab.points import points, svg_points, text_points
 from agentcli.context.lab.replay import Played, Setup, replay
 from agentcli.context.settings import POLICIES
 from agentcli.core.record import Record
@@ -26,7 +27,11 @@ from tests.context.lab.traces import trace
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
 MODEL, SUMMARISER = "anthropic/claude-opus-4-5", "anthropic/claude-haiku-4-5"
 BASELINE = "opencode"
-GOAL, WINS, PLANTED = 0.40, 0.95, 0.95
+HORIZONS = ("auto@0", "auto@5", "auto@80")
+PICTURE = Path(__file__).resolve().parents[1] / "price.svg"
+GOAL, WINS, PLANTED = 0.50, 0.95, 0.95
+BEHIND, RECOVERABLE = 0.02, 0.995
+"""The most that `auto` may hold less in view than `gemini`, and the least that must be recoverable, as shares."""
 
 
 def main() -> None:
@@ -40,15 +45,23 @@ def main() -> None:
             print(f"\r{seed + 1} of {traces}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     report = Report(POLICIES, played)
-    _, rows = list(report.tables())[-1]
-    print_table([Column(name, numeric=n > 0) for n, name in enumerate(COLUMNS)], rows)
+    show_last_table(report)
     for line in verdict(report):
         print(line)
     print(f"{traces} traces in {time.perf_counter() - started:.0f} s\n")
     if REAL.exists():
-        real = Report(POLICIES, {"real session": {policy: replay(recorded(), policy, setup()) for policy in POLICIES}})
-        print("\n".join(real.lines()))
+        real = compare({"real session": recorded()}, (*POLICIES, *HORIZONS), setup())
+        drawn = points(real.totals())
+        show_last_table(real)
+        print("\n".join(text_points(drawn)))
+        PICTURE.write_text(svg_points(drawn, "A recorded session of 471 requests"), encoding="utf-8")
         print(f"auto costs {cheaper(real, 'auto', BASELINE):.1%} less than {BASELINE}")
+
+
+def show_last_table(report: Report) -> None:
+    """Print the table over all sessions."""
+    _, rows = list(report.tables())[-1]
+    print_table([Column(name, numeric=n > 0) for n, name in enumerate(COLUMNS)], rows)
 
 
 def one(seed: int) -> dict[str, Played]:
@@ -70,13 +83,15 @@ def setup(model: str = MODEL) -> Setup:
 
 def verdict(report: Report) -> list[str]:
     """Each aim, what was measured, and whether it is met."""
-    auto = report.totals()["auto"]
+    auto, gemini = report.totals()["auto"], report.totals()["gemini"].kept
     saved = sorted(1 - each["auto"].cost / each[BASELINE].cost for each in report.played.values())
     enough = sum(share >= GOAL for share in saved) / len(saved)
     aims = [
         (f"auto below the plain prune rule, over all: {cheaper(report, 'auto', BASELINE):.1%}", cheaper(report, "auto", BASELINE) >= GOAL),
         (f"in the median trace: {saved[len(saved) // 2]:.1%}; by {GOAL:.0%} or more in {enough:.1%} of traces", None),
         (f"below every other policy in {wins(report, 'auto'):.1%} of traces", wins(report, "auto") >= WINS),
+        (f"in view {auto.kept.retention:.1%}, under gemini {gemini.retention:.1%}", auto.kept.retention >= gemini.retention - BEHIND),
+        (f"in view or recallable: {auto.kept.recoverability:.1%}", auto.kept.recoverability >= RECOVERABLE),
         (f"overflows: {auto.overflows}, refused: {auto.refused}", auto.overflows == 0),
         (f"planted facts retained or recallable: {auto.planted.recoverability:.1%}", auto.planted.recoverability >= PLANTED),
         (f"violated invariants: {', '.join(auto.broken) or 'none'}", not auto.broken),

@@ -55,6 +55,7 @@ def svg_points(drawn: Sequence[Point], title: str = "") -> str:
     policies = list(dict.fromkeys(_policy(point) for point in drawn))
     colours = {policy: COLOURS[n % len(COLOURS)][0] for n, policy in enumerate(policies)}
     places = {point.name: _place(point, most, low) for point in drawn}
+    labels = _labels(places)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
@@ -73,8 +74,17 @@ def svg_points(drawn: Sequence[Point], title: str = "") -> str:
     for point in drawn:
         (x, y), colour = places[point.name], colours[_policy(point)]
         lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>')
-        lines.append(f'<text x="{x + 8:.1f}" y="{y + 4:.1f}" fill="{colour}">{escape(point.name)}</text>')
+        if point.name in labels:
+            lines.append(f'<text x="{x + 8:.1f}" y="{y + 4:.1f}" fill="{colour}">{escape(labels[point.name])}</text>')
     return "\n".join([*lines, "</svg>\n"])
+
+
+def _labels(places: Mapping[str, tuple[float, float]]) -> dict[str, str]:
+    """By the first name at each place, all names there; places closer than a point is wide are the same."""
+    names: dict[tuple[int, int], list[str]] = {}
+    for name, (x, y) in places.items():
+        names.setdefault((round(x / 10), round(y / 10)), []).append(name)
+    return {there[0]: ", ".join(there) for there in names.values()}
 
 
 def _policy(point: Point) -> str:

@@ -71,6 +71,13 @@ def outcome(output: str, failed: bool) -> str:
     return _cut(lines[-1]) if lines else ""
 
 
+def summary_of(output: str, failed: bool) -> str:
+    """The outcome of a command with, of a run of tests, its figures: one line."""
+    tests = read_tests(output)
+    pieces = dict.fromkeys(filter(None, (outcome(output, failed), tests.summary if tests else "")))
+    return _cut("; ".join(pieces))
+
+
 def _cut(line: str) -> str:
     return line if len(line) <= _LINE else line[: _LINE - 1] + "…"
 

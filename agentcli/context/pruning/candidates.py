@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from agentcli.context.ledger.command_results import summary_of
+from agentcli.context.loss.worth import is_worth
 from agentcli.context.pruning.superseded import superseded, superseded_edits
 from agentcli.context.settings import PruneSettings
 from agentcli.context.view import Block, cleared_input, cleared_result, keeps_input
@@ -74,7 +76,17 @@ class TokenLayout:
         drop = max(block.seq for block in self.blocks) + 1 if self.thoughts else 0
         freed = max(0, sum(victim.tokens for victim in ordered) + self.thoughts)
         outputs, inputs = ([victim.call_id for victim in ordered if victim.input is given] for given in (False, True))
-        return Prune(tuple(outputs), freed, why, drop, tuple(inputs))
+        outcomes = self._outcomes(outputs)
+        freed -= sum(map(self.counter.text, outcomes.values()))
+        return Prune(tuple(outputs), max(0, freed), why, drop, tuple(inputs), outcomes)
+
+    def _outcomes(self, call_ids: Sequence[str]) -> dict[str, str]:
+        """How the commands among these calls ended, where that is worth its tokens."""
+        loss, traits = self.window.settings.loss, self.window.traits
+        parts = {block.tool_use_id: block.part for block in self.blocks if isinstance(block.part, ToolResult)}
+        runs = [parts[call] for call in call_ids if traits.get(parts[call].name, UNKNOWN).runs_commands]
+        found = {result.call_id: summary_of(result.output, _failed(result)) for result in runs if loss.enabled}
+        return {call: text for call, text in found.items() if text and is_worth(len(text), loss.command_chance, loss)}
 
 
 def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
@@ -140,6 +152,10 @@ def _clearable_input(block: Block, call: ToolCall, window: Window) -> bool:
         and not (block.pinned or block.cleared or keeps_input(call))
         and call.name not in window.settings.prune.protected_tools
     )
+
+
+def _failed(result: ToolResult) -> bool:
+    return result.failed or bool(result.metadata.get("exit_code"))
 
 
 def turns_behind(blocks: Sequence[Block]) -> list[int]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agentcli.context.ledger.ledger import Ledger
-from agentcli.context.loss.price import faded, is_worth
 from agentcli.context.loss.settings import LossSettings
+from agentcli.context.loss.worth import faded, is_worth
 from agentcli.context.snapshot.form import LEFT_OUT, Snapshot, last_cited, render, uncited
 from agentcli.context.snapshot.reconcile import is_ledger_line, is_lookup, is_report, is_test_line
 

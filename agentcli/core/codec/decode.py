@@ -248,7 +248,7 @@ def _undo(raw: Mapping[str, Any]) -> Undo:
 def _prune(raw: Mapping[str, Any]) -> Prune:
     calls = items(raw, "call_ids", str, None)
     drop, inputs = whole(raw, "drop_thinking_before"), items(raw, "inputs", str)
-    return Prune(calls, whole(raw, "tokens"), text(raw, "reason"), drop, inputs)
+    return Prune(calls, whole(raw, "tokens"), text(raw, "reason"), drop, inputs, _all(str, table(raw, "outcomes")))
 
 
 def _all(kind: type, table: dict[str, Any]) -> dict[str, Any]:

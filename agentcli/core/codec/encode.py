@@ -80,8 +80,9 @@ def body_to_json(body: Body) -> Json:
             return _result_to_json(body)
         case Compaction():
             return _compaction_to_json(body)
-        case Prune(call_ids, tokens, reason, drop, inputs):
-            also = {"inputs": list(inputs)} if inputs else {}
+        case Prune(call_ids, tokens, reason, drop, inputs, outcomes):
+            also: dict[str, Any] = {"inputs": list(inputs)} if inputs else {}
+            also |= {"outcomes": dict(outcomes)} if outcomes else {}
             return {
                 "call_ids": list(call_ids),
                 "tokens": tokens,

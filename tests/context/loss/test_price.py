@@ -6,18 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.context.loss.price import expected_recalls, faded, is_worth, recall_cost
+from agentcli.context.loss.price import expected_recalls, recall_cost
 from agentcli.context.loss.settings import LossSettings
-from agentcli.context.policies import plan
+from agentcli.context.loss.worth import faded, is_worth
+from agentcli.context.policies import plan, plan_prune
 from agentcli.context.policies.auto import OPEN_QUESTION
 from agentcli.context.policies.plans import Plan
+from agentcli.context.pruning.plan import Pressure
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import view
+from agentcli.context.view import after, view
 from agentcli.context.window import Window, window_of
+from agentcli.core.codec.decode import decode
+from agentcli.core.codec.encode import encode
 from agentcli.core.history import fold
 from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec, Prices
+from agentcli.core.record import Record
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 
@@ -57,6 +62,24 @@ def test_what_is_short_or_likely_to_be_wanted_is_worth_its_tokens() -> None:
 def test_a_recall_costs_a_request_more() -> None:
     story = long_work()
     assert recall_cost(10_000, window(story)) == pytest.approx(10_000 * 0.1 + 80 * 5 + 1_000 * 1.25)
+
+
+def test_a_cleared_output_of_a_command_still_says_how_it_ended() -> None:
+    story = Story()
+    story.user("go")
+    failed = story.runs(
+        "pytest -q", "frame\n" * 2_000 + "E   ValueError: expected 3, got 4\n1 failed, 20 passed in 1s", 1
+    )
+    story.reads("a.py", "x\n" * 2_000)
+    story.runs("pytest -q", "21 passed in 1s")
+    prune, _ = plan_prune(window(story), Pressure(forced=True))
+    assert prune
+    assert prune.call_ids == (failed.call_id,)
+    assert "ValueError: expected 3, got 4" in prune.outcomes[failed.call_id]
+    shown = after(fold(story.records), prune)
+    [cleared] = [block.part for block in shown.blocks if block.cleared]
+    assert "1 failed, 20 passed" in cleared.output  # type: ignore[union-attr]
+    assert decode(encode(Record(9, "r9", "", "", prune))).body == prune
 
 
 def test_what_is_out_of_date_is_never_wanted_again() -> None:
