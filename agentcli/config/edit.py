@@ -43,7 +43,7 @@ def _edit(path: Path, change: Callable[[Any], None]) -> None:
         try:
             tables = tomlkit.parse(text)
         except ValueError as error:
-            raise ConfigError(f"{path} cannot be changed because it is not TOML: {error}. Mend it first.") from error
+            raise ConfigError(f"{path} cannot be changed because it is not TOML: {error}. Correct it first.") from error
         change(tables)
         return tomlkit.dumps(tables)
 

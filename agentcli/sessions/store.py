@@ -221,7 +221,7 @@ class Store:
             if other.name == name and other.id != info.id:
                 raise InputError(
                     f"Session {other.id} is called {name!r} already, and a name must lead to one session. "
-                    "Say another name, or rename that one first."
+                    "Choose another name, or rename that session first."
                 )
         session = self.open(info.project_id, info.id)
         try:

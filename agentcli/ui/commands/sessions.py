@@ -58,7 +58,7 @@ async def rename(context: CommandContext, name: str) -> None:
     if not name:
         raise UsageError("Say the name: /rename NAME")
     if any(one.get("name") == name for one in await asyncio.to_thread(_others, context)):
-        raise UsageError(f"Another session is called {name} already. Say another name.")
+        raise UsageError(f"Another session is called {name} already. Choose another name.")
     context.show_events(context.session.rename(name))
     context.say(f"This session is called {name} from now on: agentcli resume {shlex.quote(name)}")
 
