@@ -51,6 +51,7 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
     run = f"from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', '{model}'])"
     modules = loaded(run, tmp_path)
     assert not modules & (set(HEAVY) - {"typer", "pydantic"})  # typer brings pydantic
+    assert not [module for module in modules if module.startswith("agentcli.context.snapshot")]  # hundreds of patterns
 
 
 @pytest.mark.parametrize("command", ["'models'", "'config', 'show'", "'stats'", "'permissions', 'show'", "'--help'"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from agentcli.agent import loop
 from agentcli.agent.checkpointing import Checkpointer
@@ -21,7 +21,6 @@ from agentcli.agent.spending import BudgetGuard
 from agentcli.agent.subagents import Subagents
 from agentcli.agent.titles import TitleWriter
 from agentcli.agent.tool_runner import ToolRunner
-from agentcli.context.compaction.handover import Handover
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.errors import InputError
@@ -36,6 +35,9 @@ from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import for_model, for_person
 from agentcli.sessions.checkpoints.undo import rewind_to_redo
 from agentcli.sessions.info import name_of
+
+if TYPE_CHECKING:
+    from agentcli.context.compaction.handover import Handover
 
 
 class AgentSession:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.program import Program
 from agentcli.app.project import TRUSTED
 from agentcli.app.trust import is_trusted, trust, what_it_would_load
-from agentcli.context.compaction.handover import Handover
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.core.secrets import known_secrets
 from agentcli.sessions.info import info_to_json
 from agentcli.sessions.session import Session
 from agentcli.ui.host import Setting, Topic
+
+if TYPE_CHECKING:
+    from agentcli.context.compaction.handover import Handover
 
 
 class TerminalHost:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.agent.checkpointing import Makes
@@ -19,7 +20,6 @@ from agentcli.app.options import LAST, Options
 from agentcli.app.project import ProjectContext
 from agentcli.app.system_prompt import Surroundings, environment, standing, system_blocks
 from agentcli.app.workspace import WorkspacePolicy
-from agentcli.context.compaction.handover import Handover
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator, estimator
 from agentcli.core.errors import CredentialsError, InputError, TrustError, UsageError
@@ -43,6 +43,9 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.tools.lib.gitignore import everything
 from agentcli.tools.registry import TRAITS, run, tools
+
+if TYPE_CHECKING:
+    from agentcli.context.compaction.handover import Handover
 
 
 async def nobody(_: ApprovalRequest) -> ApprovalResponse | None:
