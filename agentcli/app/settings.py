@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from agentcli.app.program import Program
 from agentcli.config import choices, parsed, steps
 from agentcli.config.edit import set_key
+from agentcli.config.toml_text import toml_value
 from agentcli.ui.host import Setting
 
 BUILT_IN = "built-in"
@@ -19,7 +18,7 @@ def settings(program: Program) -> Iterator[Setting]:
     """Every setting in force."""
     few, origins = choices(_SWITCH), program.config.origins
     for key, value in program.config.items():
-        yield Setting(key, as_text(value), origins.get(key, BUILT_IN), tuple(few.get(key, ())))
+        yield Setting(key, toml_value(value), origins.get(key, BUILT_IN), tuple(few.get(key, ())))
 
 
 def change(program: Program, key: str, text: str) -> str:
@@ -33,13 +32,5 @@ def change(program: Program, key: str, text: str) -> str:
     program.reload()
     now, origin = program.config.get(key), program.config.origins.get(key, BUILT_IN)
     if now != wanted:
-        return f"{key} = {as_text(wanted)} is in {file}, but {origin} has {as_text(now)}, which wins."
-    return f"{key} = {as_text(wanted)}, written to {file}. New sessions have it (/new)."
-
-
-def as_text(value: Any) -> str:
-    """A value as one line, as it is typed to set it."""
-    plain = (
-        list(value) if isinstance(value, tuple | frozenset) else dict(value) if isinstance(value, Mapping) else value
-    )
-    return json.dumps(plain, ensure_ascii=False, default=str)
+        return f"{key} = {toml_value(wanted)} is in {file}, but {origin} has {toml_value(now)}, which wins."
+    return f"{key} = {toml_value(wanted)}, written to {file}. New sessions have it (/new)."

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from agentcli import __version__
 from agentcli.agent.session import AgentSession
+from agentcli.app.keys import KeyStore
 from agentcli.app.program import Program
 from agentcli.app.project import TRUSTED
 from agentcli.app.trust import is_trusted, what_it_would_load
@@ -61,10 +62,11 @@ def _key(program: Program, settings: ProviderSettings, model: ModelSpec) -> str:
     names = key_variables(settings)
     if model.kind not in PROVIDERS or not needs_key(settings, program.env):
         return "none needed"
-    found = next((name for name in names if program.env.get(name)), "")
-    if found:
+    if found := next((name for name in names if program.given_env.get(name)), ""):
         return f"{found} (environment)"
-    return "stored" if credentials(settings, program.env) else f"not set: {' or '.join(names)}"
+    if credentials(settings, program.env):
+        return f"stored: {KeyStore(program.dirs.config).places().get(settings.name, 'config folder')}"
+    return f"not set: {' or '.join(names)}, or `agentcli auth set {settings.name}`"
 
 
 def _trust(program: Program, session: AgentSession) -> str:

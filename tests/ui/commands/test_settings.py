@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,15 @@ def test_a_choice_is_picked_and_a_number_is_typed(context: ScriptedContext) -> N
 
 def test_the_keys_are_listed(context: ScriptedContext) -> None:
     assert "Ctrl-O" in "\n".join(type_(context, "/keys"))
+
+
+def test_a_stored_key_is_named_as_such_and_not_shown(context: Any) -> None:
+    host = context.host._program
+    file = host.dirs.config / "keys.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"anthropic": {"key": "sk-ant-stored"}}))
+    host.given_env = {name: value for name, value in host.given_env.items() if name != "ANTHROPIC_API_KEY"}
+    host.reload()
+    text = "".join(type_(context, "/status"))
+    assert "stored: file" in text
+    assert "sk-ant" not in text
