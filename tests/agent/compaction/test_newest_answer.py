@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agentcli.context.assemble import assemble
 from agentcli.context.compaction.carryover import former_compaction
+from agentcli.context.loss.settings import LossSettings
 from agentcli.context.policies import plan
 from agentcli.context.settings import POLICIES, ContextSettings, PolicyName, SlidingSettings
 from agentcli.context.tokens.counter import TokenCounter
@@ -37,7 +38,8 @@ SMALL = replace(MAIN, window=16_000, max_output=4_000)
 
 
 def window(story: Story, policy: PolicyName = "auto", model: ModelSpec = SONNET, **more: object) -> Window:
-    rules = replace(ContextSettings(), policy=policy, **more)  # type: ignore[arg-type]
+    # Compacting while a question is open is allowed here: these tests are about what stays if it comes to that.
+    rules = replace(ContextSettings(loss=LossSettings(questions=False)), policy=policy, **more)  # type: ignore[arg-type]
     return window_of(shown(session(story)), model, TokenCounter(), rules, TRAITS)
 
 
