@@ -95,11 +95,16 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if nature.edits_inside and mode in ("auto-edit", "auto"):
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
     if mode == "auto" and workspace.sandboxed and nature.contained is not None:
+        if nature.contained.reads:
+            return Decision("allow", "read-only", _ONLY_READS)
         if not nature.contained.why:
             why = "the sandbox holds it, and what it changes in the workspace can be put back"
             return Decision("allow", "mode auto", why, records=nature.contained.records)
         return _asked("auto", nature.contained.why, nature)
     return _asked(mode, nature.why or "this tool may change something", nature)
+
+
+_ONLY_READS = "every command only reads inside the workspace"
 
 
 def _asked(mode: Mode, why: str, nature: CallFacts) -> Decision:
@@ -173,7 +178,7 @@ def _command_nature(
         protected=line.protected,
         asked=command_rule(ask, line),
         allowed=allowing_rule(allow, line),
-        harmless="every command only reads inside the workspace" if line.harmless else "",
+        harmless=_ONLY_READS if line.harmless else "",
         contained=line.contained,
         machine=line.machine,
         obscure=_OBSCURE if may_hide_from(deny, line) else "",

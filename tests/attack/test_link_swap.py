@@ -31,7 +31,7 @@ def test_file_tools_stay_inside(tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("sandbox", [sandbox for sandbox in sandboxes() if sandbox != "off"])
 def test_a_command_that_runs_unasked_reads_nothing_outside(home_folder: Path, sandbox: str) -> None:
-    found = attack(home_folder, "ask", sandbox, 72, shell=True)
+    found = attack(home_folder, "auto", sandbox, 72, shell=True)
     assert (found.calls, found.read, found.written) == (72, 0, [])
     assert found.ended["bash success"], found.ended
 

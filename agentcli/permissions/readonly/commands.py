@@ -26,10 +26,14 @@ _STREAMS = frozenset({"-", os.devnull})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Verdict on one command: known to only read what may be read when `why` is empty; `protected` when it must ask in every mode."""
+    """Verdict on one command: known to only read what may be read when `why` is empty; `protected` when it must ask in every mode.
+
+    `path` is true where it only reads, but a path that may not be read unasked.
+    """
 
     why: str = ""
     protected: bool = False
+    path: bool = False
 
 
 def read_only(commands: Sequence[Command], workspace: Workspace) -> tuple[Reading, ...]:
@@ -54,9 +58,9 @@ def read_in_turn(commands: Sequence[Command], workspace: Workspace) -> list[tupl
     return list(zip(readings, places, strict=True))
 
 
-def reads(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> bool:
-    """True if a command only reads what may be read, in whichever of the folders it runs."""
-    return not _read_only(command, folders, workspace).why
+def reading_of(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
+    """The verdict on a command, in whichever of the folders it runs."""
+    return _read_only(command, folders, workspace)
 
 
 def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bool) -> tuple[Path, ...]:
@@ -199,7 +203,7 @@ def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading
         value = value.rpartition(":")[2]
     verdict = judge_path(value, workspace, write=False, cwd=folder)
     if verdict.verdict != "free":
-        return Reading(verdict.why, verdict.verdict == "protected")
+        return Reading(verdict.why, verdict.verdict == "protected", path=True)
     if kind == "rev":
         inside = value.rpartition(":")[2].rpartition(")")[2]
         if named := names_protected(inside, write=False) or could_name_protected(inside):

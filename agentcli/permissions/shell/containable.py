@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agentcli.permissions import word_set
 from agentcli.permissions.paths import UndoCover, Workspace, could_name_protected, judge_path, names_protected
-from agentcli.permissions.readonly.commands import reads
+from agentcli.permissions.readonly.commands import reading_of
 from agentcli.permissions.shell.file_commands import CHANGING, changes_inside, records_in_git
 from agentcli.permissions.shell.known_programs import INTERPRETERS, NETWORK, SHELLS, is_ordinary, uses_network
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
@@ -39,10 +39,14 @@ _TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
 
 @dataclass(frozen=True, slots=True)
 class Containment:
-    """The verdict on a line in the sandbox: `why` it must be asked about, empty where it may run; `records` when git writes in it."""
+    """The verdict on a line in the sandbox: `why` it must be asked about, empty where it may run; `records` when git writes in it.
+
+    `reads` is true where every command only reads: it runs as such, whatever another process has made of its paths meanwhile.
+    """
 
     why: str = ""
     records: bool = False
+    reads: bool = False
 
 
 ASKED = Containment("no sandbox holds it")
@@ -71,7 +75,7 @@ def containment(
     records = any(one.records for one in judged)
     if records and not (plain and all(one.records or one.trusted for one in judged)):
         return Containment("git changes the repository beside programs that are not known")
-    return Containment(records=records)
+    return Containment(records=records, reads=plain and all(one.reads for one in judged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class _Judged:
     records: bool = False
     trusted: bool = False
     """True if nothing that the workspace supplies is run."""
+    reads: bool = False
 
 
 def _judged(part: Part, folders: Sequence[Path], workspace: Workspace) -> _Judged:
@@ -91,8 +96,11 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace) -> _Judge
         return _Judged(trusted=True)
     command = Command(words, "", True)
     plain = all(piece.known and not piece.loose for piece in part.words)
-    if plain and (reads(command, tuple(folders), workspace) or changes_inside(words, folders, workspace)):
-        return _Judged(_overwriting(words, folders, workspace), trusted=True)
+    reading = reading_of(command, tuple(folders), workspace)
+    if plain and reading.path:
+        return _Judged(reading.why)
+    if plain and (not reading.why or changes_inside(words, folders, workspace)):
+        return _Judged(_overwriting(words, folders, workspace), trusted=True, reads=not reading.why and not part.writes)
     first = next(runs(part))
     if first[0] == "git" and words[0] == "git" and first == list(words):
         return _git(words, folders, workspace)
