@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from agentcli import manual
 from agentcli.cli.output import counted, page, say
@@ -22,9 +23,9 @@ _MATCHES = 3
 
 
 def help_command(
-    show_command: Callable[[list[str]], object],
+    show_command: Callable[[list[str]], object], whole_group: Callable[[], TyperGroup]
 ) -> Callable[..., None]:
-    """The command `help`; `show_command` prints the help of a command that is named by its words."""
+    """The command `help`; `show_command` prints the help of a command that is named by its words, `whole_group` is all commands."""
 
     def help_(
         words: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="a topic, or a command")] = None,
@@ -37,7 +38,6 @@ def help_command(
         """
         if man:
             from agentcli.cli.man import man_page
-            from agentcli.cli.parser import whole_group
 
             print(man_page(whole_group()), end="")
         elif search:

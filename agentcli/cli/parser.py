@@ -378,7 +378,7 @@ def _group(arguments: list[str]) -> TyperGroup:
         from agentcli.cli.help import help_command
 
         about.add_to(app)
-        app.command("help")(help_command(lambda words: invoke([*words, "--help"])))
+        app.command("help")(help_command(lambda words: invoke([*words, "--help"]), whole_group))
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     return group

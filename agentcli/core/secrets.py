@@ -17,6 +17,12 @@ def holds_secret(name: str, value: str) -> bool:
     return bool(_NAME.search(_CAMEL.sub("_", name)) or _TOKEN.search(value) or _URL_PASSWORD.search(value))
 
 
+def is_secret_file(path: str) -> bool:
+    """True if a path names a file that is protected from reading, in any case: `.env` and all that begins like it."""
+    folded = path.casefold()
+    return ".env" in folded and any(part.startswith(".env") and part != ".env.example" for part in folded.split("/"))
+
+
 def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The values of the variables that hold secrets."""
     return tuple(value for name, value in environment.items() if len(value) >= _SHORTEST and holds_secret(name, value))

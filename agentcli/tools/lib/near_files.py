@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 from agentcli.core.near import NEAREST, did_you_mean, near_names
+from agentcli.core.secrets import is_secret_file
 from agentcli.tools.lib import gitignore
-from agentcli.tools.lib.search import is_secret
 
 _FILES = 20_000
 """Files of the workspace among which one of the same name is looked for."""
@@ -43,7 +43,7 @@ def _files(root: Path) -> Iterator[str]:
     for name in islice(gitignore.walk(root), _FILES):
         if time.monotonic() > end:
             return
-        if not is_secret(name):
+        if not is_secret_file(name):
             yield name
 
 

@@ -13,6 +13,7 @@ from typing import IO
 
 from agentcli.core.errors import ToolError
 from agentcli.core.programs import find_program
+from agentcli.core.secrets import is_secret_file
 from agentcli.tools.lib import gitignore
 from agentcli.tools.lib.openat import DirHandle
 from agentcli.tools.lib.text import is_binary, replace_surrogates
@@ -72,7 +73,7 @@ def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
     """
     found = _files_by_ripgrep(base, rg) if rg else gitignore.walk(base)
     matches = glob_regex(pattern).match if pattern else None
-    return sorted(path for path in found if (matches is None or matches(path)) and not is_secret(path))
+    return sorted(path for path in found if (matches is None or matches(path)) and not is_secret_file(path))
 
 
 def lines(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:
@@ -135,12 +136,6 @@ def regex_is_plain(rg: str, wanted: Wanted) -> bool:
             f"{wanted.pattern!r} is not a regular expression: {done.stderr.decode(errors='replace').strip()[-300:]}"
         )
     return done.returncode != 2
-
-
-def is_secret(path: str) -> bool:
-    """True if a path names a file that is protected from reading, in any case: `.env` and all that begins like it."""
-    folded = path.casefold()
-    return ".env" in folded and any(part.startswith(".env") and part != ".env.example" for part in folded.split("/"))
 
 
 def glob_regex(pattern: str) -> re.Pattern[str]:
