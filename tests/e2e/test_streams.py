@@ -41,7 +41,7 @@ def unread(pipe: int) -> int:
 
 def test_a_stdin_that_nothing_can_be_read_from_is_an_empty_one(program: Program) -> None:
     with open(os.devnull, "wb") as write_only:
-        process = program.start("-p", "hi", "-m", "script:echo", stdin=write_only)
+        process = program.start("-p", "hi", "-m", "script:echo", "--mode", "yolo", stdin=write_only)
         assert process.communicate(timeout=60) == ("hi\n", "")
 
 
@@ -61,7 +61,7 @@ def test_a_signal_that_is_ignored_stays_ignored(program: Program) -> None:
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])
 def test_warnings_and_errors_are_on_stderr_in_every_format(program: Program, form: str) -> None:
     program.more = {"AGENTCLI_CONTXT__SOFT": "1"}
-    ran = program.run("-p", "hi", "-m", "script:echo", "-o", form)
+    ran = program.run("-p", "hi", "-m", "script:echo", "--mode", "yolo", "-o", form)
     assert "context.soft" in ran.err
     assert ran.err.count("\n") == 1
     assert "no session 'gone'" in program.run("resume", "gone", "-p", "hi", "-o", form).err

@@ -94,9 +94,9 @@ def test_a_question_is_laid_out_anew_when_the_window_changes(tmux: Tmux) -> None
     tmux("send-keys", "edit", "Enter")
     until(tmux, "4. No, tell")
     tmux("resize-window", "-x", "40", "-y", "20")
-    until(tmux, "─" * 39)
+    until(tmux, "─" * 18)
     tmux("resize-window", "-x", "100", "-y", "30")
-    shown = until(tmux, "─" * 99)
+    shown = until(tmux, "prices = [item.price for item in self.items]")
     assert shown.count("1. Yes, once") == 1
     assert shown.count("prices = [item.price for item in self.items]") == 1
     tmux("send-keys", "1")
