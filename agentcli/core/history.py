@@ -100,7 +100,7 @@ class History:
 
 def evolve(history: History, record: Record) -> History:
     """The history after one more record. Raises NeedsReplay on an undo, which reaches back further than a history can."""
-    if not history.last_seq and _changes_view(record):
+    if record.seq == 1 and _changes_view(record):
         # A session that begins with a hand-over goes on with the sums and settings of the one before.
         history = _start([], record)
     history = replace(history, last_seq=max(history.last_seq, record.seq))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,7 @@ def test_a_keyring_is_used_where_it_works(tmp_path: Path, monkeypatch: pytest.Mo
     store.remove("anthropic")
     assert store.keys() == {}
     assert json.loads((tmp_path / "keyring.json").read_text()) == {}
+    del sys.modules["keyring"]  # it is this test's own
 
 
 def test_a_damaged_file_is_as_if_no_key_were_stored(tmp_path: Path) -> None:
