@@ -61,6 +61,7 @@ def test_every_block_reaches_the_scrollback_once(tmux: Tmux) -> None:
     assert tags(tmux("capture-pane", "-p", "-J", "-S", "-")) == Counter(f"#{n:04}" for n in range(60))
 
 
+@pytest.mark.slow
 def test_a_resize_loses_no_block(tmux: Tmux) -> None:
     tmux("send-keys", "long 150 1500", "Enter")
     for columns, rows in ((60, 24), (120, 40), (50, 15), (80, 24)):
