@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentcli.agent.session import AgentSession
 from agentcli.app.program import Program
 from agentcli.app.project import TRUSTED
-from agentcli.app.trust import is_trusted, trust, what_it_would_load
+from agentcli.app.trust import trust, what_it_would_load
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.core.secrets import known_secrets
@@ -18,6 +18,7 @@ from agentcli.ui.host import Setting, Topic
 
 if TYPE_CHECKING:
     from agentcli.context.compaction.handover import Handover
+    from agentcli.core.definition import Definition
 
 
 class TerminalHost:
@@ -108,19 +109,34 @@ class TerminalHost:
     def unloaded(self, session: AgentSession) -> Sequence[str]:
         """The files that the session's folder would load once it is trusted; none when it is."""
         program = self._program
-        if program.options.trust or is_trusted(program.cwd, program.dirs.state / TRUSTED):
-            return []
-        return [str(found) for found in what_it_would_load(program.cwd)]
+        return [] if program.trusted else [str(found) for found in what_it_would_load(program.cwd)]
 
     def trust(self, session: AgentSession) -> AgentSession:
         """Remember that the person trusts the folder; the same session with all of it loaded."""
         program = self._program
         trust(program.cwd, program.dirs.state / TRUSTED)
         program.reload()
+        return self._reopened(session, "The folder is trusted from now on; start agentcli again to load its settings.")
+
+    def undecided(self, session: AgentSession) -> Sequence[Definition]:
+        """The hooks, servers and plugins of the trusted folder that nobody has answered about yet."""
+        from agentcli.app.approvals import definitions
+
+        return self._program.approvals.undecided(definitions(self._program))
+
+    def decide(self, session: AgentSession, answers: Sequence[tuple[Definition, bool]]) -> AgentSession:
+        """Remember whether these may be started; the same session with those that may."""
+        self._program.approvals.decide(answers)
+        if not any(approved for _, approved in answers):
+            return session
+        return self._reopened(session, "Approved from now on; start agentcli again to have it started.")
+
+    def _reopened(self, session: AgentSession, otherwise: str) -> AgentSession:
+        """The same session, opened as the program is now. Raises InputError, saying `otherwise`, for one that is not stored."""
         journal = session.journal
         if not isinstance(journal, Session):
-            raise InputError("The folder is trusted from now on; start agentcli again to load its settings.")
-        return program.session_for(journal)
+            raise InputError(otherwise)
+        return self._program.session_for(journal)
 
     def _rules(self, session: AgentSession) -> Sequence[str]:
         lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.rules.listed()]

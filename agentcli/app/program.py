@@ -14,6 +14,7 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Ask
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.spending import RunLimits
+from agentcli.app.approvals import APPROVED, Approvals, unstarted
 from agentcli.app.keys import KeyStore, with_keys
 from agentcli.app.models import Models, no_key
 from agentcli.app.options import LAST, Options
@@ -82,6 +83,11 @@ class Program(ProjectContext):
     def memory(self) -> EndpointMemory:
         """What endpoints were found to lack; kept in the state folder unless this run writes nothing."""
         return EndpointMemory(None if self.options.no_session else self.dirs.state / FILE)
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        """The user's answers about what this project may start; with `--trust` all of it, for this run."""
+        return Approvals(self.cwd, self.dirs.state / APPROVED, everything=self.options.trust)
 
     @property
     def models(self) -> Models:
@@ -265,7 +271,7 @@ class Program(ProjectContext):
             instructions=[(file.path, counts.text(file.text)) for file in files],
             standing=standing(files),
             run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
-            notes=(*notes, *config.warnings),
+            notes=(*notes, *config.warnings, *unstarted(self, attended=self.approve is not nobody)),
         )
 
     @property

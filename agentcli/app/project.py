@@ -34,14 +34,19 @@ class ProjectContext:
         leave_out([self.cwd])
         self.dirs: AppDirs = app_dirs(self.env)
 
+    @property
+    def trusted(self) -> bool:
+        """True if the user trusts the folder, for good or for this run."""
+        from agentcli.app.trust import is_trusted
+
+        return self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
+
     @cached_property
     def config(self) -> Config:
         """The settings in force. Raises ConfigError for configuration that is wrong."""
-        from agentcli.app.trust import is_trusted
         from agentcli.config import load
 
-        trusted = self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
-        project = self._folder_config_file if trusted else None
+        project = self._folder_config_file if self.trusted else None
         return load(self.dirs.config_file, project, self.env, self.options.settings, self.options.overrides)
 
     @contextmanager

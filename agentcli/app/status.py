@@ -9,8 +9,7 @@ from agentcli import __version__
 from agentcli.agent.session import AgentSession
 from agentcli.app.keys import KeyStore
 from agentcli.app.program import Program
-from agentcli.app.project import TRUSTED
-from agentcli.app.trust import is_trusted, what_it_would_load
+from agentcli.app.trust import what_it_would_load
 from agentcli.core.model import ModelSpec
 from agentcli.providers import reach
 from agentcli.providers.registry import PROVIDERS
@@ -72,8 +71,7 @@ def _key(program: Program, settings: ProviderSettings, model: ModelSpec) -> str:
 def _trust(program: Program, session: AgentSession) -> str:
     if not what_it_would_load(session.cwd):
         return ""
-    trusted = program.options.trust or is_trusted(session.cwd, program.dirs.state / TRUSTED)
-    return " (trusted)" if trusted else " (not trusted: its settings are not loaded)"
+    return " (trusted)" if program.trusted else " (not trusted: its settings are not loaded)"
 
 
 def _servers(program: Program) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,10 +15,34 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.sessions.storage.locked_file import update
 
-Kind = Literal["settings"]
+Kind = Literal["settings", "hooks", "servers", "skills", "commands", "agents"]
 
-_LOADED: tuple[tuple[Kind, str, str], ...] = (("settings", ".agentcli/config.toml", "changes how agentcli works"),)
-"""Kind, path below the folder, and effect of all that trust has loaded; instruction files are read without it."""
+_EFFECTS: Mapping[Kind, str] = {
+    "settings": "changes how agentcli works",
+    "hooks": "may have commands run; each is asked about first",
+    "servers": "may have programs started and addresses used; each is asked about first",
+    "skills": "gives the model instructions and scripts",
+    "commands": "adds slash commands",
+    "agents": "defines subagents",
+}
+_LOADED: Mapping[Kind, Sequence[str]] = {
+    "settings": (".agentcli/config.toml",),
+    "hooks": (".agentcli/hooks.json", ".claude/settings.json", ".claude/settings.local.json"),
+    "servers": (".agentcli/mcp.json", ".mcp.json", ".gemini/settings.json"),
+    "skills": (
+        ".agentcli/skills",
+        ".agents/skills",
+        ".claude/skills",
+        ".codex/skills",
+        ".gemini/skills",
+        ".opencode/skills",
+    ),
+    "commands": (".agentcli/commands", ".claude/commands", ".gemini/commands", ".opencode/commands"),
+    "agents": (".agentcli/agents", ".claude/agents", ".gemini/agents", ".opencode/agents"),
+}
+"""Paths below the folders from the repository's root down of all that trust has loaded; instruction files are read without it."""
+_STARTS: Collection[Kind] = ("hooks", "servers")
+"""What would start programs or use addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +79,32 @@ def trust(folder: Path, file: Path) -> None:
 
 
 def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
-    """The files that agentcli would load from a folder once it is trusted. Nothing is opened, only looked for."""
-    place = _resolved(folder)
-    found = ((kind, place / name, effect) for kind, name, effect in _LOADED)
-    return tuple(Loadable(kind, path, effect) for kind, path, effect in found if os.path.lexists(path))
+    """The files that agentcli would load from a folder once it is trusted. Nothing is opened, only looked for.
+
+    Settings count in the folder itself, all else in those above it as well, up to the repository's root.
+    """
+    places = _reach(_resolved(folder))
+    found = (
+        (kind, place / name)
+        for kind, names in _LOADED.items()
+        for place in (places[:1] if kind == "settings" else reversed(places))
+        for name in names
+    )
+    return tuple(Loadable(kind, path, _EFFECTS[kind]) for kind, path in found if os.path.lexists(path))
+
+
+def not_read(folder: Path) -> str:
+    """The warning of a run that nobody can be asked in, about an untrusted folder whose files would start something."""
+    root = repository(folder)
+    files = [safe_line(os.path.relpath(one.path, root)) for one in what_it_would_load(folder) if one.kind in _STARTS]
+    if not files:
+        return ""
+    return f"Hooks and servers were not read, since this folder is not trusted: {', '.join(files)}. Trust it in a session, or run with --trust."
+
+
+def repository(folder: Path) -> Path:
+    """The root of the repository that a folder belongs to; without one, the folder itself. Links are followed."""
+    return _reach(_resolved(folder))[-1]
 
 
 def _reach(folder: Path) -> list[Path]:
@@ -72,20 +118,27 @@ def _resolved(folder: Path) -> Path:
     return Path(os.path.realpath(folder))
 
 
-def _read(file: Path) -> dict[str, str]:
+def read_own(file: Path, otherwise: str) -> str | None:
+    """The text of a file that decides what runs; None where there is none.
+
+    Raises ConfigError when it cannot be read or others may write it; `otherwise` says what holds then.
+    """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
-        return {}
+        return None
     except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}. No folder counts as trusted.") from error
+        raise ConfigError(f"{file} cannot be read: {error.strerror}. {otherwise}.") from error
     with os.fdopen(descriptor, encoding="utf-8", errors="replace") as stream:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-            raise ConfigError(
-                f"{file} can be changed by others. No folder counts as trusted; make it yours with mode 0600."
-            )
-        return _parsed(stream.read(), file)
+            raise ConfigError(f"{file} can be changed by others. {otherwise}; make it yours with mode 0600.")
+        return stream.read()
+
+
+def _read(file: Path) -> dict[str, str]:
+    text = read_own(file, "No folder counts as trusted")
+    return {} if text is None else _parsed(text, file)
 
 
 def _parsed(text: str, file: Path) -> dict[str, str]:

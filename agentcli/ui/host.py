@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.context.compaction.handover import Handover
+    from agentcli.core.definition import Definition
     from agentcli.core.model import ModelSpec
 
 Topic = Literal["permissions", "doctor", "stats", "budget"]
@@ -81,4 +82,12 @@ class Host(Protocol):
 
     def trust(self, session: AgentSession) -> AgentSession:
         """Record the user's trust in the folder; returns the session with its files loaded."""
+        ...
+
+    def undecided(self, session: AgentSession) -> Sequence[Definition]:
+        """Hooks, servers and plugins of the trusted folder that the user has not answered about yet."""
+        ...
+
+    def decide(self, session: AgentSession, answers: Sequence[tuple[Definition, bool]]) -> AgentSession:
+        """Record whether these may be started; returns the session with the approved ones in force."""
         ...

@@ -98,8 +98,8 @@ def test_many_processes_lose_no_trust(file: Path, tmp_path: Path) -> None:
 
 
 def test_only_what_trust_really_has_loaded_is_named(project: Path) -> None:
-    names = ".agentcli/config.toml .agentcli/hooks/x .agentcli/mcp.json .agentcli/skills/x .agentcli/commands/x .agentcli/agents/x"
-    for name in (*names.split(), ".mcp.json", ".env", "AGENTS.md", "CLAUDE.md", "src/.mcp.json"):
+    names = ".agentcli/config.toml .agentcli/hooks/x .claude/hooks/x .claude/other.json .gemini/x .vscode/mcp.json"
+    for name in (*names.split(), ".env", "AGENTS.md", "CLAUDE.md", "src/.mcp.json"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text("")
     assert [str(one.path.relative_to(project)) for one in what_it_would_load(project)] == [".agentcli/config.toml"]

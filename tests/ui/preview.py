@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, StatusFacts, WindowUsage
 from agentcli.app.launch import load_terminal
 from agentcli.context.lab.window_report import Row, WindowReport
+from agentcli.core.definition import Definition
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
     CallDelta,
@@ -436,6 +437,12 @@ class ScriptedHost:
 
     def trust(self, session: Any) -> ScriptedSession:
         return self.new()
+
+    def undecided(self, session: Any) -> Sequence[Definition]:
+        return []
+
+    def decide(self, session: Any, answers: Sequence[tuple[Definition, bool]]) -> Any:
+        return session
 
 
 class CarefulHost(ScriptedHost):

@@ -27,6 +27,7 @@ from agentcli.ui.plain.lines import Lines
 from agentcli.ui.plain.questions import PlainAsking
 from agentcli.ui.render.state import State, update
 from agentcli.ui.settings import UiSettings
+from agentcli.ui.starting import settle
 from agentcli.ui.style import MUTE, Look
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class PlainTerminal:
             f"agentcli, {session.model.name}, mode {session.mode}. /help lists the commands, /quit leaves.",
             *session.notes,
         )
-        await self._ask_for_trust()
+        await settle(self.host, session, self.confirm, self.say, self.move_to)
         while not self._left:
             text = self._next.pop(0) if self._next else await self._ask("> ")
             if text is None:
@@ -152,14 +153,6 @@ class PlainTerminal:
             await asyncio.wait({repl}, timeout=PATIENCE)
         if repl.done() and not repl.cancelled():
             repl.result()
-
-    async def _ask_for_trust(self) -> None:
-        """Ask for trust in the folder, if it has files to load."""
-        found = self.host.unloaded(self.session)
-        if found and await self.confirm(
-            "Trust this folder? It contains settings that change how agentcli works:", found
-        ):
-            self.move_to(self.host.trust(self.session))
 
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse | None:
         """Request approval of a call."""

@@ -21,6 +21,7 @@ from agentcli.ui.input.keys import chosen
 from agentcli.ui.render.cells import wrap
 from agentcli.ui.render.status_line import SCRIPT_EVERY, run_script
 from agentcli.ui.settings import UiSettings
+from agentcli.ui.starting import settle
 from agentcli.ui.style import PLAIN, looks, theme_for_background
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.device import Device
@@ -195,15 +196,14 @@ class Terminal:
         self.screen.look = replace(look, light=light, theme=theme_for_background(light) if automatic else look.theme)
 
     async def _begin(self, prompts: Sequence[str]) -> None:
-        """Ask for trust in the folder, then submit the prompts of the command line."""
+        """Ask about what the folder would load and start, then submit the prompts of the command line."""
         console = self.console
-        if found := console.host.unloaded(console.session):
-            theme = console.look.theme
-            body = [theme.paint("warn", row) for line in found for row in wrap("  " + safe(line), console.columns - 2)]
-            if await console.confirm("Trust this folder? It contains settings that change how agentcli works:", body):
-                console.move_to(console.host.trust(console.session))
-            else:
-                console.say("Project settings not loaded. To load them once: `agentcli --trust`.")
+
+        async def confirm(title: str, lines: Sequence[str]) -> bool:
+            rows = [row for line in lines for row in wrap("  " + safe(line), console.columns - 2)]
+            return await console.confirm(title, [console.look.theme.paint("warn", row) for row in rows])
+
+        await settle(console.host, console.session, confirm, console.say, console.move_to)
         for prompt in prompts:
             self.submit(prompt)
 

@@ -1,0 +1,109 @@
+"""Approvals of what a trusted project would start: hooks, servers and plugins, each by the hash of its definition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentcli.app.trust import not_read, read_own, repository
+from agentcli.core.definition import Definition
+from agentcli.core.errors import ConfigError
+from agentcli.sessions.storage.locked_file import update
+
+if TYPE_CHECKING:
+    from agentcli.app.program import Program
+
+APPROVED = "approved.json"
+"""The file in the state folder that holds the answers of the user."""
+
+_Answers = Mapping[str, Mapping[str, Any]]
+"""Root of a repository to the answers there: kind and hash of a definition to the answer."""
+
+SOURCES: tuple[Callable[[Program], Iterable[Definition]], ...] = ()
+"""Functions that list what the files of a trusted project would start; an extension adds its own."""
+
+
+class Approvals:
+    """The user's answers about what one project may start. A changed definition is an unanswered one.
+
+    `everything` approves all for this run, and writes nothing.
+    """
+
+    def __init__(self, folder: Path, file: Path, everything: bool = False) -> None:
+        self._root, self._file, self._everything = str(repository(folder)), file, everything
+
+    def allows(self, definition: Definition) -> bool:
+        """True if it may be started. If the file cannot be read, or others may write it, nothing may."""
+        return self._everything or self._answer(definition) is True
+
+    def undecided(self, definitions: Iterable[Definition]) -> list[Definition]:
+        """Those that nobody has answered about yet."""
+        return [one for one in definitions if not self._everything and self._answer(one) is None]
+
+    def refused(self, definitions: Iterable[Definition]) -> list[Definition]:
+        """Those that may not be started: unanswered ones, and those that were declined."""
+        return [one for one in definitions if not self.allows(one)]
+
+    def decide(self, answers: Sequence[tuple[Definition, bool]]) -> None:
+        """Remember answers. Raises ConfigError when the file there cannot be read, and StoreError when it cannot be written."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+
+        def changed(_: str) -> str:
+            # Read anew, with all that must hold of a file that decides what runs.
+            known = {root: {**given} for root, given in _read(self._file).items()}
+            here = known.setdefault(self._root, {})
+            for one, approved in answers:
+                here[_key(one)] = {"name": one.name, "file": one.file, "approved": approved, "since": now}
+            return json.dumps({"schema": 1, "projects": known}, indent=1, ensure_ascii=True) + "\n"
+
+        update(self._file, changed)
+
+    def _answer(self, definition: Definition) -> bool | None:
+        try:
+            given = _read(self._file).get(self._root, {}).get(_key(definition))
+        except ConfigError:
+            return None
+        approved = given.get("approved") if isinstance(given, Mapping) else None
+        return approved if isinstance(approved, bool) else None
+
+
+def definitions(program: Program) -> list[Definition]:
+    """All that the project would start; nothing where the folder is not trusted."""
+    return [one for source in SOURCES for one in source(program)] if program.trusted else []
+
+
+def unstarted(program: Program, *, attended: bool) -> list[str]:
+    """The warnings about what was not started because nobody approved it; none where somebody is asked."""
+    if attended:
+        return []
+    refused = program.approvals.refused(definitions(program))
+    return [*filter(None, [not_started(refused) if program.trusted else not_read(program.cwd)])]
+
+
+def not_started(refused: Sequence[Definition]) -> str:
+    """The warning of a run that nobody can be asked in; empty where everything was approved."""
+    if not refused:
+        return ""
+    names = "; ".join(map(str, refused))
+    verb = "was" if len(refused) == 1 else "were"
+    return f"{names[0].upper()}{names[1:]} {verb} not started: approve {'it' if verb == 'was' else 'them'} in a session, or run with --trust."
+
+
+def _key(definition: Definition) -> str:
+    return f"{definition.kind} {definition.digest}"
+
+
+def _read(file: Path) -> _Answers:
+    text = read_own(file, "Nothing of a project counts as approved")
+    if text is None:
+        return {}
+    try:
+        projects = json.loads(text)["projects"]
+        return {str(root): {**given} for root, given in projects.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ConfigError(
+            f"{file} is damaged. Nothing of a project counts as approved; correct or remove it."
+        ) from error

@@ -1,0 +1,37 @@
+"""Definitions of a project that start a program or connect to an address: each needs the approval of a person."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agentcli.core.sanitise import safe_line
+
+Kind = Literal["hook", "server", "plugin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One hook, server or plugin as a file of the project defines it.
+
+    `content` is the JSON value as it stands in the file, no variable expanded. `starts` is the exact command line or URL.
+    """
+
+    kind: Kind
+    name: str
+    file: str
+    """The file that defines it, as the person knows it: `.mcp.json`."""
+    starts: str
+    content: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of name and content: another one for every change."""
+        text = json.dumps([self.name, self.content], sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def __str__(self) -> str:
+        return safe_line(f"{self.kind} {self.name} of {self.file}")

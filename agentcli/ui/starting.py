@@ -1,0 +1,46 @@
+"""Questions at the start of a session with a person: trust in the folder, then approval of each thing that it would start."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.core.errors import AgentError
+from agentcli.core.sanitise import safe_line
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+    from agentcli.core.definition import Definition
+    from agentcli.ui.host import Host
+
+Confirm = Callable[[str, Sequence[str]], Awaitable[bool]]
+TRUST = "Trust this folder? It contains settings that change how agentcli works:"
+NOT_LOADED = "Project settings not loaded. To load them once: `agentcli --trust`."
+
+
+async def settle(
+    host: Host,
+    session: AgentSession,
+    confirm: Confirm,
+    say: Callable[[str], None],
+    move_to: Callable[[AgentSession], None],
+) -> None:
+    """Ask about everything in the folder that nobody has answered about yet, and go on with all that was approved."""
+    try:
+        if found := host.unloaded(session):
+            if not await confirm(TRUST, found):
+                say(NOT_LOADED)
+                return
+            session = host.trust(session)
+            move_to(session)
+        if undecided := host.undecided(session):
+            answers = [(one, await _approve(one, confirm)) for one in undecided]
+            settled = host.decide(session, answers)
+            if settled is not session:
+                move_to(settled)
+    except AgentError as error:
+        say(str(error))
+
+
+async def _approve(definition: Definition, confirm: Confirm) -> bool:
+    return await confirm(f"Let this project start {definition}?", [safe_line(definition.starts)])
