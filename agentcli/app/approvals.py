@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agentcli.app.trust import not_read, read_own, repository
-from agentcli.core.definition import Definition
+from agentcli.app.trust import read_own, repository
 from agentcli.core.errors import ConfigError
+from agentcli.integrations.definition import Definition
 from agentcli.sessions.storage.locked_file import update
-
-if TYPE_CHECKING:
-    from agentcli.app.program import Program
 
 APPROVED = "approved.json"
 """The file in the state folder that holds the answers of the user."""
 
 _Answers = Mapping[str, Mapping[str, Any]]
 """Root of a repository to the answers there: kind and hash of a definition to the answer."""
-
-SOURCES: tuple[Callable[[Program], Iterable[Definition]], ...] = ()
-"""Functions that list what the files of a trusted project would start; an extension adds its own."""
 
 
 class Approvals:
@@ -68,19 +62,6 @@ class Approvals:
             return None
         approved = given.get("approved") if isinstance(given, Mapping) else None
         return approved if isinstance(approved, bool) else None
-
-
-def definitions(program: Program) -> list[Definition]:
-    """All that the project would start; nothing where the folder is not trusted."""
-    return [one for source in SOURCES for one in source(program)] if program.trusted else []
-
-
-def unstarted(program: Program, *, attended: bool) -> list[str]:
-    """The warnings about what was not started because nobody approved it; none where somebody is asked."""
-    if attended:
-        return []
-    refused = program.approvals.refused(definitions(program))
-    return [*filter(None, [not_started(refused) if program.trusted else not_read(program.cwd)])]
 
 
 def not_started(refused: Sequence[Definition]) -> str:

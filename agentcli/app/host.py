@@ -18,7 +18,7 @@ from agentcli.ui.host import Setting, Topic
 
 if TYPE_CHECKING:
     from agentcli.context.compaction.handover import Handover
-    from agentcli.core.definition import Definition
+    from agentcli.integrations.definition import Definition
 
 
 class TerminalHost:
@@ -120,7 +120,7 @@ class TerminalHost:
 
     def undecided(self, session: AgentSession) -> Sequence[Definition]:
         """The hooks, servers and plugins of the trusted folder that nobody has answered about yet."""
-        from agentcli.app.approvals import definitions
+        from agentcli.app.starting import definitions
 
         return self._program.approvals.undecided(definitions(self._program))
 

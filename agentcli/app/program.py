@@ -14,11 +14,11 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Ask
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.spending import RunLimits
-from agentcli.app.approvals import APPROVED, Approvals, unstarted
 from agentcli.app.keys import KeyStore, with_keys
 from agentcli.app.models import Models, no_key
 from agentcli.app.options import LAST, Options
 from agentcli.app.project import ProjectContext
+from agentcli.app.starting import unstarted
 from agentcli.app.system_prompt import Surroundings, environment, standing, system_blocks
 from agentcli.app.workspace import WorkspacePolicy
 from agentcli.context.tokens.counter import TokenCounter
@@ -83,11 +83,6 @@ class Program(ProjectContext):
     def memory(self) -> EndpointMemory:
         """What endpoints were found to lack; kept in the state folder unless this run writes nothing."""
         return EndpointMemory(None if self.options.no_session else self.dirs.state / FILE)
-
-    @cached_property
-    def approvals(self) -> Approvals:
-        """The user's answers about what this project may start; with `--trust` all of it, for this run."""
-        return Approvals(self.cwd, self.dirs.state / APPROVED, everything=self.options.trust)
 
     @property
     def models(self) -> Models:

@@ -16,6 +16,7 @@ from agentcli.paths import AppDirs, app_dirs
 from agentcli.sessions.store import Store
 
 if TYPE_CHECKING:
+    from agentcli.app.approvals import Approvals
     from agentcli.config import Config
     from agentcli.sessions.project import Project
 
@@ -40,6 +41,13 @@ class ProjectContext:
         from agentcli.app.trust import is_trusted
 
         return self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        """The user's answers about what this project may start; with `--trust` all of it, for this run."""
+        from agentcli.app.approvals import APPROVED, Approvals
+
+        return Approvals(self.cwd, self.dirs.state / APPROVED, everything=self.options.trust)
 
     @cached_property
     def config(self) -> Config:

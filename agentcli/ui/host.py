@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.context.compaction.handover import Handover
-    from agentcli.core.definition import Definition
     from agentcli.core.model import ModelSpec
+    from agentcli.integrations.definition import Definition
 
 Topic = Literal["permissions", "doctor", "stats", "budget"]
 

@@ -10,7 +10,7 @@ from agentcli.core.sanitise import safe_line
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.core.definition import Definition
+    from agentcli.integrations.definition import Definition
     from agentcli.ui.host import Host
 
 Confirm = Callable[[str, Sequence[str]], Awaitable[bool]]

@@ -11,8 +11,8 @@ import pytest
 
 from agentcli.app.approvals import Approvals, not_started
 from agentcli.app.trust import not_read, what_it_would_load
-from agentcli.core.definition import Definition
 from agentcli.core.errors import ConfigError
+from agentcli.integrations.definition import Definition
 
 GIT = Definition("server", "git", ".mcp.json", "uvx mcp-server-git", {"command": "uvx", "args": ["mcp-server-git"]})
 GUARD = Definition("hook", "PreToolUse", ".claude/settings.json", "python3 guard.py", {"command": "python3 guard.py"})

@@ -103,7 +103,8 @@ def test_only_what_trust_really_has_loaded_is_named(project: Path) -> None:
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text("")
     assert [str(one.path.relative_to(project)) for one in what_it_would_load(project)] == [".agentcli/config.toml"]
-    assert what_it_would_load(project / "src") == (), "the settings of a folder above are not read"
+    found = [str(one.path.relative_to(project)) for one in what_it_would_load(project / "src")]
+    assert found == ["src/.mcp.json"], "the settings of a folder above are not read"
 
 
 def test_a_hostile_folder_name_cannot_write_on_the_terminal(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, cast
 from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, StatusFacts, WindowUsage
 from agentcli.app.launch import load_terminal
 from agentcli.context.lab.window_report import Row, WindowReport
-from agentcli.core.definition import Definition
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
     CallDelta,
@@ -40,6 +39,7 @@ from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem
 from agentcli.core.tool import Choice, Question, Tool
+from agentcli.integrations.definition import Definition
 from agentcli.tools.registry import TRAITS
 from agentcli.ui.host import Setting
 

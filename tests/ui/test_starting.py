@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from agentcli.core.definition import Definition
+from agentcli.integrations.definition import Definition
 from agentcli.ui.starting import settle
 
 EVIL = Definition("hook", "PreToolUse", ".claude/settings.json", "sh -c 'x'\x1b[2J", {})

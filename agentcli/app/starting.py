@@ -1,0 +1,26 @@
+"""Definitions of a project that would start something, and what a run without a person says of those that nobody approved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from agentcli.app.approvals import not_started
+from agentcli.app.project import ProjectContext
+from agentcli.app.trust import not_read
+from agentcli.integrations.definition import Definition
+
+SOURCES: tuple[Callable[[ProjectContext], Iterable[Definition]], ...] = ()
+"""Functions that list what the files of a trusted project would start; an extension adds its own."""
+
+
+def definitions(project: ProjectContext) -> list[Definition]:
+    """All that the project would start; nothing where the folder is not trusted."""
+    return [one for source in SOURCES for one in source(project)] if project.trusted else []
+
+
+def unstarted(project: ProjectContext, *, attended: bool) -> list[str]:
+    """The warnings about what was not started because nobody approved it; none where somebody is asked."""
+    if attended:
+        return []
+    refused = project.approvals.refused(definitions(project))
+    return [*filter(None, [not_started(refused) if project.trusted else not_read(project.cwd)])]
