@@ -113,6 +113,7 @@ class RequestBuilder:
             "effort": agent.effort,
             "thinking_budget": agent.thinking_budget,
             "thinking_display": agent.thinking_display,
+            "session": self.journal.id,
         }
 
     def _assembled(self) -> Request:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agentcli.app.program import Program
-from agentcli.core.errors import AgentError, ModelError
+from agentcli.core.errors import AgentError
 from agentcli.core.message import Image, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.providers.capabilities import SCHEMA, reduced
@@ -91,7 +91,7 @@ async def _ask(program: Program, probe: Probe) -> Answer:
                 pass
         finally:
             await model.close()  # type: ignore[attr-defined]
-    except ModelError as error:
+    except AgentError as error:
         return Answer(spec.name, error=str(error))
     url = base_url(probe.settings, program.env)
     lacking = fresh.known(spec.name, url).lacking

@@ -12,20 +12,26 @@ from typing import Any
 
 from agentcli.core.errors import ModelError
 from agentcli.core.event import Noticed
-from agentcli.core.message import Image, Part, Text, ToolResult
+from agentcli.core.message import Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.memory import EndpointMemory, Learnt
 from agentcli.providers.windows import stated_window, window_in
+from agentcli.providers.wire import short_id
 
 TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "thinking": ("thinking", "it answers without"),
+        "summaries": ("summaries of its thoughts", "they are not shown"),
+        "thoughts": ("its own earlier thoughts", "it goes on without them"),
         "effort": ("an effort", "it thinks as much as it does by default"),
         "cache": ("cache marks", "every request is paid in full unless it caches by itself"),
         "system_messages": ("system messages between others", "reminders travel in the user's message"),
         "result_images": ("images in tool results", "they follow in a message of the user"),
         "images": ("images", "they are left out"),
         "counting": ("token counting", "sizes are estimated"),
+        "stream_options": ("stream_options", "sizes are estimated unless it reports usage unasked"),
+        "max_tokens": ("max_tokens", "the limit of a reply is called max_completion_tokens"),
+        "call_ids": ("ids of calls as they are", "they are sent in nine letters and digits"),
         "usage": ("usage in the stream", "tokens, cost and budgets do not count what it does"),
     }
 )
@@ -175,7 +181,19 @@ def _without(request: Request, capability: str) -> Request:
         case "effort" if options.get("effort"):
             return replace(request, options={**options, "effort": ""})
         case "cache":
-            return replace(request, breakpoints=())
+            return replace(
+                request, breakpoints=(), options={**options, "session": ""} if options.get("session") else options
+            )
+        case "stream_options":
+            return replace(request, options={**options, "stream_options": False})
+        case "max_tokens":
+            return replace(request, options={**options, "max_completion_tokens": True})
+        case "summaries" if options.get("summaries", True):
+            return replace(request, options={**options, "summaries": False})
+        case "thoughts":
+            return replace(request, messages=tuple(map(_thoughtless, request.messages)))
+        case "call_ids":
+            return replace(request, messages=tuple(map(_with_short_ids, request.messages)))
         case "system_messages":
             return replace(request, model=replace(model, system_messages=False))
         case "result_images":
@@ -188,6 +206,21 @@ def _without(request: Request, capability: str) -> Request:
             return replace(request, tools=tuple(tools))
         case _:
             return request
+
+
+def _thoughtless(message: RequestMessage) -> RequestMessage:
+    return replace(message, parts=tuple(part for part in message.parts if not isinstance(part, Thinking)))
+
+
+def _with_short_ids(message: RequestMessage) -> RequestMessage:
+    """The message with the ids of its calls and results as the strictest server takes them."""
+    return replace(
+        message,
+        parts=tuple(
+            replace(part, call_id=short_id(part.call_id)) if isinstance(part, ToolCall | ToolResult) else part
+            for part in message.parts
+        ),
+    )
 
 
 def _images_behind(message: RequestMessage) -> RequestMessage:

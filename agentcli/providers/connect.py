@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from types import MappingProxyType
 
 from agentcli.core.errors import CredentialsError, InputError
@@ -11,7 +12,7 @@ from agentcli.core.model import Model, ModelSpec
 from agentcli.providers.capabilities import CapableModel
 from agentcli.providers.memory import EndpointMemory
 from agentcli.providers.preload import warm
-from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.registry import PROVIDERS, Provider
 from agentcli.providers.retrying import RetryingModel, RetryPolicy
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, key_variables, needs_key
 
@@ -42,12 +43,29 @@ def connect(
     provider = PROVIDERS[spec.kind]
     if not provider.takes_key and spec.id in built_in:
         return RetryingModel(built_in[spec.id](spec), retry)
+    _need_sdk(provider, spec)
     key = _key(settings, env)
     url = base_url(settings, env)
     model = _imported(provider.adapter)(spec, settings, key, url)
     if provider.takes_key:
         model = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key)
     return RetryingModel(model, retry)
+
+
+def _need_sdk(provider: Provider, spec: ModelSpec) -> None:
+    """Raise InputError where the SDK is not installed, with the command that installs it."""
+    if provider.extra and not all(map(_is_installed, provider.sdk)):
+        raise InputError(
+            f"{spec.name} needs the SDK of {provider.title}, which is not installed. "
+            f"Install it: pip install 'agentcli[{provider.extra}]'"
+        )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _key(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:

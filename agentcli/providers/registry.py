@@ -11,6 +11,10 @@ from agentcli.providers.anthropic import capabilities as anthropic_capabilities
 from agentcli.providers.anthropic import models as anthropic_models
 from agentcli.providers.google import capabilities as google_capabilities
 from agentcli.providers.google import models as google_models
+from agentcli.providers.openai import capabilities as openai_capabilities
+from agentcli.providers.openai import models as openai_models
+from agentcli.providers.openai.presets import PRESETS as OPENAI_PRESETS
+from agentcli.providers.preset import Preset
 
 _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
@@ -27,6 +31,8 @@ class Provider:
     """The wire format's names of the capabilities that an endpoint may lack, as `capabilities.named` wants them."""
     sdk: tuple[str, ...] = ()
     """Modules to import early: the SDK, and those it would import at its first request."""
+    extra: str = ""
+    """The extra of this package that installs the SDK, where it is not installed always."""
     url: str = ""
     """Default base URL."""
     models_path: str = ""
@@ -51,12 +57,14 @@ class Provider:
     aliases: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
     unknown: ModelSpec
     """Spec assumed for a model that is not among them."""
-    prefix: str = ""
-    """Prefix of the vendor's own model ids, for names without a provider; empty if there is none."""
+    prefixes: tuple[str, ...] = ()
+    """Prefixes of the vendor's own model ids, for names without a provider."""
     unknown_own: ModelSpec | None = None
     """The same of the vendor's own, where it differs."""
     family_prompt: str = ""
     """The page of `prompts` that the system prompt has in addition for models of this family."""
+    presets: tuple[Preset, ...] = ()
+    """Known servers of this wire format that need no configuration."""
     summary_model: str = ""
     """The cheap one of the vendor's own, which writes their summaries; empty to use the model itself."""
 
@@ -67,7 +75,7 @@ class Provider:
 
     def owns(self, model: str) -> bool:
         """True if an id is that of one of the vendor's own models."""
-        return bool(self.prefix) and model.startswith(self.prefix)
+        return model.startswith(self.prefixes)
 
     def assumed(self, model: str) -> ModelSpec:
         """The spec assumed for an id that is not in `models`."""
@@ -75,6 +83,9 @@ class Provider:
 
 
 _CLAUDE_LIKE = ModelSpec("", "", anthropic_models.KIND, cache_minimum=4096, known=False)
+_CHAT_LIKE = ModelSpec(
+    "", "", openai_models.KIND, window=128_000, max_output=16_384, cache_minimum=1024, cache_explicit=False, known=False
+)
 _DEMO = ModelSpec("demo", "demo", "demo", prices=Prices(), cache_minimum=512, thinking="adaptive")
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
@@ -96,7 +107,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             models=anthropic_models.MODELS,
             aliases=anthropic_models.ALIASES,
             unknown=_CLAUDE_LIKE,
-            prefix="claude-",
+            prefixes=("claude-",),
             # A Claude we have no figures for is treated as the strictest ones: dropping a thought too many costs little, a refused request more.
             unknown_own=replace(_CLAUDE_LIKE, preserved_thinking=True),
             summary_model=anthropic_models.SUMMARY_MODEL,
@@ -126,9 +137,31 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
                 cache_explicit=False,
                 known=False,
             ),
-            prefix="gemini-",
+            prefixes=("gemini-",),
             family_prompt="system-gemini.md",
             summary_model=google_models.SUMMARY_MODEL,
+        ),
+        "openai": Provider(
+            title="OpenAI",
+            fields=openai_capabilities.FIELDS,
+            adapter="agentcli.providers.openai.model:OpenAIModel",
+            url="https://api.openai.com/v1",
+            models_path="/v1/models",
+            sdk=("httpx2", "openai"),
+            extra="openai",
+            key_variables=("OPENAI_API_KEY",),
+            key_prefix="sk-proj-",
+            key_header="Authorization",
+            key_advice=("OPENAI_API_KEY", "for GPT (platform.openai.com)"),
+            base_url_variable="OPENAI_BASE_URL",
+            default_model="gpt",
+            models=openai_models.MODELS,
+            aliases=openai_models.ALIASES,
+            unknown=_CHAT_LIKE,
+            prefixes=("gpt-", "o1", "o3", "o4", "codex-", "chatgpt-"),
+            unknown_own=replace(_CHAT_LIKE, window=400_000, max_output=128_000, thinking="level"),
+            presets=OPENAI_PRESETS,
+            summary_model=openai_models.SUMMARY_MODEL,
         ),
         "demo": Provider(
             adapter="agentcli.providers.scripted.builtin:scripted",
@@ -144,3 +177,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
 """Every provider by its kind, in the order in which keys are looked for; each can be used by that name without configuration."""
 SERVERS = tuple(kind for kind, provider in PROVIDERS.items() if provider.takes_key)
 """The kinds that a `[providers.<name>]` table may be of."""
+PRESETS: Mapping[str, tuple[str, Preset]] = MappingProxyType(
+    {preset.name: (kind, preset) for kind, provider in PROVIDERS.items() for preset in provider.presets}
+)
+"""Every preset by its name, with the kind whose wire format it speaks."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from agentcli.core.model import ThinkingStyle
-from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.registry import PRESETS, PROVIDERS
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -19,8 +19,8 @@ class ProviderSettings:
     """One provider: a built-in one, or a `[providers.<name>]` table of the configuration.
 
     `kind` is the key of its entry in `PROVIDERS`: the wire format that it speaks.
-    Empty strings leave the SDK's default. `auth` is the header that carries the key, `version` the `anthropic-version`
-    header or the Gemini API version. `thinking` overrides the models' own style, for servers that speak the wire format
+    Empty strings leave the SDK's default. `wire` picks one of OpenAI's two wire formats: without it the vendor's own models use Responses, and
+    all others chat completions. `auth` is the header that carries the key, `version` the `anthropic-version` header or the Gemini API version. `thinking` overrides the models' own style, for servers that speak the wire format
     but not all of it. `caching` and `counting` switch off what a server lacks, `extra_body` is added to every request.
     Times in seconds: a reply that sends nothing for `idle_timeout` counts as dropped.
     """
@@ -29,7 +29,8 @@ class ProviderSettings:
     kind: str
     base_url: str = ""
     api_key_env: str = ""
-    auth: Literal["bearer", "x-api-key"] = "bearer"
+    wire: Literal["", "responses", "chat"] = ""
+    auth: Literal["bearer", "x-api-key", "api-key"] = "bearer"
     version: str = ""
     caching: bool = True
     counting: bool = True
@@ -41,7 +42,13 @@ class ProviderSettings:
     connect_timeout: float = 10.0
 
 
-BUILT_IN: Mapping[str, ProviderSettings] = MappingProxyType({kind: ProviderSettings(kind, kind) for kind in PROVIDERS})
+BUILT_IN: Mapping[str, ProviderSettings] = MappingProxyType(
+    {kind: ProviderSettings(kind, kind) for kind in PROVIDERS}
+    | {
+        name: ProviderSettings(name, kind, base_url=preset.base_url, api_key_env=preset.key_variable, counting=False)
+        for name, (kind, preset) in PRESETS.items()
+    }
+)
 """The providers that need no configuration."""
 
 

@@ -73,11 +73,18 @@ def used(request: Request) -> Ids:
     return Ids(part.call_id for turn in request.messages for part in turn.parts if isinstance(part, ToolCall))
 
 
-def wire_id(call_id: str) -> str:
-    """A call id in the characters that the Messages API takes; another provider's id keeps its uniqueness by a digest."""
-    if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id):
+def wire_id(call_id: str, longest: int = _LONGEST) -> str:
+    """A call id in the characters and the length that an API takes; another provider's id keeps its uniqueness by a digest."""
+    if re.fullmatch(r"[a-zA-Z0-9_-]+", call_id) and len(call_id) <= longest:
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
+
+
+def short_id(call_id: str) -> str:
+    """A call id of nine letters and digits, the only ones that Mistral takes; one that is so already stays."""
+    if re.fullmatch(r"[a-zA-Z0-9]{9}", call_id):
+        return call_id
+    return hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:9]
 
 
 def _new_id() -> str:

@@ -26,15 +26,16 @@ def test_each_endpoint_is_asked_with_everything_and_what_it_lacks_is_remembered(
     with Loopback(answer) as server:
         program = program_in(tmp_path, server)
         probes = live.probes(program)
-        assert [probe.model.provider for probe in probes] == ["anthropic", "google"]
+        assert [probe.model.provider for probe in probes] == ["anthropic", "google", "openai"]
         assert all(probe.cost is not None and probe.cost < live.MOST_COST for probe in probes)
-        claude, gemini = live.ask(program, probes)
+        claude, gemini, gpt = live.ask(program, probes)
         taken = dict(zip(live.CAPABILITIES, claude.capabilities, strict=True))
         assert {name for name, state in taken.items() if state == "yes"} == {*live.CAPABILITIES} - {"cache"}
         assert taken["cache"] == "no"
         assert dict(zip(live.CAPABILITIES, gemini.capabilities, strict=True))["cache"] == "-"
         assert {name: learnt.lacking for name, learnt in program.memory.all().items()} == {claude.model: {"cache"}}
-        assert len(server.requests) == 3
+        assert dict(zip(live.CAPABILITIES, gpt.capabilities, strict=True))["cache"] == "-"
+        assert len(server.requests) == 4
         assert not [asked.refused for asked in server.asked if asked.refused]
         refusing = False
         live.ask(program, probes[:1])
@@ -53,6 +54,6 @@ def test_a_model_that_costs_too_much_is_not_asked(tmp_path: Path) -> None:
     with Loopback() as server:
         program = program_in(tmp_path, server)
         program = Program(Options(cwd=str(tmp_path), settings=("model=fable",)), program.env)
-        [claude, _] = live.probes(program)
+        [claude, _, _] = live.probes(program)
     assert claude.model.id == "claude-sonnet-5-5"
     assert "at most $0.0" in live.offer([claude])

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from agentcli.providers.scripted.model import Reply
 
-Wire = Literal["anthropic", "google", "openai"]
-_TURNS: Mapping[Wire, str] = {"anthropic": "messages", "google": "contents", "openai": "input"}
+Wire = Literal["anthropic", "google", "openai", "chat"]
+_TURNS: Mapping[Wire, str] = {"anthropic": "messages", "google": "contents", "openai": "input", "chat": "messages"}
 
 
 @dataclass(frozen=True)
 class Refuse:
-    """An HTTP error instead of a reply. `kind` is the error type (Anthropic) or status (Google); `body` replaces the JSON form."""
+    """An HTTP error instead of a reply. `kind` is the error type (Anthropic), status (Google) or code (OpenAI); `body` replaces the JSON form."""
 
     status: int
     kind: str = ""
@@ -128,7 +128,7 @@ class Asked:
     def last_text(self) -> str:
         """The last text of the last turn."""
         turn = self.turns[-1]
-        content = turn["parts"] if self.wire == "google" else turn.get("content", "")
+        content = turn["parts"] if self.wire == "google" else turn.get("content") or ""
         if isinstance(content, str):
             return content
         return next((block["text"] for block in reversed(content) if "text" in block), "")
@@ -136,8 +136,11 @@ class Asked:
     @property
     def results(self) -> int:
         """How many tool results the last turn brings."""
-        if self.wire == "openai":
-            return sum(str(item.get("type")).endswith("call_output") for item in self.turns[-1:])
+        if self.wire in ("openai", "chat"):
+            brought = [
+                str(item.get("type")).endswith("call_output") or item.get("role") == "tool" for item in self.turns
+            ]
+            return [*brought[::-1], False].index(False)
         key = "content" if self.wire == "anthropic" else "parts"
         content = self.turns[-1][key]
         return sum(

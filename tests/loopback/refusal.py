@@ -20,6 +20,7 @@ TYPES = {
     504: "timeout_error",
     529: "overloaded_error",
 }
+OPENAI_TYPES = {429: "requests", 500: "server_error", 503: "server_error"}
 STATUSES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -36,16 +37,28 @@ STATUSES = {
 class Refused(Exception):
     """The request breaks a rule of the API."""
 
-    def __init__(self, message: str, status: int = 400) -> None:
+    def __init__(self, message: str, status: int = 400, code: str = "") -> None:
         super().__init__(message)
         self.status = status
+        self.code = code
 
 
 def body_of(refusal: Refuse, wire: Wire) -> bytes:
     """The JSON body of an error response."""
     if refusal.body is not None:
         return refusal.body
-    return json.dumps(anthropic_error(refusal) if wire == "anthropic" else google_error(refusal)).encode()
+    return json.dumps(error_of(refusal, wire)).encode()
+
+
+def error_of(refusal: Refuse, wire: Wire) -> dict[str, Any]:
+    """The JSON form of an error."""
+    match wire:
+        case "anthropic":
+            return anthropic_error(refusal)
+        case "google":
+            return google_error(refusal)
+        case _:
+            return openai_error(refusal)
 
 
 def anthropic_error(refusal: Refuse) -> dict[str, Any]:
@@ -64,3 +77,12 @@ def google_error(refusal: Refuse) -> dict[str, Any]:
     if refusal.details is not None:
         error["details"] = refusal.details
     return {"error": error}
+
+
+def openai_error(refusal: Refuse) -> dict[str, Any]:
+    """`{"error": {"message", "type", "param", "code"}}`, also as a data line in mid-stream of a chat completion."""
+    kind = OPENAI_TYPES.get(refusal.status, "server_error" if refusal.status >= 500 else "invalid_request_error")
+    if refusal.kind == "insufficient_quota":
+        kind = refusal.kind
+    error: dict[str, Any] = {"message": refusal.message, "type": kind, "param": None, "code": refusal.kind or None}
+    return {"error": error | (refusal.details if isinstance(refusal.details, dict) else {})}

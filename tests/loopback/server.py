@@ -16,12 +16,30 @@ from typing import Any, Self
 from agentcli.context.cache_model import PrefixCache
 from agentcli.providers.scripted.model import Reply, say
 from agentcli.providers.scripted.summary import state_snapshot
-from tests.loopback import anthropic_rules, anthropic_wire, google_rules, google_wire, openai_wire
+from tests.loopback import (
+    anthropic_rules,
+    anthropic_wire,
+    chat_rules,
+    chat_wire,
+    google_rules,
+    google_wire,
+    openai_rules,
+    openai_wire,
+)
 from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse, Wire
-from tests.loopback.refusal import Refused, anthropic_error, body_of, google_error
+from tests.loopback.refusal import Refused, body_of, error_of
 from tests.loopback.seals import Seals
 
 KEY = "loopback-key"
+RULES: dict[Wire, Any] = {
+    "anthropic": anthropic_rules,
+    "google": google_rules,
+    "openai": openai_rules,
+    "chat": chat_rules,
+}
+WIRES: dict[Wire, Any] = {"anthropic": anthropic_wire, "google": google_wire, "openai": openai_wire, "chat": chat_wire}
+COUNTED: dict[Wire, str] = {"anthropic": "input_tokens", "google": "totalTokens", "openai": "input_tokens"}
+"""The field of an answer that tells a count of tokens."""
 
 
 class Loopback:
@@ -64,17 +82,19 @@ class Loopback:
 
     @property
     def url(self) -> str:
-        """The base URL for either SDK."""
+        """The base URL for the SDKs."""
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
     @property
     def env(self) -> dict[str, str]:
-        """Environment variables that lead both SDKs here."""
+        """Environment variables that lead the SDKs here."""
         return {
             "ANTHROPIC_BASE_URL": self.url,
             "ANTHROPIC_API_KEY": KEY,
             "GOOGLE_GEMINI_BASE_URL": self.url,
             "GEMINI_API_KEY": KEY,
+            "OPENAI_BASE_URL": f"{self.url}/v1",
+            "OPENAI_API_KEY": KEY,
             "NO_PROXY": "127.0.0.1",
         }
 
@@ -167,8 +187,10 @@ class Loopback:
             wire, counting = "anthropic", path.endswith("count_tokens")
         elif ":streamGenerateContent" in path or ":countTokens" in path:
             wire, counting = "google", path.endswith(":countTokens")
-        elif path.endswith("/responses"):
-            wire, counting = "openai", False
+        elif path.endswith(("/responses", "/responses/input_tokens")):
+            wire, counting = "openai", path.endswith("/input_tokens")
+        elif path.endswith("/chat/completions"):
+            wire, counting = "chat", False
         else:
             return None
         with self._lock:
@@ -178,20 +200,19 @@ class Loopback:
 
     async def _answer(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
         """Answer one request; what was already read of the next one, or None when the connection is over."""
-        rules = anthropic_rules if asked.wire == "anthropic" else google_rules
+        rules = RULES[asked.wire]
         try:
-            if self.strict and asked.wire != "openai":
+            if self.strict:
                 rules.check(asked, self.seals, self.window)
             if asked.counting and not self.counts:
                 raise Refused("Not found", 404)
             if asked.counting:
-                key = "input_tokens" if asked.wire == "anthropic" else "totalTokens"
-                await _send(writer, 200, json.dumps({key: rules.prompt_tokens(asked)}).encode())
+                await _send(writer, 200, json.dumps({COUNTED[asked.wire]: rules.prompt_tokens(asked)}).encode())
                 return b""
             answer = self._next(asked)
         except Refused as refused:
             asked.refused = str(refused)
-            answer = Refuse(refused.status, message=str(refused))
+            answer = Refuse(refused.status, refused.code, message=str(refused))
         if isinstance(answer, Refuse):
             kind = "text/html" if answer.body is not None and answer.body.startswith(b"<") else "application/json"
             await _send(writer, answer.status, body_of(answer, asked.wire), dict(answer.headers), kind)
@@ -220,10 +241,7 @@ class Loopback:
 
     def events(self, asked: Asked, answer: Reply | Raw) -> list[bytes]:
         """The body of an answer, event by event."""
-        if asked.wire == "openai":
-            sent = answer.events if isinstance(answer, Raw) else openai_wire.events(asked, answer)
-            return [*map(openai_wire.line, sent)]
-        wire = anthropic_wire if asked.wire == "anthropic" else google_wire
+        wire = WIRES[asked.wire]
         if isinstance(answer, Raw):
             return [wire.line(event) for event in answer.events]
         return list(wire.events(asked, answer, self))
@@ -277,8 +295,7 @@ def _paced(events: list[bytes], answer: Any, inner: Any, wire: Wire) -> Iterator
     for number, data in enumerate(events):
         if isinstance(answer, Fail) and number == answer.after:
             refusal = Refuse(answer.code, answer.kind, answer.message)
-            error = anthropic_error(refusal) if wire == "anthropic" else google_error(refusal)
-            yield 0, _error_line(error, wire, answer.bare)
+            yield 0, _error_line(error_of(refusal, wire), wire, answer.bare)
             return
         silent = answer.seconds if isinstance(answer, Idle) and number == answer.after else 0.0
         yield silent + _pace(inner, number, len(data)), data
@@ -287,7 +304,10 @@ def _paced(events: list[bytes], answer: Any, inner: Any, wire: Wire) -> Iterator
 def _error_line(error: dict[str, Any], wire: Wire, bare: bool) -> bytes:
     if bare:
         return json.dumps(error, indent=2).encode()
-    return anthropic_wire.line(error) if wire == "anthropic" else google_wire.line(error)
+    if wire == "openai":
+        error = {"type": "response.failed", "response": {"status": "failed", **error}}
+    line: bytes = WIRES[wire].line(error)
+    return line
 
 
 def _pace(inner: Any, number: int, size: int) -> float:

@@ -15,7 +15,9 @@ SAID = [{"type": "message", "role": "user", "content": [{"type": "input_text", "
 
 def events(server: Loopback, **body: Any) -> list[dict[str, Any]]:
     data = json.dumps({"model": "gpt", "stream": True, "input": SAID, **body}).encode()
-    with urlopen(Request(f"{server.url}/v1/responses", data, {"content-type": "application/json"})) as answer:
+    with urlopen(
+        Request(f"{server.url}/v1/responses", data, {"content-type": "application/json", "authorization": "Bearer x"})
+    ) as answer:
         return [json.loads(line[6:]) for line in answer.read().decode().split("\n") if line.startswith("data: ")]
 
 

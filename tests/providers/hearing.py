@@ -29,6 +29,10 @@ from tests.loopback import Loopback, Plan
 
 BOTH = ("haiku", "flash")
 """One model of each vendor."""
+RESPONSES, CHAT = "luna", "ollama/qwen3"
+"""One model of each wire format of OpenAI's."""
+ALL = (*BOTH, RESPONSES, CHAT)
+"""One model of each wire format."""
 ONCE = RetryPolicy(attempts=1)
 READ = ToolSchema(
     "read",
@@ -79,7 +83,10 @@ def request(model: ModelSpec, *turns: RequestMessage | str, **more: Any) -> Requ
 def connected(server: Loopback, name: str, retry: RetryPolicy = ONCE, **settings: Any) -> Model:
     """The product's own connection to the server."""
     found = spec(name)
-    return connect(found, replace(BUILT_IN[found.provider], **settings), server.env, retry)
+    provider = BUILT_IN[found.provider]
+    if provider.base_url:  # a preset
+        provider = replace(provider, base_url=f"{server.url}/v1", api_key_env="OPENAI_API_KEY")
+    return connect(found, replace(provider, **settings), server.env, retry)
 
 
 async def hear(model: Model, asked: Request) -> Heard:

@@ -21,9 +21,10 @@ from agentcli.providers.retrying import RetryingModel, RetryPolicy
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.loopback import Bytes, Cut, Fail, Idle, Loopback, Raw, Refuse
 from tests.loopback.server import KEY
-from tests.providers.hearing import BOTH, ONCE, Heard, answers, ask, connected, hear, reply_turn, request
+from tests.providers.hearing import ALL, BOTH, ONCE, Heard, answers, ask, connected, hear, reply_turn, request
 
 both = pytest.mark.parametrize("name", BOTH)
+all_wires = pytest.mark.parametrize("name", ALL)
 QUICK = RetryPolicy(attempts=5, first=0.001, longest=0.002)
 LONG_CALL = say("I shall write.", call("write", file_path="a", content="rm -rf everything\n" * 3), thinking="dangerous")
 
@@ -104,12 +105,14 @@ def test_the_wait_that_a_provider_asks_for_is_understood() -> None:
     assert heard.error.retry_after == 34.5
 
 
-@both
+@all_wires
 @pytest.mark.parametrize("after", [0, 3, 6])
 def test_an_error_in_mid_stream_is_told_by_its_type_though_the_status_was_good(name: str, after: int) -> None:
     kinds = {
         "haiku": ("overloaded_error", "rate_limit_error", "api_error"),
         "flash": ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL"),
+        "luna": ("server_overloaded", "rate_limit_exceeded", "server_error"),
+        "ollama/qwen3": ("server_overloaded", "rate_limit_exceeded", "server_error"),
     }
     for kind, code, cause in zip(kinds[name], (503, 429, 500), ("overloaded", "rate_limit", "server"), strict=True):
         heard, _ = ask(name, [Fail(say("a reply of some length " * 20), after, kind, code=code)])
@@ -133,7 +136,7 @@ def test_a_redirect_is_not_followed_with_the_key(name: str) -> None:
     assert heard.error.cause == "not_found"
 
 
-@both
+@all_wires
 def test_the_servers_own_words_on_a_window_that_is_full_are_recognised(name: str) -> None:
     with Loopback([say("x")], window=1000) as server:
 
@@ -148,7 +151,7 @@ def test_the_servers_own_words_on_a_window_that_is_full_are_recognised(name: str
     assert heard.error.cause == "too_long"
 
 
-@both
+@all_wires
 def test_an_unanswered_call_is_a_matter_of_pairing(name: str) -> None:
     open_call = call("read", call_id="call_1", file_path="a")
     heard, server = ask(name, [say("x")], "hi", reply_turn(_spec(name), (open_call,)), "go on")
@@ -179,7 +182,7 @@ def _spec(name: str) -> Any:
     return spec(name)
 
 
-@both
+@all_wires
 @pytest.mark.parametrize("how", ["close", "chunk", "end"])
 def test_a_stream_cut_anywhere_surfaces_no_truncated_call(name: str, how: str) -> None:
     size = _size_of(name, LONG_CALL)
@@ -188,7 +191,7 @@ def test_a_stream_cut_anywhere_surfaces_no_truncated_call(name: str, how: str) -
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@both
+@all_wires
 @pytest.mark.parametrize("how", ["close", "chunk", "end"])
 def test_a_stream_cut_at_every_byte_surfaces_no_truncated_call(name: str, how: str) -> None:
     _cut_at(name, LONG_CALL, how, range(_size_of(name, LONG_CALL)))
@@ -329,14 +332,14 @@ def test_an_answer_that_is_no_stream_is_told_by_what_it_says(body: bytes, kind: 
 @pytest.mark.parametrize(
     "body", [b"data: 7\n\n", b"data: [1]\n\n", b'data: {"candidates": 5}\n\n', b"data: " + b'{"a":' * 99_999 + b"\n\n"]
 )
-@both
+@all_wires
 def test_what_an_sdk_trips_over_is_a_bad_reply(name: str, body: bytes) -> None:
     heard, _ = ask(name, [Bytes(body)])
     assert heard.error is not None
     assert heard.error.cause in ("bad_reply", "network")
 
 
-@both
+@all_wires
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_comments_between_the_lines_of_a_stream_say_nothing(name: str, end: bytes) -> None:
     with Loopback([say("as it was")]) as server:
@@ -347,7 +350,7 @@ def test_comments_between_the_lines_of_a_stream_say_nothing(name: str, end: byte
     assert (told.error, told.text) == (None, "as it was")
 
 
-@both
+@all_wires
 def test_half_a_surrogate_pair_in_a_call_is_replaced_before_anything_trips_over_it(name: str) -> None:
     heard, _ = ask(name, [say("", call("read", file_path="a\ud800"))])
     assert [made.input for made in heard.calls] == [{"file_path": "a?"}]
@@ -360,7 +363,7 @@ def test_details_of_a_refusal_may_be_anything() -> None:
         assert heard.error.cause == "rate_limit"
 
 
-@both
+@all_wires
 def test_the_providers_word_on_asking_again_is_obeyed(name: str) -> None:
     for status, word, tries in (
         (500, "false", 1),
@@ -376,7 +379,7 @@ def test_the_providers_word_on_asking_again_is_obeyed(name: str) -> None:
         assert heard.error.exit_code == {400: 1, 401: 41}.get(status, 75)
 
 
-@both
+@all_wires
 def test_what_another_request_cures_is_not_asked_again_whatever_the_provider_says(name: str) -> None:
     refusal = Refuse(400, message="prompt is too long: 9 tokens > 5 maximum", headers={"x-should-retry": "true"})
     heard, server = ask(name, [refusal] * 9, retry=QUICK)
@@ -384,7 +387,7 @@ def test_what_another_request_cures_is_not_asked_again_whatever_the_provider_say
     assert (heard.error.cause, len(server.asked)) == ("too_long", 1)
 
 
-@both
+@all_wires
 @pytest.mark.parametrize("kind", ["", "invalid_request_error", "ABORTED"])
 def test_a_conflict_is_asked_again(name: str, kind: str) -> None:
     heard, server = ask(name, [Refuse(409, kind), say("done")], retry=QUICK)
@@ -462,7 +465,7 @@ def _self_signed(folder: Path) -> ssl.SSLContext:
     return context
 
 
-@both
+@all_wires
 def test_an_empty_body_is_a_reply_that_broke_off(name: str) -> None:
     heard, _ = ask(name, [Raw([])])
     assert heard.error is not None
@@ -532,7 +535,7 @@ def test_nobody_at_the_address_is_a_matter_of_the_network(name: str) -> None:
     assert "127.0.0.1 cannot be reached" in str(heard.error)
 
 
-@both
+@all_wires
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
 def test_no_error_text_holds_the_key_or_the_prompt(name: str, status: int) -> None:
     echo = f"Incorrect API key provided: {KEY}. " + "x" * 5000
@@ -545,7 +548,7 @@ def test_no_error_text_holds_the_key_or_the_prompt(name: str, status: int) -> No
     assert heard.error.__cause__ is None
 
 
-@both
+@all_wires
 def test_what_may_pass_is_asked_for_again_and_told(name: str) -> None:
     plan = [
         Refuse(429),
@@ -566,7 +569,7 @@ def test_what_may_pass_is_asked_for_again_and_told(name: str) -> None:
     assert len({asked.body for asked in server.asked}) == 1
 
 
-@both
+@all_wires
 def test_the_last_of_so_many_attempts_is_the_last(name: str) -> None:
     heard, server = ask(name, [Refuse(500)] * 9, retry=QUICK)
     assert heard.error is not None
@@ -583,7 +586,7 @@ def test_a_wait_that_is_too_long_is_left_to_the_user(name: str) -> None:
     assert len(server.asked) == 1
 
 
-@both
+@all_wires
 def test_what_cannot_pass_is_not_asked_for_again(name: str) -> None:
     for status in (400, 401, 403, 404, 413):
         heard, server = ask(name, [Refuse(status)] * 3, retry=QUICK)

@@ -142,8 +142,8 @@ class AnthropicModel:
             headers["anthropic-version"] = self._settings.version
         if not self._key:
             headers["Authorization"] = self._sdk.omit
-        elif self._settings.auth == "x-api-key":
-            headers |= {"x-api-key": self._key, "Authorization": self._sdk.omit}
+        elif self._settings.auth != "bearer":
+            headers |= {self._settings.auth: self._key, "Authorization": self._sdk.omit}
         return headers
 
 

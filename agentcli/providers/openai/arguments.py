@@ -1,0 +1,20 @@
+"""Arguments of a call, which this vendor's wires send as a text of JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def parsed(text: str) -> Any:
+    """The value of a whole text, read strictly; an empty text is an empty object, and what is no JSON is None."""
+    if not text.strip():
+        return {}
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")

@@ -1,0 +1,223 @@
+"""The chunks of a chat completion, put together into parts that are complete or not there at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentcli.core.errors import ModelError
+from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
+from agentcli.core.message import Meta, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
+from agentcli.providers.openai.arguments import parsed
+from agentcli.providers.openai.models import KIND
+from agentcli.providers.openai.think_tags import ThinkTags
+from agentcli.providers.wire import Ids, can_run, sendable, sendable_json, tokens
+
+Json = dict[str, Any]
+
+STOPS: Mapping[str, Stop] = {
+    "stop": "end_turn",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+    "eos": "end_turn",
+    "end_turn": "end_turn",
+    "model_length": "context_exceeded",
+}
+_THOUGHT_FIELDS = ("reasoning_content", "reasoning")
+"""Fields in which servers stream thoughts; where both are there they say the same."""
+_DETAIL_TEXTS = ("text", "summary", "data")
+_CALL_FIELDS = ("id", "index", "type", "function")
+_LONGEST_REASON = 40
+"""Characters shown of a finish reason."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call that is being streamed: its id as the server gave it, and as it is used here."""
+
+    server_id: Any
+    call_id: str
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+    extra: Json = field(default_factory=dict)
+
+
+class Reply:
+    """One streamed reply: `read` each chunk's JSON, then `end`.
+
+    A run of text or thoughts is a part once another begins; calls are parts at the end, when the finish reason is known.
+    """
+
+    def __init__(self, ids: Ids | None = None) -> None:
+        self._ids = ids or Ids()
+        self._tags = ThinkTags()
+        self._run: list[str] = []
+        self._source = ""
+        self._details: list[Json] = []
+        self._calls: list[_Call] = []
+        self._by_index: dict[Any, _Call] = {}
+        self._finish = ""
+        self._refused = False
+        self._usage: Json | None = None
+        self._over = False
+
+    def read(self, chunk: Any) -> Iterator[StreamEvent]:
+        """Steps of the reply that follow from a chunk. Raises KeyError, TypeError, ValueError or AttributeError for one that is none."""
+        for choice in (chunk.get("choices") or [])[:1]:
+            yield from self._delta(choice.get("delta") or choice.get("message") or {})
+            if choice.get("finish_reason"):
+                self._finish = str(choice["finish_reason"])
+        usage = chunk.get("usage")
+        if isinstance(usage, dict) and usage != self._usage and _counted(usage):
+            self._usage = usage
+            yield UsageSeen(to_usage(usage))
+
+    def close(self) -> None:
+        """Take note that the server has said its last."""
+        self._over = True
+
+    @property
+    def stopped(self) -> bool:
+        """True once nothing that counts is missing: the finish reason is known, and the usage or the last line has come."""
+        return bool(self._finish) and (self._over or self._usage is not None)
+
+    def end(self) -> Iterator[StreamEvent]:
+        """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
+        if not self._finish:
+            raise ModelError("The reply broke off before its end.", "network")
+        for thought, text in self._tags.end():
+            yield from self._add("tags" if thought else "text", text)
+        yield from self._flush()
+        stop = STOPS.get(self._finish, "tool_use" if self._calls else "error")
+        made = [(each, self._made(each)) for each in self._calls]
+        if stop in ("max_tokens", "context_exceeded", "error") and made:
+            made.pop()  # it may look whole and yet be cut
+        broken = [each.name for each, part in made if part is None]
+        yield from (PartDone(part) for _, part in made if part is not None and not self._again(part))
+        detail = "" if stop != "error" else sendable(self._finish)[:_LONGEST_REASON]
+        if broken or (stop == "tool_use" and not self._calls):
+            tool = sendable(broken[0]) if broken else ""
+            yield Stopped("malformed_call", "the input of a tool call was not a JSON object", tool)
+        elif self._refused or stop == "refusal":
+            yield Stopped("refusal", "the model refused" if self._refused else "content_filter")
+        elif stop == "end_turn" and self._calls:
+            yield Stopped("tool_use")
+        else:
+            yield Stopped(stop, detail)
+
+    def _delta(self, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        details = delta.get("reasoning_details")
+        for detail in details if isinstance(details, list) else ():
+            _merge(self._details, dict(detail))
+        for name in _THOUGHT_FIELDS:
+            if isinstance(delta.get(name), str) and delta[name]:
+                yield from self._add(name, delta[name])
+                break
+        content = delta.get("content")
+        for piece in content if isinstance(content, list) else [content]:
+            yield from self._content(piece)
+        if isinstance(delta.get("refusal"), str) and delta["refusal"]:
+            self._refused = True
+            yield from self._add("text", delta["refusal"])
+        for call in delta.get("tool_calls") or []:
+            yield from self._call(call)
+
+    def _content(self, piece: Any) -> Iterator[StreamEvent]:
+        match piece:
+            case str():
+                for thought, text in self._tags.read(piece):
+                    yield from self._add("tags" if thought else "text", text)
+            case {"type": "thinking", "thinking": [*inner]}:
+                yield from self._add("blocks", "".join(str(each.get("text") or "") for each in inner))
+            case {"text": str(text)}:
+                yield from self._add("text", text)
+            case _:
+                pass
+
+    def _add(self, source: str, text: str) -> Iterator[StreamEvent]:
+        """Add text to the present run; `source` names where it came from, and so its kind."""
+        if source != self._source:
+            yield from self._flush()
+        if not text:
+            return
+        self._source = source
+        self._run.append(text)
+        yield TextDelta(text) if source == "text" else ThinkingDelta(text)
+
+    def _flush(self) -> Iterator[StreamEvent]:
+        """End the present run of text, if there is one."""
+        text, source, self._run = "".join(self._run), self._source, []
+        if text and source == "text":
+            yield PartDone(Text(text))
+        elif text or (self._details and source != "text"):
+            yield PartDone(Thinking(text, "", self._thought_meta(source)))
+
+    def _thought_meta(self, source: str) -> Meta | None:
+        details, self._details = self._details, []
+        if details:
+            return {KIND: {"details": sendable_json(details)}}
+        return {KIND: {"field": source}} if source in _THOUGHT_FIELDS else None
+
+    def _call(self, raw: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        function = raw.get("function") or {}
+        server_id, index = raw.get("id") or None, raw.get("index")
+        call = self._by_index.get(index)
+        if call is None or (server_id and call.server_id and server_id != call.server_id):
+            yield from self._flush()
+            call = self._by_index[index] = _Call(server_id, self._ids.fresh(server_id))
+            self._calls.append(call)
+        # Servers repeat the name with each piece, or send it in one; none sends it in parts.
+        call.name = str(function.get("name") or call.name)
+        arguments = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments is not None else ""
+        call.pieces.append(text)
+        call.extra |= {name: value for name, value in raw.items() if name not in _CALL_FIELDS and value}
+        yield CallDelta(call.call_id, call.name, text)
+
+    def _made(self, call: _Call) -> ToolCall | None:
+        """A call whose whole input was read strictly, else None: half an input must never look like a whole one."""
+        value = parsed("".join(call.pieces))
+        if not can_run(call.name, value):
+            return None
+        meta = {KIND: {"extra": sendable_json(call.extra)}} if call.extra else None
+        return ToolCall(call.call_id, sendable(call.name), sendable_json(value), meta)
+
+    def _again(self, part: ToolCall) -> bool:
+        made = next(each for each in self._calls if each.call_id == part.call_id)
+        return self._ids.again(made.server_id, part.name, part.input)
+
+
+def _merge(details: list[Json], piece: Json) -> None:
+    """Add a piece of a reasoning detail: pieces with one index and of one type are one detail, whose texts go on."""
+    last = details[-1] if details else {}
+    if not last or (last.get("type"), last.get("index")) != (piece.get("type"), piece.get("index")):
+        details.append(piece)
+        return
+    for name, value in piece.items():
+        going_on = name in _DETAIL_TEXTS and isinstance(last.get(name), str) and isinstance(value, str)
+        last[name] = last[name] + value if going_on else value if value is not None else last.get(name)
+
+
+def _counted(usage: Mapping[str, Any]) -> bool:
+    return tokens(usage.get("prompt_tokens")) + tokens(usage.get("completion_tokens")) > 0
+
+
+def to_usage(raw: Mapping[str, Any]) -> Usage:
+    """Usage as reported; this API counts cached tokens inside the prompt, and thoughts inside the completion."""
+    prompt, output = tokens(raw.get("prompt_tokens")), tokens(raw.get("completion_tokens"))
+    details, parts = _table(raw.get("prompt_tokens_details")), _table(raw.get("completion_tokens_details"))
+    read = tokens(details.get("cached_tokens")) or tokens(raw.get("prompt_cache_hit_tokens"))
+    written = tokens(details.get("cache_write_tokens"))
+    read = min(read, prompt)
+    written = min(written, prompt - read)
+    return Usage(prompt - read - written, output, min(output, tokens(parts.get("reasoning_tokens"))), read, written)
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

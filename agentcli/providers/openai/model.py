@@ -1,0 +1,202 @@
+"""OpenAI's Responses API, and chat completions as every compatible server speaks them, through the official SDK."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentcli.core.errors import ModelError
+from agentcli.core.model import ModelSpec, Request, StreamEvent
+from agentcli.providers.errors import vendor_name
+from agentcli.providers.http import connection_error, http_client, quiet_sdk
+from agentcli.providers.openai import chat_reply, chat_request, responses_reply, responses_request
+from agentcli.providers.openai.errors import from_event, from_status
+from agentcli.providers.openai.models import KIND
+from agentcli.providers.preload import warmed
+from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.sse import event_data
+from agentcli.providers.wire import used
+
+_LAST = "[DONE]"
+
+
+class OpenAIModel:
+    """A model behind the Responses API or behind chat completions, as `settings.wire` says."""
+
+    def __init__(self, spec: ModelSpec, settings: ProviderSettings, key: str | None, base_url: str = "") -> None:
+        self._spec = spec
+        self._settings = settings
+        self._key = key
+        self._base_url = _with_version(base_url or PROVIDERS[KIND].url)
+        own = settings.name == KIND and PROVIDERS[KIND].owns(spec.id)
+        self._responses = (settings.wire or ("responses" if own else "chat")) == "responses"
+
+    @property
+    def spec(self) -> ModelSpec:
+        """Id, limits and prices of the model."""
+        return self._spec
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        """See `Model.stream`."""
+        await warmed(KIND)
+        wire, reply = self._wire(request), self._reply(request)
+        with self._translated(reply):
+            async with self._endpoint.create(**wire, stream=True) as response:
+                await self._refuse_json(response.http_response)
+                # The raw events cost a fraction of the SDK's typed ones, and keep the fields that servers add.
+                async for data in event_data(response.http_response.aiter_bytes()):
+                    for step in self._read(reply, data):
+                        yield step
+        for step in reply.end():
+            yield step
+
+    async def count(self, request: Request) -> int | None:
+        """See `Model.count`. Only the Responses API counts, and of its servers hardly any but the vendor's."""
+        if not (self._settings.counting and self._responses and _is_vendors(self._base_url)):
+            return None
+        wire = responses_request.countable(self._wire(request))
+        try:
+            with self._translated(self._reply(request)):
+                return int((await self._client.responses.input_tokens.count(**wire)).input_tokens)
+        except (ModelError, TypeError, ValueError) as error:
+            if isinstance(error, ModelError) and error.cause == "not_found":
+                raise  # an endpoint without counting
+            return None
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        if "_client" in self.__dict__:
+            await self._client.close()
+
+    def _wire(self, request: Request) -> dict[str, Any]:
+        to_wire = responses_request.to_wire if self._responses else chat_request.to_wire
+        return to_wire(request, self._settings)
+
+    def _reply(self, request: Request) -> responses_reply.Reply | chat_reply.Reply:
+        return responses_reply.Reply(used(request)) if self._responses else chat_reply.Reply(used(request))
+
+    @property
+    def _endpoint(self) -> Any:
+        client = self._client
+        return (client.responses if self._responses else client.chat.completions).with_streaming_response
+
+    async def _refuse_json(self, response: Any) -> None:
+        """Raise ModelError for an answer whose content type is no event stream, such as an error with status 200."""
+        if "json" in response.headers.get("content-type", "").lower():
+            raise _in_json(await response.aread(), self._key, vendor_name(self._settings))
+
+    def _read(self, reply: Any, data: str) -> Iterator[StreamEvent]:
+        if data.strip() == _LAST:
+            reply.close()
+            return
+        try:
+            event = json.loads(data)
+            if error := _error_in(event):
+                raise from_event(error, self._key, vendor_name(self._settings))
+            yield from reply.read(event)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            if reply.stopped:  # such as the farewell of another wire format
+                return
+            raise ModelError(
+                f"The reply does not follow the wire format ({type(error).__name__}).", "bad_reply"
+            ) from error
+
+    @contextmanager
+    def _translated(self, reply: Any) -> Iterator[None]:
+        """Foreign errors become ModelErrors; one that strikes after the reply's end is of no interest."""
+        import httpx2
+
+        sdk = self._sdk
+        try:
+            yield
+        except sdk.APIStatusError as error:
+            raise from_status(error, self._key, vendor_name(self._settings)) from None
+        except sdk.APIConnectionError as error:
+            raise connection_error(_cause(error), self._settings, self._host) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            if not reply.stopped:
+                raise connection_error(error, self._settings, self._host) from None
+        except ValueError:
+            if not reply.stopped:
+                raise ModelError("The reply is garbled.", "bad_reply") from None
+        except sdk.OpenAIError as error:
+            raise ModelError(f"The SDK refused the request ({type(error).__name__}).", "bad_request") from None
+
+    @property
+    def _host(self) -> str:
+        return urlsplit(self._base_url).hostname or self._settings.name
+
+    @cached_property
+    def _sdk(self) -> Any:
+        import openai
+
+        return openai
+
+    @cached_property
+    def _client(self) -> Any:
+        quiet_sdk("openai", "openai")
+        return self._sdk.AsyncOpenAI(
+            api_key=self._key or "none",
+            base_url=self._base_url,
+            max_retries=0,
+            http_client=http_client(self._settings),
+            default_headers=self._headers(),
+        )
+
+    def _headers(self) -> dict[str, Any]:
+        omitted = self._sdk.omit
+        # The SDK finds an organization and a project in the environment, which are for the vendor alone.
+        foreign = {} if self._settings.name == KIND else {"OpenAI-Organization": omitted, "OpenAI-Project": omitted}
+        headers: dict[str, Any] = foreign | dict(self._settings.headers)
+        if not self._key:
+            headers["Authorization"] = omitted
+        elif self._settings.auth != "bearer":
+            headers |= {self._settings.auth: self._key, "Authorization": omitted}
+        return headers
+
+
+def _with_version(url: str) -> str:
+    """The address with the version of the API; people copy addresses without, and the SDK adds none."""
+    parts = urlsplit(url.rstrip("/"))
+    return parts._replace(path=parts.path if parts.path.strip("/") else "/v1").geturl()
+
+
+def _is_vendors(url: str) -> bool:
+    """True for an address of the vendor's own, by whatever name it is configured."""
+    host = urlsplit(url).hostname or ""
+    return host == "api.openai.com" or host.endswith(".api.openai.com")
+
+
+def _error_in(event: Any) -> Any:
+    """The error that an event of either wire tells; None for any other."""
+    if not isinstance(event, dict):
+        return None
+    if event.get("type") == "response.failed":
+        response = event.get("response")
+        return (response.get("error") if isinstance(response, dict) else None) or {"message": "it failed"}
+    if event.get("type") == "error":
+        return event.get("error") or event
+    choices = event.get("choices")
+    inner = choices[0].get("error") if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+    return event.get("error") or inner
+
+
+def _cause(error: Exception) -> Exception:
+    cause = error.__cause__
+    return cause if isinstance(cause, Exception) else error
+
+
+def _in_json(body: bytes, key: str | None, vendor: str) -> ModelError:
+    """The error for an answer in JSON to a request for a stream."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        answer = None
+    if isinstance(answer, dict) and answer.get("error"):
+        return from_event(answer["error"], key, vendor)
+    return ModelError("The provider sent JSON instead of a stream.", "bad_reply")

@@ -1,0 +1,68 @@
+"""The GPT models: windows, output limits, prices and cache rules, strongest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from agentcli.core.model import ModelSpec, Prices
+
+KIND = "openai"
+SUMMARY_MODEL = f"{KIND}/gpt-6-luna"
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "gpt": f"{KIND}/gpt-6.2-sol",
+        "astra": f"{KIND}/gpt-6.2-astra",
+        "sol": f"{KIND}/gpt-6.2-sol",
+        "terra": f"{KIND}/gpt-6.1-terra",
+        "luna": f"{KIND}/gpt-6-luna",
+    }
+)
+"""Short names, each for the newest model of its line that we have figures for."""
+_LONG = 272_000
+"""Prompt tokens beyond which the whole request costs twice the input and one and a half times the output."""
+
+
+def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -> ModelSpec:
+    """A GPT with its prices: input, output, cache read. Writing its cache costs a quarter more than fresh input, from 5.6 on; `write` else."""
+    fresh, out, read = prices
+    written = fresh * 1.25 if write is None else write
+    over: dict[str, Any] = {
+        "over": _LONG,
+        "over_input": 2 * fresh,
+        "over_output": 1.5 * out,
+        "over_cache_read": 2 * read,
+        "over_cache_write": 2 * written,
+    }
+    return ModelSpec(
+        KIND, model, KIND,
+        window=known.pop("window", 1_050_000),
+        max_output=128_000,
+        prices=Prices(fresh, out, read, written, **(over if known.pop("long", True) else {})),
+        cache_minimum=1024,
+        cache_lifetime=known.pop("cache_lifetime", 1800.0),
+        cache_explicit=False,
+        summary_model=SUMMARY_MODEL,
+        **{"thinking": "level", **known},
+    )  # fmt: skip
+
+
+# Prices in USD per million tokens and limits as the vendor's pages, or others who read them, had them on 2026-11-18; the window is shared by the
+# prompt (at most 922,000) and the reply. Not confirmed: the cache reads of 6.2 Sol (that of 6.1 Sol), the long-prompt prices of the 6.1 and
+# 6.2 models (the family's usual factors), and whether the lower price of 5.6 Sol, promised through 2026-11-21, still holds.
+MODELS: tuple[ModelSpec, ...] = (
+    _gpt("gpt-6.2-astra", 8, 40, 0.4),
+    _gpt("gpt-6.2-sol", 2, 10, 0.1),
+    _gpt("gpt-6.1-sol", 2, 10, 0.1),
+    _gpt("gpt-6.1-terra", 1, 5, 0.05),
+    _gpt("gpt-6-astra", 10, 50, 1.0),
+    _gpt("gpt-6-sol", 2, 10, 0.2),
+    _gpt("gpt-6-luna", 0.1, 0.5, 0.01),
+    _gpt("gpt-5.6-sol", 4, 20, 0.4),
+    _gpt("gpt-5.6-terra", 2, 12, 0.2),
+    _gpt("gpt-5.6-luna", 0.2, 1.2, 0.02),
+    _gpt("gpt-5.5", 5, 30, 0.5, write=5, cache_lifetime=300.0),
+    _gpt("gpt-5.4", 2.5, 15, 0.25, write=2.5, cache_lifetime=300.0),
+    _gpt("gpt-5.4-mini", 0.75, 4.5, 0.075, write=0.75, cache_lifetime=300.0, window=400_000, long=False),
+)  # fmt: skip

@@ -1,0 +1,199 @@
+"""The events of a Responses stream, put together into parts that are complete or not there at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentcli.core.errors import ModelError
+from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
+from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
+from agentcli.providers.openai.arguments import parsed
+from agentcli.providers.openai.models import KIND
+from agentcli.providers.wire import Ids, can_run, sendable, sendable_json, tokens
+
+Json = dict[str, Any]
+
+INCOMPLETE: Mapping[str, Stop] = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
+_LONGEST_REASON = 40
+"""Characters shown of a reason."""
+_BEGUN = "in_progress"
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A part that is held back, or None for a call that cannot be read; `name` is that of its tool."""
+
+    part: Part | None
+    name: str = ""
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A call that is being streamed, by the id that it is used with here."""
+
+    call_id: str
+    name: str
+    pieces: list[str] = field(default_factory=list)
+
+
+class Reply:
+    """One streamed reply: `read` each event's JSON, then `end`.
+
+    An item counts when it is done. From the first call on parts are held back until the response is over, because only
+    then is it known whether the last call is whole.
+    """
+
+    def __init__(self, ids: Ids | None = None) -> None:
+        self._ids = ids or Ids()
+        self._pending: list[_Pending] = []
+        self._begun: dict[Any, _Begun] = {}
+        self._done = 0
+        self._calls = False
+        self._refused = False
+        self._status = ""
+        self._reason = ""
+
+    def read(self, event: Any) -> Iterator[StreamEvent]:
+        """Steps of the reply that follow from an event. Raises KeyError, TypeError, ValueError or AttributeError for one that is none."""
+        match str(event["type"]):
+            case "response.output_item.added":
+                yield from self._start(event.get("output_index"), event["item"])
+            case "response.output_text.delta" | "response.refusal.delta":
+                yield TextDelta(_text(event["delta"]))
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                yield ThinkingDelta(_text(event["delta"]))
+            case "response.reasoning_summary_part.added" if event.get("summary_index"):
+                yield ThinkingDelta("\n\n")
+            case "response.function_call_arguments.delta":
+                begun = self._begun.get(event.get("output_index"))
+                if begun is not None:
+                    begun.pieces.append(_text(event["delta"]))
+                    yield CallDelta(begun.call_id, begun.name, event["delta"])
+            case "response.output_item.done":
+                yield from self._finish(event.get("output_index"), event["item"])
+            case "response.completed" | "response.incomplete" | "response.done" as kind:
+                yield from self._over(kind.rpartition(".")[2], event["response"])
+            case _:
+                pass
+
+    def close(self) -> None:
+        """Take note that the server has said its last; the event of its end has said so already."""
+
+    @property
+    def stopped(self) -> bool:
+        """True once the response is over."""
+        return bool(self._status)
+
+    def end(self) -> Iterator[StreamEvent]:
+        """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
+        if not self._status:
+            raise ModelError("The reply broke off before its end.", "network")
+        stop = self._stop
+        last = self._pending[-1] if self._pending else None
+        if self._status != "completed" and last and (last.part is None or isinstance(last.part, ToolCall)):
+            self._pending.pop()
+        lost = [held.name for held in self._pending if held.part is None]
+        if stop == "tool_use":
+            lost += [begun.name for begun in self._begun.values()]
+        yield from (PartDone(held.part) for held in self._pending if held.part is not None)
+        if lost:
+            yield Stopped("malformed_call", "the input of a tool call was not a JSON object", sendable(lost[0]))
+        elif stop == "refusal":
+            yield Stopped(stop, self._reason or "the model refused")
+        else:
+            yield Stopped(stop, "" if stop in ("end_turn", "tool_use", "max_tokens") else self._reason)
+
+    @property
+    def _stop(self) -> Stop:
+        if self._status == "completed":
+            return "tool_use" if self._calls else "refusal" if self._refused else "end_turn"
+        return INCOMPLETE.get(self._reason, "error")
+
+    def _start(self, index: Any, item: Json) -> Iterator[StreamEvent]:
+        if item["type"] == "function_call":
+            self._calls = True
+            begun = self._begun[index] = _Begun(self._ids.fresh(item.get("call_id")), str(item.get("name") or ""))
+            yield CallDelta(begun.call_id, begun.name, "")
+
+    def _finish(self, index: Any, item: Json) -> Iterator[StreamEvent]:
+        self._done += 1
+        match item["type"]:
+            case "message":
+                text, refused = _message(item)
+                self._refused = self._refused or refused
+                phase = {KIND: {"phase": item["phase"]}} if isinstance(item.get("phase"), str) else None
+                yield from self._add(Text(sendable(text), meta=phase) if text else None)
+            case "reasoning":
+                raw = {name: value for name, value in item.items() if value is not None and name != "status"}
+                yield from self._add(Thinking(sendable(_thoughts(item)), "", {KIND: sendable_json(raw)}))
+            case "function_call":
+                self._call(index, item)
+            case _:
+                pass  # a tool of the vendor's own, which is never asked for
+
+    def _add(self, part: Part | None) -> Iterator[StreamEvent]:
+        if part is None:
+            return
+        if self._calls:
+            self._pending.append(_Pending(part))
+        else:
+            yield PartDone(part)
+
+    def _call(self, index: Any, item: Json) -> None:
+        """Hold back a call whose whole input was read strictly, else its place: half an input must never look like a whole one."""
+        self._calls = True
+        begun = self._begun.pop(index, None)
+        name, value = item.get("name"), parsed(_text(item.get("arguments") or ""))
+        if not can_run(name, value) or item.get("status") in ("incomplete", _BEGUN):
+            self._pending.append(_Pending(None, str(name or "")))
+        elif not self._ids.again(item.get("call_id"), name, value):
+            call_id = begun.call_id if begun else self._ids.fresh(item.get("call_id"))
+            self._pending.append(_Pending(ToolCall(call_id, sendable(str(name)), sendable_json(value))))
+
+    def _over(self, kind: str, response: Json) -> Iterator[StreamEvent]:
+        output = response.get("output")
+        if not self._done and isinstance(output, list):
+            for index, item in enumerate(output):
+                yield from self._finish(index, item)
+        self._status = "incomplete" if kind == "incomplete" else str(response.get("status") or "completed")
+        details = response.get("incomplete_details")
+        self._reason = sendable(str(details.get("reason") or ""))[:_LONGEST_REASON] if isinstance(details, dict) else ""
+        if isinstance(response.get("usage"), dict):
+            yield UsageSeen(to_usage(response["usage"]))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text that is none")
+    return value
+
+
+def _message(item: Json) -> tuple[str, bool]:
+    """The text of a message, and True if the model refuses in it."""
+    texts, refused = [], False
+    for block in item.get("content") or []:
+        refused = refused or block.get("type") == "refusal"
+        texts.append(_text(block.get("refusal" if block.get("type") == "refusal" else "text") or ""))
+    return "".join(texts), refused
+
+
+def _thoughts(item: Json) -> str:
+    """The summary of a reasoning item, or its text where the server gives all of it."""
+    blocks = item.get("summary") or item.get("content") or []
+    return "\n\n".join(_text(block.get("text") or "") for block in blocks)
+
+
+def to_usage(raw: Mapping[str, Any]) -> Usage:
+    """Usage as reported; this API counts what the cache read or wrote inside the input, and reasoning inside the output."""
+    prompt, output = tokens(raw.get("input_tokens")), tokens(raw.get("output_tokens"))
+    details, parts = _table(raw.get("input_tokens_details")), _table(raw.get("output_tokens_details"))
+    read = min(tokens(details.get("cached_tokens")), prompt)
+    written = min(tokens(details.get("cache_write_tokens")), prompt - read)
+    return Usage(prompt - read - written, output, min(output, tokens(parts.get("reasoning_tokens"))), read, written)
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,136 @@
+"""A request as the Responses API wants it: pure, so that equal requests give equal bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.providers.openai.models import KIND
+from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
+
+Json = dict[str, Any]
+
+
+def to_wire(request: Request, settings: ProviderSettings) -> Json:
+    """The body of `POST /v1/responses` without `stream`. Nothing is stored by the vendor: the whole input is sent each time.
+
+    `request.options` may hold `thinking` (bool, default true; None sends nothing about it), `effort` (low … max), `summaries` (bool, default true) and
+    `session` (the key of the prompt cache).
+    """
+    options = request.options
+    wire: Json = {
+        "model": request.model.id,
+        "input": [item for turn in request.messages for item in _items(turn, request.model)],
+        "max_output_tokens": min(request.max_output, request.model.max_output),
+        "store": False,
+    }
+    instructions = "\n\n".join(text for text in request.system if text.strip())
+    if instructions:
+        wire["instructions"] = instructions
+    if request.tools:
+        wire["tools"] = [_tool(tool) for tool in request.tools]
+    if request.model.thinking == "level" and options.get("thinking", True) is not None:
+        wire["include"] = ["reasoning.encrypted_content"]
+        reasoning = _reasoning(options)
+        if reasoning:
+            wire["reasoning"] = reasoning
+    if settings.caching and options.get("session"):
+        wire["prompt_cache_key"] = options["session"]
+    if settings.extra_body:
+        wire["extra_body"] = dict(settings.extra_body)
+    return fit_to_send(wire)
+
+
+def _reasoning(options: Mapping[str, Any]) -> Json:
+    summary = {"summary": "auto"} if options.get("thinking", True) and options.get("summaries", True) else {}
+    return ({"effort": options["effort"]} if options.get("effort") else {}) | summary
+
+
+def _tool(tool: ToolSchema) -> Json:
+    """A tool with its schema as it is; without `strict` this API would take the schema for a strict one."""
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.parameters),
+        "strict": False,
+    }
+
+
+def _items(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
+    if turn.role == "assistant":
+        yield from _of_model(turn, model)
+        return
+    content: list[Json] = []
+    for part in turn.parts:
+        match part:
+            case ToolResult():
+                yield {
+                    "type": "function_call_output",
+                    "call_id": wire_id(part.call_id),
+                    "output": _output(part),
+                }
+            case Text(text) if text.strip():
+                content.append({"type": "input_text", "text": text})
+            case File():
+                content.append({"type": "input_text", "text": attachment(part)})
+            case Image():
+                content.append(_image(part))
+            case _:
+                pass
+    if content:
+        yield {"type": "message", "role": "user", "content": content}
+
+
+def _output(result: ToolResult) -> str | list[Json]:
+    if not result.images:
+        return result.output
+    text = [{"type": "input_text", "text": result.output}] if result.output.strip() else []
+    return [*text, *map(_image, result.images)]
+
+
+def _image(image: Image) -> Json:
+    return {"type": "input_image", "image_url": f"data:{image.mime};base64,{image.data}", "detail": "auto"}
+
+
+def _of_model(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
+    """The items of a reply. Reasoning goes back as it came, only to the model that wrote it, and only with what followed it."""
+    own = (turn.provider, turn.model) == (model.provider, model.id)
+    reasoning: list[Json] = []
+    for part in turn.parts:
+        if isinstance(part, Thinking):
+            raw = part.meta.get(KIND) if own and part.meta else None
+            reasoning += [dict(raw)] if isinstance(raw, Mapping) and raw.get("type") == "reasoning" else []
+        elif (item := _item(part, own)) is not None:
+            yield from reasoning
+            reasoning = []
+            yield item
+
+
+def _item(part: Part | ToolResult, own: bool) -> Json | None:
+    match part:
+        case Text(text, _, _, meta) if text.strip():
+            phase = (meta or {}).get(KIND, {}).get("phase") if own else None
+            content = [{"type": "output_text", "text": text, "annotations": []}]
+            item: Json = {"type": "message", "role": "assistant", "content": content}
+            return item | ({"phase": phase} if phase else {})
+        case ToolCall(call_id, name, given):
+            arguments = json.dumps(dict(given), ensure_ascii=False)
+            return {
+                "type": "function_call",
+                "call_id": wire_id(call_id),
+                "name": wire_name(name),
+                "arguments": arguments,
+            }
+        case _:
+            return None
+
+
+def countable(wire: Mapping[str, Any]) -> Json:
+    """The fields of a request that the counting endpoint takes."""
+    taken: Sequence[str] = ("model", "input", "instructions", "tools", "reasoning")
+    return {name: wire[name] for name in taken if name in wire}

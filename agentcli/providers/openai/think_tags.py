@@ -1,0 +1,54 @@
+"""Thoughts in `<think>` tags at the beginning of a text, as servers without a reasoning parser pass them on."""
+
+from __future__ import annotations
+
+OPENED, CLOSED = "<think>", "</think>"
+
+
+class ThinkTags:
+    """A reader of text in pieces that tells the thoughts at its beginning from the rest. A tag further on is text like any other."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._state = "start"
+
+    def read(self, piece: str) -> list[tuple[bool, str]]:
+        """The runs that are certain now, each with True if it is a thought. What may be half a tag is held back."""
+        self._held += piece
+        runs: list[tuple[bool, str]] = []
+        if self._state == "start":
+            begun = self._held.lstrip()
+            if begun.startswith(OPENED):
+                self._state, self._held = "thought", begun.removeprefix(OPENED).lstrip("\n")
+            elif not OPENED.startswith(begun):
+                self._state = "text"
+        if self._state == "thought":
+            thought, closed, rest = self._held.partition(CLOSED)
+            if closed:
+                self._state, self._held = "after", rest
+                runs.append((True, thought.rstrip("\n")))
+            else:
+                kept = _half_tag(self._held)
+                runs.append((True, self._held[: len(self._held) - kept]))
+                self._held = self._held[len(self._held) - kept :]
+        if self._state == "after" and (text := self._held.lstrip()):
+            self._state, self._held = "text", text
+        if self._state == "text":
+            runs.append((False, self._held))
+            self._held = ""
+        return [run for run in runs if run[1]]
+
+    def end(self) -> list[tuple[bool, str]]:
+        """The rest, when no more follows."""
+        held, self._held = self._held, ""
+        return [(self._state == "thought", held)] if held and self._state != "after" else []
+
+
+def _half_tag(text: str) -> int:
+    """Characters at the end of a text that may be the beginning of a closing tag, with the line ends before it."""
+    trimmed = text.rstrip("\n")
+    for size in range(min(len(CLOSED) - 1, len(text)), 0, -1):
+        if text.endswith(CLOSED[:size]):
+            before = text[: len(text) - size].rstrip("\n")
+            return len(text) - len(before)
+    return len(text) - len(trimmed)

@@ -1,0 +1,193 @@
+"""What the Responses API refuses, in its own words, and what chat completions refuse alike."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agentcli.core.errors import InputError
+from agentcli.core.model import ModelSpec
+from agentcli.providers import catalog
+from agentcli.providers.scripted.model import tokens_of
+from tests.loopback.plan import Asked
+from tests.loopback.refusal import Refused
+from tests.loopback.seals import Seals
+
+TOP = {
+    "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "store", "stream", "include",
+    "max_output_tokens", "prompt_cache_key", "prompt_cache_options", "text", "service_tier", "metadata", "client_metadata", "truncation",
+    "safety_identifier", "temperature", "top_p", "user", "previous_response_id", "stream_options",
+}  # fmt: skip
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+CONTENT = {"user": {"input_text", "input_image", "input_file"}, "assistant": {"output_text", "refusal"}}
+LONGEST_ID = 64
+MOST_BYTES = 50 * 1024 * 1024
+
+
+def check(asked: Asked, seals: Seals, window: int | None) -> None:
+    """Raises Refused where the real API would answer with an error."""
+    check_head(asked)
+    body = asked.json
+    for name in set(body) - TOP:
+        raise Refused(f"Unknown parameter: '{name}'.", code="unknown_parameter")
+    _reasoning(body, asked.model)
+    for number, tool in enumerate(body.get("tools") or []):
+        if tool.get("type") == "function":
+            check_tool(tool, f"tools[{number}]")
+    _items(body["input"])
+    _pairing(body["input"])
+    _sealed(body["input"], bool(body.get("store", True)), seals)
+    if prompt_tokens(asked) > (window or spec_of(asked.model).window):
+        raise Refused(
+            "Your input exceeds the context window of this model. Please adjust your input and try again.",
+            code="context_length_exceeded",
+        )
+
+
+def check_head(asked: Asked) -> None:
+    """The key, the size and the model."""
+    if len(asked.body) > MOST_BYTES:
+        raise Refused("Request body too large.", 413)
+    if not asked.headers.get("authorization", "").startswith("Bearer ") and not asked.headers.get("api-key"):
+        raise Refused(
+            "You didn't provide an API key. You need to provide your API key in an Authorization header.", 401
+        )
+    if asked.model.startswith(("gpt-5", "gpt-6")) and asked.model not in {known.id for known in catalog.models()}:
+        raise Refused(
+            f"The model `{asked.model}` does not exist or you do not have access to it.", 404, "model_not_found"
+        )
+
+
+def check_tool(tool: Mapping[str, Any], where: str) -> None:
+    """A function's name and schema."""
+    name = str(tool.get("name"))
+    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
+        raise Refused(
+            f"Invalid '{where}.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+            code="invalid_value",
+        )
+    schema = tool.get("parameters") or {}
+    if schema.get("type") != "object":
+        raise Refused(
+            f"Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'.",
+            code="invalid_function_parameters",
+        )
+    if tool.get("strict") and schema.get("additionalProperties") is not False:
+        raise Refused(
+            f"Invalid schema for function '{name}': In context=(), 'additionalProperties' is required to be supplied and to be false.",
+            code="invalid_function_parameters",
+        )
+
+
+def spec_of(model: str) -> ModelSpec:
+    """What the catalog knows; a made-up model has the defaults."""
+    try:
+        return catalog.spec(f"openai/{model}")
+    except InputError:
+        return ModelSpec("openai", model, "openai")
+
+
+def prompt_tokens(asked: Asked) -> int:
+    """The size of the prompt by the server's own count."""
+    return sum(tokens for _, tokens in cache_blocks(asked.json))
+
+
+def cache_blocks(body: Mapping[str, Any]) -> list[tuple[bytes, int]]:
+    """The parts in cache order with their sizes."""
+    return sized([body.get("instructions"), *(body.get("tools") or []), *body["input"]])
+
+
+def sized(parts: Iterable[Any]) -> list[tuple[bytes, int]]:
+    """Parts as bytes, with their tokens."""
+    texts = [json.dumps(part, ensure_ascii=False) for part in parts if part]
+    return [(text.encode("utf-8", "surrogatepass"), tokens_of(text)) for text in texts]
+
+
+def too_long(where: str, value: str, most: int) -> Refused:
+    """The refusal of a string that has too many characters."""
+    return Refused(
+        f"Invalid '{where}': string too long. Expected a string with maximum length {most}, but got a string with length "
+        f"{len(value)} instead.",
+        code="string_above_max_length",
+    )
+
+
+def _reasoning(body: Mapping[str, Any], model: str) -> None:
+    reasoning = body.get("reasoning") or {}
+    effort = reasoning.get("effort")
+    if effort is not None and effort not in EFFORTS:
+        raise Refused(f"Invalid value: '{effort}'. Supported values are: {', '.join(EFFORTS)}.", code="invalid_value")
+    if effort in ("none", "minimal") and model.startswith("gpt-6.2"):
+        raise Refused(
+            f"Unsupported value: 'reasoning.effort' does not support '{effort}' with this model.",
+            code="unsupported_value",
+        )
+    most = spec_of(model).max_output
+    if body.get("max_output_tokens", 16) < 16:
+        raise Refused(
+            "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16.",
+            code="integer_below_min_value",
+        )
+    if body.get("max_output_tokens", 16) > most:
+        raise Refused(
+            f"Invalid 'max_output_tokens': integer above maximum value. Expected a value <= {most}.",
+            code="integer_above_max_value",
+        )
+
+
+def _items(items: list[dict[str, Any]]) -> None:
+    for number, item in enumerate(items):
+        kind = item.get("type", "message")
+        if kind in ("function_call", "function_call_output") and len(item["call_id"]) > LONGEST_ID:
+            raise too_long(f"input[{number}].call_id", item["call_id"], LONGEST_ID)
+        if kind == "message" and not isinstance(item["content"], str):
+            wanted = CONTENT.get(item["role"], CONTENT["user"])
+            for index, block in enumerate(item["content"]):
+                if block.get("type") not in wanted:
+                    raise Refused(
+                        f"Invalid value: '{block.get('type')}'. Supported values are: {', '.join(sorted(wanted))}. "
+                        f"(input[{number}].content[{index}])",
+                        code="invalid_value",
+                    )
+
+
+def _pairing(items: list[dict[str, Any]]) -> None:
+    kinds = ("function_call", "custom_tool_call")
+    calls = [item["call_id"] for item in items if item.get("type") in kinds]
+    outputs = [item["call_id"] for item in items if str(item.get("type")).endswith("call_output")]
+    for missing in [call for call in calls if call not in outputs]:
+        raise Refused(f"No tool output found for function call {missing}.")
+    for number, item in enumerate(items):
+        if str(item.get("type")).endswith("call_output"):
+            before = [each["call_id"] for each in items[:number] if each.get("type") in kinds]
+            if item["call_id"] not in before:
+                raise Refused(f"No tool call found for function call output with call_id {item['call_id']}.")
+
+
+def _sealed(items: list[dict[str, Any]], stored: bool, seals: Seals) -> None:
+    for number, item in enumerate(items):
+        if item.get("type") != "reasoning":
+            continue
+        seal = item.get("encrypted_content")
+        if not seal and not stored:
+            raise Refused(
+                f"Item with id '{item.get('id')}' not found. Items are not persisted when `store` is set to false. "
+                "Try again with `store` set to true, or remove this item from your input.",
+                404,
+            )
+        if seal and seals.issuer(seal) is None:
+            raise Refused(
+                f"The encrypted content {seal[:8]}... could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+                code="invalid_encrypted_content",
+            )
+        following = items[number + 1] if number + 1 < len(items) else {}
+        if (
+            following.get("role", "assistant") != "assistant"
+            or not following
+            or following.get("type") == "function_call_output"
+        ):
+            raise Refused(
+                f"Item '{item.get('id')}' of type 'reasoning' was provided without its required following item."
+            )
