@@ -27,7 +27,6 @@ from agentcli.permissions.rules import (
     wildcard,
 )
 from agentcli.permissions.shell.command_line import CommandLine, analyse
-from agentcli.permissions.shell.containable import Containment
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +93,14 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("allow", "mode yolo", "everything runs that no rule forbids")
     if nature.edits_inside and mode in ("auto-edit", "auto"):
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
-    if mode == "auto" and workspace.sandboxed and nature.contained is not None:
-        if nature.contained.reads:
+    if mode == "auto" and workspace.sandboxed and nature.line is not None:
+        contained = nature.line.contained
+        if contained.reads:
             return Decision("allow", "read-only", _ONLY_READS)
-        if not nature.contained.why:
+        if not contained.why:
             why = "the sandbox holds it, and what it changes in the workspace can be put back"
-            return Decision("allow", "mode auto", why, records=nature.contained.records)
-        return _asked("auto", nature.contained.why, nature)
+            return Decision("allow", "mode auto", why, records=contained.records)
+        return _asked("auto", contained.why, nature)
     return _asked(mode, nature.why or "this tool may change something", nature)
 
 
@@ -129,8 +129,8 @@ class CallFacts:
     edits_inside: bool = False
     prefixes: tuple[str, ...] = ()
     session: str = ""
-    contained: Containment | None = None
-    """The verdict on a command in the sandbox."""
+    line: CommandLine | None = None
+    """The analysed line of a command."""
     obscure: str = ""
     changes: bool = True
     why: str = ""
@@ -179,7 +179,7 @@ def _command_nature(
         asked=command_rule(ask, line),
         allowed=allowing_rule(allow, line),
         harmless=_ONLY_READS if line.harmless else "",
-        contained=line.contained,
+        line=line,
         machine=line.machine,
         obscure=_OBSCURE if may_hide_from(deny, line) else "",
         why=line.why,

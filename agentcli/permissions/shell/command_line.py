@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -48,8 +48,8 @@ class CommandLine:
     """The file names that stand for the patterns of a line that only reads."""
     destroys: str = ""
     """The reason that it can only destroy."""
-    contained: Containment = ASKED
-    """The verdict on the line in the sandbox."""
+    workspace: Workspace | None = field(default=None, repr=False)
+    """The workspace it was analysed for; none for one that is refused unread."""
 
     @property
     def harmless(self) -> bool:
@@ -65,6 +65,14 @@ class CommandLine:
     def machine(self) -> Looks:
         """The part of the machine that a harmless line looks at, if any."""
         return looks_at_machine(self.commands) if self.harmless else ""
+
+    @cached_property
+    def contained(self) -> Containment:
+        """The verdict on the line in the sandbox. Walks folders, so it is made only when a mode asks for it."""
+        if self.workspace is None or not self.workspace.sandboxed or self.destroys or self.protected:
+            return ASKED
+        folders = _folders(self.parts, self.workspace)
+        return containment(self.text, self.parts, self.whole, bool(self.commands), folders, self.workspace)
 
     @cached_property
     def unsaved(self) -> str:
@@ -143,11 +151,8 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     meant = _meant(commands, in_turn, workspace)
     protected = _why_protected(readings, parts, workspace)
     destroys = "" if workspace.destroys else destruction(text, parts, workspace)
-    contained = ASKED
-    if workspace.sandboxed and not (destroys or protected):
-        contained = containment(text, parts, whole, bool(commands), _folders(parts, workspace), workspace)
     return CommandLine(
-        text, "", parts, whole, commands, readings, inside, obstacle, protected, meant, destroys, contained
+        text, "", parts, whole, commands, readings, inside, obstacle, protected, meant, destroys, workspace
     )
 
 
