@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
 
 _VARIABLES = {
     "config": "XDG_CONFIG_HOME",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.core.codec.encode import dumps
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.event import PermissionDecided
 from agentcli.core.message import Status, ToolCall, ToolResult

@@ -7,11 +7,11 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.agent.settings import HookSettings
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.tools.lib.process import Command, run_until
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from agentcli.agent.reply import ReplyBuilder
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, IncompleteReply, ModelError
 from agentcli.core.message import Stop, ToolCall
 

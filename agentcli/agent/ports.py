@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Part, ToolCall
 from agentcli.core.tool import Question
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.event import ReplyRestarted
 from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import ModelSpec, PartDone, Stopped, StreamEvent, TextDelta, UsageSeen

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
 from agentcli.core.ranges import Positive
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from agentcli.agent.spending import RunLimits
 from agentcli.context.budget import Spent
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Estimator
+from agentcli.core.dataclass import dataclass
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Mode, Settings

@@ -7,7 +7,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +15,7 @@ from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.config import PREFIX
 from agentcli.context.tokens.estimators import vocabularies
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.providers import reach
 from agentcli.providers.capabilities import gaps

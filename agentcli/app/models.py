@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from agentcli.config import Config
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers import catalog

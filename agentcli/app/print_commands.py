@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from agentcli.agent.session import AgentSession
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Noticed, Pruned, TurnEnded
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.costs import CostSum, cost_chart, money
+from agentcli.core.dataclass import dataclass
 from agentcli.sessions.info import SessionInfo
 
 

@@ -6,11 +6,11 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
 
 from agentcli.agent.setup import INSTRUCTIONS, WHERE
+from agentcli.core.dataclass import dataclass
 from agentcli.core.hardened import hardened
 from agentcli.core.programs import find_program
 from agentcli.core.record import Mode

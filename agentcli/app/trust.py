@@ -6,11 +6,11 @@ import json
 import os
 import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.sessions.storage.locked_file import update

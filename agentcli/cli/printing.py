@@ -11,9 +11,9 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.render.cells import clip, width
 

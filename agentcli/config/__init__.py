@@ -7,7 +7,7 @@ import os
 import tomllib
 import typing
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -17,6 +17,7 @@ from agentcli.config.coerce import Layer, coerce, near
 from agentcli.config.general import General
 from agentcli.config.tables import TABLES, Tables, put, split
 from agentcli.context.settings import PRESETS, BudgetSettings, ContextSettings
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.tool import ToolLimits
 from agentcli.providers.retrying import RetryPolicy

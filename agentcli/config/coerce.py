@@ -6,9 +6,10 @@ import math
 import tomllib
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.near import did_you_mean, near_names
 from agentcli.core.ranges import NOT_NEGATIVE, Range

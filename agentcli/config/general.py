@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Mode
 
 

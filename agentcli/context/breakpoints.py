@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Part, Text, Thinking, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, RequestMessage
 

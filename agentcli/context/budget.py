@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agentcli.context.settings import BudgetLimit, BudgetSettings
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Usage
 
 Scope = Literal["session", "task", "agent"]

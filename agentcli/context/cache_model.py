@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from agentcli.context.inject import escape
 from agentcli.context.repair import can_be_sent, repair
 from agentcli.context.view import Block, View
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, Request, RequestMessage
 from agentcli.core.record import Compaction, VerbatimText

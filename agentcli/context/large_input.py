@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.window import Window
+from agentcli.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Literal, get_args
 
 from agentcli.context.loss.settings import LossSettings
+from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
 from agentcli.core.ranges import Part, Positive, Share
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from agentcli.context.inject import injections_first, wrap
+from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History, evolve
 from agentcli.core.message import File, Message, Part, Role, Status, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune, Record

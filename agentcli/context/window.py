@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
+from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.tool import Traits
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Usage
 
 NAME = 28

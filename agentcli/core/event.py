@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, Usage
 from agentcli.core.record import CompactionStatus, Record, Trigger
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Part
 from agentcli.core.passage import Entry, Needles

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
+
+from agentcli.core.dataclass import dataclass
 
 Role = Literal["user", "assistant"]
 Status = Literal["success", "error", "denied", "interrupted"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from typing import Any, Literal, Protocol
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.event import CallDelta, Noticed, ReplyRestarted, Retrying, TextDelta, ThinkingDelta
 from agentcli.core.message import Image, Part, Role, Stop, ToolResult, Usage
 

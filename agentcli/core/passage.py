@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentcli.core.codec.encode import dumps
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Message, Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Record
 

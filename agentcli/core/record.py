@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, ToolResult, Usage
 
 SCHEMA = 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 from agentcli.core.boxed import Boxed
 from agentcli.core.codec.encode import dumps
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Image, Status
 from agentcli.core.model import ToolSchema
 from agentcli.core.passage import Needles, Passage

@@ -6,9 +6,9 @@ import os
 import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.hardened import hardened
 from agentcli.core.programs import find_program

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """In each folder the first of these that exists counts, the others are ignored."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.core.resolve import MANUAL, MANUAL_FOLDER, searched

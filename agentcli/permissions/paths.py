@@ -8,11 +8,12 @@ import os
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.programs import search_path
 from agentcli.core.resolve import follow, spelled
 from agentcli.core.sanitise import invisible

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError, UsageError
 from agentcli.core.near import did_you_mean, near_names
 from agentcli.permissions.paths import Workspace, canonical, impossible, resolved

@@ -7,10 +7,12 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from agentcli.core.dataclass import dataclass
 
 FILE = "endpoints.json"
 DAY = 86_400.0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.providers.anthropic import capabilities as anthropic_capabilities
 from agentcli.providers.anthropic import models as anthropic_models

@@ -6,10 +6,11 @@ import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agentcli.core import event
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import OUTAGES, ModelError
 from agentcli.core.event import seconds_left
 from agentcli.core.model import Model, ModelSpec, Request, StreamEvent

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ThinkingStyle
 from agentcli.providers.registry import PRESETS, PROVIDERS
 

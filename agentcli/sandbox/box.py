@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import Workspace, names_protected, resolved
 
 _HIDDEN_IN_HOME = (

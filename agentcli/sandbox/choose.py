@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agentcli.core.boxed import Boxed
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.programs import find_program
 from agentcli.permissions.paths import Workspace

@@ -6,13 +6,14 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.core.codec.encode import decode, encode
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.record import Record
 from agentcli.sessions.ids import new_id, stamp

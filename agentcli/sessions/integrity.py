@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.message import File, Message, Part, Text, ToolResult
 from agentcli.core.record import Failure, Record, Unknown
@@ -135,7 +137,7 @@ def unfinished(project: Path, older_than: float, *, mend: bool = False) -> Seque
     ]
 
 
-@dataclass
+@dataclasses.dataclass
 class _Findings:
     """A reading of the whole session, newest record first."""
 

@@ -12,11 +12,12 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from agentcli.core.codec.fields import text
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.recovery import read_info

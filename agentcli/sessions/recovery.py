@@ -6,10 +6,11 @@ import contextlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, fold
 from agentcli.core.message import Message, ToolResult

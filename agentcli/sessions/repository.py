@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
 
 GIT_SECONDS = 3.0
 """Seconds that git may take to find the first commit. What takes longer is not asked again."""

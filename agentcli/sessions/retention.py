@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.sessions.checkpoints.objects import sweep_pool
 from agentcli.sessions.copying import ABANDONED, remove_abandoned

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from agentcli.core.codec.encode import Damaged, decode, dumps
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Failure, Record, Title, Todo

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from dataclasses import replace as replace_value
 from typing import Annotated, Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.diff import Diff, changed_ranges, unified

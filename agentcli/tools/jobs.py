@@ -6,9 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.core.truncate import truncate_bytes

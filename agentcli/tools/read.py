@@ -6,10 +6,10 @@ import asyncio
 import base64
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.images import IMAGE_BYTES, mime_of
 from agentcli.core.message import Image

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.mending import mended, with_ignored
 from agentcli.core.model import ToolSchema

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.record import TodoItem
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.text import plural

@@ -6,10 +6,10 @@ import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urljoin
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.tools.lib.network import Target, target

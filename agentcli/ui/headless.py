@@ -7,11 +7,12 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, assert_never
 
 from agentcli.core.codec.encode import usage_to_json
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import INTERRUPTED, TERMINATED, AgentError, IncompleteReply
 from agentcli.core.event import (
     CallDelta,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.ui.render import links
 from agentcli.ui.render.cells import RESET
 from agentcli.ui.render.markdown_blocks import Block

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agentcli.agent.compaction.summariser import Summariser
@@ -13,6 +13,7 @@ from agentcli.context.snapshot.form import fitting_rules
 from agentcli.context.snapshot.transcript import material
 from agentcli.context.snapshot.verify import Struck
 from agentcli.context.window import Window
+from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import VerbatimText
 from agentcli.resources import prompt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentcli.agent.compaction.brief import ORDER, Brief, SummaryResult, chunks
 from agentcli.agent.compaction.summariser import Summariser, Unusable
@@ -15,6 +15,7 @@ from agentcli.context.snapshot.items import Delta, Sources, apply, numbered, par
 from agentcli.context.snapshot.reconcile import merged
 from agentcli.context.snapshot.transcript import TAG, dialogue
 from agentcli.context.snapshot.verify import Struck, speaks_another_language, verified
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
 from agentcli.core.message import Text
 from agentcli.core.model import Request, RequestMessage

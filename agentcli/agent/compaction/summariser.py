@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.streams import merge
 from agentcli.context.settings import SnapshotSettings
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ModelError
 from agentcli.core.event import Event, Noticed, Retrying, UsageReported
 from agentcli.core.message import Text, Usage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentcli.context.compaction.record import SummaryTask, prepare
 from agentcli.context.ledger.ledger import Ledger, newest, to_json
@@ -14,6 +14,7 @@ from agentcli.context.snapshot.form import Snapshot, parse, render, renumbered
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import is_answer
 from agentcli.context.window import Window
+from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.record import Carry, Compaction, Record, VerbatimText
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from agentcli.context.compaction.carryover import (
     former_compaction,
@@ -25,6 +25,7 @@ from agentcli.context.snapshot.verify import Evidence
 from agentcli.context.snapshot.worth import worthwhile
 from agentcli.context.view import View, ViewMessage, is_answer
 from agentcli.context.window import Window
+from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Text, ToolResult
 from agentcli.core.record import Compaction, Record, Trigger, VerbatimText

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from agentcli.context.lab.replay import Played, Setup, replay
 from agentcli.core.codec.encode import usage_to_json
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Record
 

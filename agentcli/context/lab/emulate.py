@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 
 from agentcli.context.cache_model import PrefixCache, rules_of
 from agentcli.context.tokens.counter import TokenCounter
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Request
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from agentcli.context.ledger.command_results import read_tests
 from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.context.tokens.counter import as_text
 from agentcli.context.view import View
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.passage import Entry, passages
 from agentcli.core.record import Record

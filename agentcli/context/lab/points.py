@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from agentcli.context.lab.plot import COLOURS
 from agentcli.context.lab.replay import Played
+from agentcli.core.dataclass import dataclass
 
 WIDTH, HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 120, 40, 48

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
@@ -20,6 +20,7 @@ from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.context.view import View, after, view
 from agentcli.context.window import Window, limits_of
+from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History, evolve, in_force
 from agentcli.core.message import File, Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema

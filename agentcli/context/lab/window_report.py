@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +11,7 @@ from agentcli.context.policies.plans import Plan
 from agentcli.context.tokens.counter import as_text
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.context.window import Window
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 
 KINDS = ("system", "tools", "snapshot", "user", "assistant", "tool results", "pinned", "free")

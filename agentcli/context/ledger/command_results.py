@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from agentcli.core.dataclass import dataclass
 
 _LINE = 200
 """Longest line kept of an output, in characters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -13,6 +13,7 @@ from agentcli.context.ledger.names import NameFact, fold_names
 from agentcli.context.ledger.shell_effects import effects
 from agentcli.context.ledger.standing_rules import standing_rules
 from agentcli.context.settings import LedgerSettings
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Status, ToolCall, ToolResult
 from agentcli.core.record import Record, Todo, TodoItem, VerbatimText
 from agentcli.core.subagent_result import changed_files

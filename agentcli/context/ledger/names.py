@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from agentcli.context.settings import LedgerSettings
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Record
 

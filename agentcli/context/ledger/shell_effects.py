@@ -6,8 +6,9 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from agentcli.core.dataclass import dataclass
 
 Deed = Literal["read", "created", "modified", "deleted"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, Protocol
 
@@ -11,6 +10,7 @@ from agentcli.context.policies import auto, gemini, opencode, regions, sliding
 from agentcli.context.policies.plans import Plan, keep_all
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
 from agentcli.context.window import Window
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Compaction, Prune
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import Window
+from agentcli.core.dataclass import dataclass
 
 PlanTrigger = Literal["soft", "hard", "overflow", "manual"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, seqs
 from agentcli.context.settings import RegionSettings
 from agentcli.context.view import Block, ViewMessage
 from agentcli.context.window import Window
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolResult
 
 POLICY = "regions"

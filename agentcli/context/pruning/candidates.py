@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from agentcli.context.ledger.command_results import summary_of
@@ -15,6 +14,7 @@ from agentcli.context.pruning.superseded import superseded, superseded_edits
 from agentcli.context.settings import PruneSettings
 from agentcli.context.view import Block, cleared_input, cleared_result, keeps_input
 from agentcli.context.window import Window
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Thinking, ToolCall, ToolResult
 from agentcli.core.record import Prune
 from agentcli.core.tool import UNKNOWN

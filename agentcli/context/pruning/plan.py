@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from agentcli.context.pruning.candidates import Candidate, TokenLayout, candidates, edit_cost, requests_to_pay
 from agentcli.context.window import Window, output_ratio
+from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Prune
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agentcli.context.ledger.command_results import is_test_run
 from agentcli.context.view import View
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.tool import UNKNOWN, Traits
 

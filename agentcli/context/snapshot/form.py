@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
 
 ROOT = "state_snapshot"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, cast, get_args
 
 from agentcli.context.ledger.standing_rules import sentences
@@ -13,6 +13,7 @@ from agentcli.context.snapshot.reconcile import is_ledger_line, same_step
 from agentcli.context.snapshot.transcript import facts
 from agentcli.context.snapshot.verify import Evidence, Struck, claims, judged
 from agentcli.context.view import ViewMessage
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolResult
 
 TAG = "snapshot_items"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from agentcli.context.inject import escape
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import Block, ViewMessage
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.truncate import truncate_middle
 

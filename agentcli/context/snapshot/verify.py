@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentcli.context.ledger.standing_rules import sentences
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.language import language, may_be
 from agentcli.context.snapshot.will import offence
+from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
 
 

@@ -4,10 +4,11 @@ need no estimate."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agentcli.context.view import View, ViewMessage
+from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune

@@ -7,11 +7,11 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from agentcli.context.settings import TiktokenSettings
+from agentcli.core.dataclass import dataclass
 
 _TIKTOKEN = TiktokenSettings()
 

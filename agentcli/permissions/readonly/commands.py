@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.programs import lies_in, located, trusted_path, untrusted
 from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected, resolved

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from agentcli.core.dataclass import dataclass
 from agentcli.permissions import word_set
 
 _CLASS = r"\[\^?\]?(?:[^\]/|,#\\\n]|\\[a-z])*\]"

@@ -6,9 +6,9 @@ import fnmatch
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.core.dataclass import dataclass
 from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, judge_path, names_protected
 from agentcli.permissions.readonly.option_grammar import Found

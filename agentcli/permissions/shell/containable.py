@@ -7,9 +7,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.core.dataclass import dataclass
 from agentcli.permissions import word_set
 from agentcli.permissions.paths import UndoCover, Workspace, could_name_protected, judge_path, names_protected
 from agentcli.permissions.readonly.commands import reading_of

@@ -6,10 +6,10 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from agentcli.core.dataclass import dataclass
 from agentcli.permissions.shell.known_programs import ANYWHERE, EVALUATING, MARKS, OPERANDS, RUNNING, SHELLS, WRAPPERS
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import glob
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import invisible
 from agentcli.permissions.shell.obstacles import KEYWORDS, OBSTACLES, UNCHECKED, unusual_node
 from agentcli.permissions.shell.parse import PLACE, Command, Loop, below, parser

@@ -25,12 +25,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from agentcli.context.cache_model import PrefixCache, rules_of
 from agentcli.core.codec.encode import part_to_json, usage_from_json
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import Cause, InputError, ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, ToolResult, Usage

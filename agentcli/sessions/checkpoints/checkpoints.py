@@ -7,11 +7,12 @@ import json
 import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal
 
 from agentcli.core.codec.encode import dumps
+from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Checkpoint
 from agentcli.sessions.checkpoints.file_states import (
     INSTALLED,

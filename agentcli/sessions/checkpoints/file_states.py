@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.sessions.checkpoints.objects import Objects
 from agentcli.sessions.storage.disk import reason
 
@@ -80,7 +82,7 @@ class Survey:
     skipped: tuple[Path, ...] = ()
 
 
-@dataclass
+@dataclasses.dataclass
 class Surveyor:
     """Takes the states of files and keeps their contents; looks into a file again only when it changed."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Body, Checkpoint, Compaction, Prune, Record, Settings, Title, Undo

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agentcli.core.codec.encode import encode
+from agentcli.core.dataclass import dataclass
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Checkpoint, Record

@@ -8,11 +8,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.sessions.importing.compressed import SUFFIX, CompressedFile, is_unpacked, read_file
 from agentcli.sessions.importing.gemini_cli import project_root

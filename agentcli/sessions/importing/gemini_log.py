@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.sessions.importing.jsonl import Json, reading
 

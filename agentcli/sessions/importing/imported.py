@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agentcli.core.codec.encode import body_from_json, body_to_json
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Image, Message, Part, Text, ToolResult, Usage
 from agentcli.core.record import KINDS, Body, Failure, Settings, Title, Todo, Trigger
 from agentcli.sessions.info import Parent

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.importing.jsonl import Json, reading

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.message import Message
 from agentcli.sessions.copying import Draft, draft, settle_drafts
@@ -52,7 +54,7 @@ class Outcome:
 _Waiting = tuple[Candidate, Imported, Draft]
 
 
-@dataclass
+@dataclasses.dataclass
 class Takeover:
     """One run of importing. A session belongs to the folder it was led in; where that is gone, to `here` if `gather`, else it
     waits there for `sessions move`. With `again` what was imported before is imported once more.

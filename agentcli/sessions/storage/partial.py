@@ -7,10 +7,10 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.core.codec.encode import dumps, part_from_json, part_to_json
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Part
 from agentcli.core.record import SCHEMA
 from agentcli.sessions.settings import SessionSettings

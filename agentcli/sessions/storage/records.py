@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from agentcli.core.codec.encode import Damaged, decode
+from agentcli.core.dataclass import dataclass
 from agentcli.core.record import KINDS, Compaction, Record, Undo
 
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these say nothing about the record
@@ -53,7 +55,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-@dataclass
+@dataclasses.dataclass
 class RecordFolder:
     """The folder `records/`. Reading a record costs the same however many lie beside it.
 
@@ -117,7 +119,7 @@ class RecordFolder:
         return self._listing
 
 
-@dataclass
+@dataclasses.dataclass
 class Reader:
     """Reads records downwards and judges each by the `prev` of the one above it.
 

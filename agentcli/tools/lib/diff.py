@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from agentcli.core.dataclass import dataclass
 
 _PATIENCE = 4_000
 """Changed lines up to which the shortest diff is looked for; beyond, the middle is shown as replaced (difflib is quadratic)."""

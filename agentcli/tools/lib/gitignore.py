@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from agentcli.core.dataclass import dataclass
 
 _TOKEN = r"(?s)(?:(?<=/)|^)\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^]]*\]|\\.|."
 

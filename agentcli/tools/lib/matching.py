@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
+
+from agentcli.core.dataclass import dataclass
 
 NEWLINE = r"(?:\r\n|(?<!\r)\n|\r(?!\n))"
 """One line ending; never a half of `\\r\\n`."""

@@ -6,9 +6,9 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Collection
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -6,9 +6,10 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import ToolContext
 from agentcli.tools.lib.paths import ResolvedPath, open_folder, open_parent
 

@@ -7,9 +7,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.resolve import follow, spelled
 from agentcli.core.tool import ToolContext

@@ -15,11 +15,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 
 GRACE = 1.0

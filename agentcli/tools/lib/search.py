@@ -7,10 +7,10 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.programs import find_program
 from agentcli.core.secrets import is_secret_file

@@ -5,8 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
-from dataclasses import dataclass
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 
 _BOMS = (

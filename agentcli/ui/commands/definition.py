@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
+from agentcli.core.dataclass import dataclass
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.render.frame import Item
 

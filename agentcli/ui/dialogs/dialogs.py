@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import PurePath
 from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest
+from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
 from agentcli.ui.render import diff

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
 from agentcli.core.message import File, Image, Part, Text

@@ -8,10 +8,11 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, islice
 from pathlib import Path
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.hardened import hardened
 from agentcli.core.programs import find_program

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import compress, islice, repeat
+
+from agentcli.core.dataclass import dataclass
 
 SLICE = 4_096
 """Paths that are looked at in one stroke: about a millisecond."""

@@ -7,9 +7,9 @@ import fcntl
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.sessions.storage.locked_file import add_line, lines
 

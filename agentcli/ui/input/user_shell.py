@@ -6,9 +6,9 @@ import asyncio
 import codecs
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import Text
 from agentcli.core.programs import find_program, search_path

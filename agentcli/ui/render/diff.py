@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe
 from agentcli.ui.render.cells import chop, clip, expand
 from agentcli.ui.render.spans import Row, Run, cut, size, written

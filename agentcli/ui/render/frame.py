@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 
 

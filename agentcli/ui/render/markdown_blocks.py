@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from agentcli.core.dataclass import dataclass
 
 FENCE_LINES = 16
 """Lines per printed piece of a long code block: keeps the live part small."""

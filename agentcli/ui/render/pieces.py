@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.ui.render.markdown_blocks import Block

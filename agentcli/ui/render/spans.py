@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from zlib import crc32
 
+from agentcli.core.dataclass import dataclass
 from agentcli.ui.render.cells import NO_LINK, RESET, breaks, width
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import assert_never
 
 from agentcli.core import event as happened
+from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Prune, Record, Todo, TodoItem

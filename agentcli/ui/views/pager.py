@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from agentcli.core.dataclass import dataclass
 from agentcli.ui.render.cells import ESCAPE, clip, width
 from agentcli.ui.render.frame import Size
 from agentcli.ui.style import Theme

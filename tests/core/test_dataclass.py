@@ -1,0 +1,156 @@
+"""Our decorator makes what the standard one makes; only when methods are compiled differs."""
+
+import copy
+import dataclasses
+import pickle
+import subprocess
+import sys
+from dataclasses import field
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.dataclass import dataclass
+
+
+def _pair(**options):
+    """The same class by both decorators."""
+    made = []
+    for decorate in (dataclass, dataclasses.dataclass):
+
+        @decorate(slots=True, **options)
+        class Point:
+            """A point."""
+
+            x: int
+            y: int = 2
+            names: list[str] = field(default_factory=list)
+            note: str = field(default="", compare=False, repr=False)
+            length: int = field(init=False, compare=False, repr=False)
+            last: str = field(default="z", kw_only=True)
+
+            def __post_init__(self):
+                object.__setattr__(self, "length", self.x + self.y)
+
+        made.append(Point)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """At the top of the module, so that it can be pickled."""
+
+    left: int
+    right: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Longer(Kept):
+    middle: str = "m"
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_instances_are_made_compared_and_printed_as_by_the_standard_decorator(frozen):
+    ours, theirs = _pair(frozen=frozen)
+    for arguments in ((1,), (1, 3), (1, 3, ["a"], "n")):
+        a, b = ours(*arguments, last="q"), theirs(*arguments, last="q")
+        assert repr(a) == repr(b)
+        assert dataclasses.asdict(a) == dataclasses.asdict(b)
+        assert a.length == b.length == a.x + a.y
+    assert ours(1, note="a") == ours(1, note="b")
+    assert ours(1) != ours(2)
+    assert ours(1) != theirs(1)
+    assert ours(1).names is not ours(1).names
+    assert ours.__match_args__ == theirs.__match_args__
+    assert dataclasses.replace(ours(1), y=5) == ours(1, 5)
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_wrong_arguments_are_refused_with_the_name_of_the_class(frozen):
+    for cls in _pair(frozen=frozen):
+        with pytest.raises(TypeError, match=r"Point\.__init__\(\) missing 1 required positional argument: 'x'"):
+            cls()
+        with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+            cls(1, z=1)
+        with pytest.raises(TypeError, match="positional argument"):
+            cls(1, 2, [], "", "last")
+
+
+def test_a_frozen_instance_cannot_be_changed():
+    one = Kept(1)
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'left'"):
+        one.left = 2
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'left'"):
+        del one.left
+    assert not hasattr(one, "__dict__")
+
+
+def test_frozen_instances_hash_by_value_and_mutable_ones_do_not():
+    assert hash(Kept(1, (2,))) == hash(Kept(1, (2,)))
+    assert {Kept(1): "a"}[Kept(1)] == "a"
+    mutable, _ = _pair(frozen=False)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(mutable(1))
+
+
+def test_instances_can_be_copied_and_pickled():
+    one = Longer(1, (2, 3), "x")
+    assert copy.copy(one) == copy.deepcopy(one) == pickle.loads(pickle.dumps(one)) == one
+
+
+def test_a_subclass_has_the_fields_of_its_base_first():
+    assert Longer(1, (2,), "x") == Longer(middle="x", right=(2,), left=1)
+    assert Longer(1) != Kept(1)
+    match Longer(1, (2,), "x"):
+        case Longer(left, right, middle):
+            assert (left, right, middle) == (1, (2,), "x")
+
+
+def test_a_class_keeps_the_methods_it_defines():
+    @dataclass(frozen=True, slots=True)
+    class Loud:
+        value: int
+
+        def __repr__(self):
+            return "loud"
+
+        def __eq__(self, other):
+            return True
+
+        def __hash__(self):
+            return 7
+
+    assert (repr(Loud(1)), Loud(1) == Loud(2), hash(Loud(1))) == ("loud", True, 7)
+
+
+def test_a_class_without_fields_compares_equal_to_itself():
+    @dataclass(frozen=True, slots=True)
+    class Nothing:
+        pass
+
+    assert Nothing() == Nothing()
+    assert hash(Nothing()) == hash(Nothing())
+
+
+def test_no_method_is_compiled_before_an_instance_is_made():
+    program = (
+        "from agentcli.core.dataclass import dataclass\n"
+        "@dataclass(frozen=True, slots=True)\n"
+        "class C:\n    a: int = 1\n"
+        "assert C.__init__.__code__.co_filename != '<string>'\n"
+        "C()\n"
+        "assert C.__init__.__code__.co_filename == '<string>'\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
+
+
+def test_every_class_of_the_program_with_slots_is_made_by_this_decorator():
+    package = Path(__file__).parents[2] / "agentcli"
+    standard = [
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if "slots=True" in (text := path.read_text())
+        and "from dataclasses import dataclass" in text.replace("(", "")
+        and path.name != "dataclass.py"
+    ]
+    assert standard == []
