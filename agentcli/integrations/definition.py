@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 
 Kind = Literal["hook", "server", "plugin"]
