@@ -45,7 +45,7 @@ PIECES = [
     "\\",
     "Never a. ",
 ]
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.mark.parametrize("piece", PIECES)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from agentcli.core.tool import ToolOutput
@@ -273,14 +273,17 @@ def test_an_applied_edit_changes_exactly_what_it_says(before: str, old: str, aft
 
 
 @given(text=CHARACTERS, old=CHARACTERS)
+@example(text="a", old="a\r")
 def test_every_match_is_the_old_text_but_for_the_named_allowances(text: str, old: str) -> None:
     assume(old)
     for match in find(text, old)[0]:
         assert 0 <= match.start < match.end <= len(text)
-        assert _plain(text[match.start : match.end]) == _plain(old)
+        found = text[match.start : match.end] + ("\n" if match.unended else "")
+        assert _plain(found) == _plain(old)
 
 
 @given(text=CHARACTERS, old=CHARACTERS)
+@example(text="a", old="a\r")
 def test_an_edit_that_repeats_the_old_text_gives_the_file_back(text: str, old: str) -> None:
     assume(old)
     for match in find(text, old)[0]:
