@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agentcli.app.program import Program
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.message import Image, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
