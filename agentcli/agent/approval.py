@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.core.codec.encode import dumps
@@ -19,9 +19,11 @@ from agentcli.core.schema import check
 from agentcli.core.tool import Effect, Tool, Traits
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.readonly.commands import Looks
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
+
+if TYPE_CHECKING:
+    from agentcli.permissions.readonly.commands import Looks
 
 Preview = Callable[[Tool, Mapping[str, Any], Path | None], str]
 """The preview of a call in its approval request: for an edit, the diff it would make at the path that was decided about."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.core.errors import CredentialsError, InputError
-from agentcli.providers.reach import accepts
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings, base_url, key_variables
 from agentcli.sessions.storage.locked_file import update
@@ -98,6 +97,10 @@ def try_key(settings: ProviderSettings, key: str, env: Mapping[str, str]) -> str
     """Send one free request with the key; the reason why it could not be tried, or empty. Raises CredentialsError if it is rejected."""
     vendor = PROVIDERS[settings.kind]
     url = base_url(settings, env) or vendor.url
+    from agentcli.providers.reach import (
+        accepts,  # with the HTTP client of the standard library: only a key that is tried needs it
+    )
+
     accepted, answer = accepts(url, vendor.models_path, {vendor.key_header: key, **vendor.request_headers}, SECONDS)
     if accepted is False:
         raise CredentialsError(f"{vendor.title or settings.name} rejected the key ({answer}). Nothing was stored.")

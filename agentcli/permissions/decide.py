@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall
@@ -14,7 +14,6 @@ from agentcli.core.record import Mode
 from agentcli.core.resolve import MANUAL, MANUAL_FOLDER, searched
 from agentcli.core.tool import UNKNOWN, Effect, Traits
 from agentcli.permissions.paths import PathVerdict, Workspace, could_name_protected, installed_in, judge_path
-from agentcli.permissions.readonly.commands import Looks
 from agentcli.permissions.rules import (
     Rule,
     Rules,
@@ -27,7 +26,10 @@ from agentcli.permissions.rules import (
     url_matches,
     wildcard,
 )
-from agentcli.permissions.shell.command_line import CommandLine, analyse
+
+if TYPE_CHECKING:
+    from agentcli.permissions.readonly.commands import Looks
+    from agentcli.permissions.shell.command_line import CommandLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,10 @@ def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspac
 def _command_nature(
     tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace
 ) -> CallFacts:
+    from agentcli.permissions.shell.command_line import (
+        analyse,  # with the tables of all programs: not before a command comes
+    )
+
     line = analyse(command, workspace)
     if line.refused:
         return CallFacts(refused=line.refused)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from agentcli.core.boxed import Boxed
 from agentcli.sandbox.box import UNSET, Box
-from agentcli.sandbox.launch import namespaced_program
 from agentcli.sandbox.probe import complaints
 
 _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
@@ -23,6 +22,8 @@ _CALLS = 9
 
 def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
     """The command line that runs `argv` in the box."""
+    from agentcli.sandbox.launch import namespaced_program  # takes ctypes with it
+
     calls = namespaced_program(sockets=box.readable is None)
     refusing = ("--seccomp", str(_CALLS)) if calls else ()
     seen = [*_system(), *_folders(box)] if box.readable is None else [*_only(box, box.readable)]

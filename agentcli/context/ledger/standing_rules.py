@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from agentcli.context.settings import LedgerSettings
 from agentcli.core.message import Message
@@ -49,7 +50,7 @@ def sentences(line: str) -> tuple[str, ...]:
 def _sets_rule(sentence: str, longest: int) -> bool:
     if len(sentence) > longest or (sentence.endswith(("?", "？")) and not _REQUEST.match(sentence)):
         return False
-    return bool(_RULE.search(sentence))
+    return bool(_rule().search(sentence))
 
 
 _REQUEST = re.compile(r"(?:please|can you|could you|would you|will you)\b", re.IGNORECASE)
@@ -90,7 +91,13 @@ _OTHERS = (
     r"(?:\b(?:всегда|никогда|только|нельзя|запрещено|обязательно|отныне|впредь)\b|\bне (?:трогай|меняй|используй|удаляй|изменяй|делай)\w*)",
     r"\b(?:her zaman|asla|sadece|yalnızca|bundan sonra|kesinlikle|yasak)\b",
 )
-_RULE = re.compile("|".join((*_ENGLISH, *_OTHERS)), re.IGNORECASE)
+
+
+@cache
+def _rule() -> re.Pattern[str]:
+    """Compiled when first asked for: it takes longer than many a module's import."""
+    return re.compile("|".join((*_ENGLISH, *_OTHERS)), re.IGNORECASE)
+
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 
