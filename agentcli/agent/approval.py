@@ -73,6 +73,8 @@ class ApprovalGate:
     repeats: RepeatGuard
     after_plan: Mode = "ask"
     """The mode that an approved plan is carried out in: auto-edit where the person said so for the session."""
+    turn_rules: Rules = field(default_factory=Rules)
+    """Rules that hold until the turn ends, besides the others."""
     notice: Callable[[str], object] = lambda _: None
     """Tells the person something."""
     later: Callable[[ToolCall], Sequence[tuple[ToolCall, Tool]]] = lambda _: ()
@@ -126,7 +128,7 @@ class ApprovalGate:
             self.notice(TIRED)
 
     def _decide(self, call: ToolCall, tool: Tool) -> Decision:
-        decision = decide(call, self.traits, self.rules, self.mode, self.workspace)
+        decision = decide(call, self.traits, self.rules + self.turn_rules, self.mode, self.workspace)
         if tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
             return Decision("ask", "plan", "")
         if decision.decision == "allow" and self.repeats.reached(call):

@@ -101,13 +101,13 @@ class Conversation:
         yield self._record_prompt(prompt, history.turn + 1)
         yield from self.news()
 
-    def announce(self, mode: Mode, today: date, unattended: str = "", instructions: str = "") -> None:
+    def announce(self, mode: Mode, today: date, unattended: str = "", instructions: str = "", came: str = "") -> None:
         """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes.
 
-        The date, and instruction files that changed, are said again where the view no longer says them. `unattended` is
+        The date, instruction files that changed, and skills and agents that `came` or went, are said again where the view no longer says them. `unattended` is
         the reminder of a run where nobody can allow calls; it is given once.
         """
-        for fact in (f"Today is {today.isoformat()}.", instructions):
+        for fact in (f"Today is {today.isoformat()}.", instructions, came):
             if fact and self._newest_reminder(fact) != fact:
                 self.pending.append(_reminder(fact))
         if mode != self._announced:

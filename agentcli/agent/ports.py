@@ -55,11 +55,26 @@ AskUser = Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]
 
 
 @dataclass(frozen=True, slots=True)
+class TurnGrants:
+    """Changes that a skill or a slash command makes for one turn: rules that allow and deny, the model, its effort."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    model: str = ""
+    effort: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
-    """A message of the user: text and attachments in the order to be sent. `text` is the typed text, for titles and history."""
+    """A message of the user: text and attachments in the order to be sent. `text` is the typed text, for titles and history.
+
+    `typed` is false for one that no person wrote: then nothing in it is a slash command.
+    """
 
     text: str
     parts: tuple[Part, ...] = ()
+    typed: bool = True
+    grants: TurnGrants = TurnGrants()
 
 
 @dataclass(frozen=True, slots=True)

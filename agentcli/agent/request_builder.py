@@ -58,6 +58,8 @@ class RequestBuilder:
         self.settings = settings
         self.traits = traits
         self.cache = CacheMonitor(journal, model.spec, traits, settings.cache.thrash)
+        self.effort = agent.effort
+        """The thinking effort in force."""
         self._agent = agent
         self._strict = strict
         self._inputs = 0
@@ -110,7 +112,7 @@ class RequestBuilder:
         agent = self._agent
         return {
             "thinking": agent.thinking,
-            "effort": agent.effort,
+            "effort": self.effort,
             "thinking_budget": agent.thinking_budget,
             "thinking_display": agent.thinking_display,
             "session": self.journal.id,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, cast
 from agentcli.agent import loop
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.conversation import Conversation
+from agentcli.agent.extensions.session import SessionExtensions
+from agentcli.agent.extensions.turn import changed_for_turn
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks import Hooks, configured
 from agentcli.agent.pages import PageReader
@@ -65,9 +67,11 @@ class AgentSession:
             self._leave_plan,
             lambda *call: self._subagents.delegate(*call),
             lambda *asked: self._pages.answer(*asked),
+            lambda *asked: self.extensions.open_skill(*asked),
             lambda: self.model,
         )
         self._subagents = Subagents(setup, self._runner, lambda: self.conversation, AgentSession)
+        self.extensions = SessionExtensions(setup, self._runner, lambda: self.conversation, self._subagents.delegate)
         self._pages = PageReader(
             lambda: setup.summariser(self.model),
             lambda spec, tokens: self.conversation.objection(spec, tokens),
@@ -103,17 +107,25 @@ class AgentSession:
     async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
         self.conversation.run_limits = self._setup.run_limits()
+        self.extensions.grant(prompt.grants)
+        came = await self.extensions.refresh()
+        if prompt.typed:
+            prompt = await self.extensions.expanded(prompt)
         unattended = self._setup.unattended(for_model, self.mode)
         changed = changed_instructions(self._setup, self.history.system)
-        self.conversation.announce(self.mode, self._setup.today(), unattended, changed)
+        self.conversation.announce(self.mode, self._setup.today(), unattended, changed, came)
         prepare = getattr(self.conversation.model, "prepare", None)
         if prepare is not None:
             await prepare()
         if not self.model.known and self.model.name not in self._unknown_reported:
             self._unknown_reported.add(self.model.name)
             yield Warned(assumed(self.model))
-        async for event in loop.turn(self.conversation, self.conversation.builder.fitting(prompt), interrupt):
-            yield event
+        self.extensions.grant(prompt.grants)
+        with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.connect) as notices:
+            for notice in notices:
+                yield notice
+            async for event in loop.turn(self.conversation, self.conversation.builder.fitting(prompt), interrupt):
+                yield event
 
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point."""

@@ -18,6 +18,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Mode, Settings
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
+from agentcli.integrations.extensions.discover import Extensions
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 from agentcli.sessions.memory import MemorySession
@@ -88,6 +89,8 @@ class SessionSetup:
     """The state of the sandbox, in a word for the status line."""
     run_limits: Callable[[], RunLimits] = RunLimits
     today: Callable[[], date] = date.today
+    extensions: Callable[[], Extensions] = Extensions
+    """The skills, slash commands and kinds of agents that there are now."""
     notes: Sequence[str] = ()
     """Notes for the person about the settings."""
 

@@ -111,7 +111,7 @@ class Subagents:
             tools=[tool for tool in meant if has(tool.traits)],
             system=lambda model, mode: (*setup.system(model, mode), prompt("subagent.md")),
             agent=replace(setup.agent, titles=False),
-            rules=approval.rules,
+            rules=approval.rules + approval.turn_rules,
             approve=self._approve(description, setup.approve),
             run_limits=self._run_limits,
             changes=lambda _: None,
@@ -123,7 +123,7 @@ class Subagents:
 
     async def _work(self, child: Child, call_id: str, task: str, interrupt: asyncio.Event) -> TurnEnded:
         ended = TurnEnded("failed")
-        async for event in child.turn(Prompt(task), interrupt):
+        async for event in child.turn(Prompt(task, typed=False), interrupt):
             for reported in _reported(event, call_id):
                 self._runner.ctx.printed.put_nowait(reported)
             if isinstance(event, TurnEnded):

@@ -25,6 +25,7 @@ from agentcli.core.tool import (
     AnswerPage,
     CommandSandbox,
     LeavePlan,
+    OpenSkill,
     Spawn,
     Tool,
     ToolOutput,
@@ -41,7 +42,7 @@ class ToolRunner:
     """Runs a session's tool calls: approval, checkpoint, execution, recording.
 
     `leave_plan` is called when the person has approved a plan, `spawn` runs a subagent, `answer_page` asks about a page,
-    `model` is the one in use.
+    `open_skill` gives the body of a skill, `model` is the one in use.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class ToolRunner:
         leave_plan: LeavePlan,
         spawn: Spawn,
         answer_page: AnswerPage,
+        open_skill: OpenSkill,
         model: Callable[[], ModelSpec],
     ) -> None:
         self._journal = journal
@@ -85,6 +87,7 @@ class ToolRunner:
             spawn=spawn,
             leave_plan=leave_plan,
             answer_page=answer_page,
+            open_skill=open_skill,
         )
         self.ctx.seen.update(seen_files(journal.history.entries))
         makes = setup.changes(journal)

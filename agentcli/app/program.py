@@ -29,6 +29,7 @@ from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question, Tool
+from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, instructions
 from agentcli.providers.catalog import lifetime
 from agentcli.providers.memory import FILE, EndpointMemory
@@ -222,6 +223,7 @@ class Program(ProjectContext):
     def reload(self) -> None:
         """Read the configuration again: a folder that is trusted now has its say."""
         self.__dict__.pop("config", None)
+        self.__dict__.pop("extensions", None)
         _ = self.config
         if stored := KeyStore(self.dirs.config).keys():
             configured = Models(self.config, self.given_env).providers
@@ -265,6 +267,7 @@ class Program(ProjectContext):
             save_rule=workspace_policy.save_rule,
             instructions=[(file.path, counts.text(file.text)) for file in files],
             standing=standing(files),
+            extensions=self.look_for_extensions,
             run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
             notes=(*notes, *config.warnings, *unstarted(self, attended=self.approve is not nobody)),
         )
@@ -272,7 +275,9 @@ class Program(ProjectContext):
     @property
     def tools(self) -> Sequence[Tool]:
         """The tools of a session."""
-        return [tool for tool in tools() if self.config.agent.subagents or not tool.traits.delegates]
+        lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
+        offered = [tool for tool in tools() if tool.name not in lacking]
+        return [tool for tool in offered if self.config.agent.subagents or not tool.traits.delegates]
 
     def system_prompt(self, files: Sequence[Instructions], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
         """The system prompt of a session that begins now."""
@@ -283,7 +288,9 @@ class Program(ProjectContext):
             self.cwd, policy.roots, policy.sandbox.kind if policy.sandbox.working else "", self.approve is not nobody
         )
         base = own if options.system_prompt is None else (options.system_prompt,)
-        return system_blocks(base, files, environment(here, mode), options.append_system_prompt)
+        found = self.extensions
+        listed = catalogue(found.skills, found.agents if self.config.agent.subagents else {}, model.window)
+        return system_blocks(base, files, listed, environment(here, mode), options.append_system_prompt)
 
     def _estimator(self, policy: str) -> Estimator:
         context = self.config.context

@@ -18,6 +18,7 @@ from agentcli.sessions.store import Store
 if TYPE_CHECKING:
     from agentcli.app.approvals import Approvals
     from agentcli.config import Config
+    from agentcli.integrations.extensions.discover import Extensions
     from agentcli.sessions.project import Project
 
 TRUSTED = "trusted.json"
@@ -56,6 +57,31 @@ class ProjectContext:
 
         project = self._folder_config_file if self.trusted else None
         return load(self.dirs.config_file, project, self.env, self.options.settings, self.options.overrides)
+
+    @property
+    def trusted(self) -> bool:
+        """True if the user trusts the folder, for good or for this run."""
+        from agentcli.app.trust import is_trusted
+
+        return self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
+
+    @property
+    def home(self) -> Path:
+        """The user's home folder."""
+        return Path(self.env.get("HOME") or Path.home())
+
+    @cached_property
+    def extensions(self) -> Extensions:
+        """The skills, slash commands and kinds of agents as they were last looked for, the project's only in a folder that is trusted."""
+        return self.look_for_extensions()
+
+    def look_for_extensions(self) -> Extensions:
+        """Look for skills, slash commands and kinds of agents; `extensions` holds them from now on."""
+        from agentcli.integrations.extensions.discover import discover
+
+        found = discover(self.cwd if self.trusted else None, self.home, self.dirs.config)
+        self.__dict__["extensions"] = found
+        return found
 
     @contextmanager
     def preparing(self) -> Iterator[None]:

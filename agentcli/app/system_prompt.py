@@ -38,15 +38,17 @@ class Surroundings:
     """True if somebody is there to answer."""
 
 
-def system_blocks(base: Sequence[str], files: Sequence[Instructions], here: str, more: str) -> tuple[str, ...]:
-    """The system prompt: `base`, the standing instructions of these files, where the model works, and what the run adds.
+def system_blocks(
+    base: Sequence[str], files: Sequence[Instructions], listed: str, here: str, more: str
+) -> tuple[str, ...]:
+    """The system prompt: `base`, the standing instructions of these files, skills and agents, where the model works, and what the run adds.
 
     What differs from session to session stands behind what does not, so that a provider's cache holds as much as possible.
     """
     blocks = [*base]
     if files:
         blocks.append(f"{INSTRUCTIONS}\nWhere they differ, the later one holds.\n\n{standing(files)}")
-    return tuple(block for block in (*blocks, here, more) if block)
+    return tuple(block for block in (*blocks, listed, here, more) if block)
 
 
 def standing(files: Sequence[Instructions]) -> str:

@@ -53,6 +53,7 @@ class WorkspacePolicy:
             sandboxed=self.sandbox.working,
             records=self.sandbox.kind in ("bubblewrap", "seatbelt"),
             undo=self._undo,
+            readable=lambda: context.extensions.readable,
             destroys=context.config.permissions.destructive == "allow",
         )
 

@@ -17,14 +17,14 @@ TAGS: Mapping[Source, str] = MappingProxyType(
         "shell": "shell-output",
     }
 )
-"""The wrapper of each source. What the compactor writes brings its own form and has none."""
+"""The wrapper of each source. What the compactor, a skill or a slash command writes brings its own form and has none."""
 
 
 def is_injection(part: Part) -> bool:
     """True if a part of a user's message is neither the user's own text nor image."""
     match part:
-        case Text(synthetic=synthetic):
-            return synthetic
+        case Text(synthetic=synthetic, source=source):
+            return synthetic and source != "inline"  # which stays where it stands in the user's text
         case File():
             return True
         case _:

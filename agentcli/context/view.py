@@ -309,6 +309,7 @@ def _asked(record: Record, body: Compaction) -> tuple[Block, ...]:
         for words in carried:
             block = _by_compactor(record, wrap(tag, words.text, turn=words.turn))
             blocks.append(replace(block, tier=1 if tag == "user_message" else 3, pinned=True))
+    blocks += [replace(_by_compactor(record, skill.text), pinned=True) for skill in body.skills]
     if body.answer:
         block = _by_compactor(record, wrap("assistant_message", body.answer.text, turn=body.answer.turn))
         blocks.append(replace(block, tier=2, pinned=True))
@@ -334,7 +335,7 @@ def _origin(part: Part) -> tuple[int, str]:
     match part:
         case Text(source="" | "reminder", synthetic=True):
             return 0, "reminder"
-        case Text(source="shell", synthetic=True):
+        case Text(source="shell" | "inline", synthetic=True):
             return 3, "tool"
         case Text(source="compactor", synthetic=True):
             return 3, "compactor"

@@ -37,6 +37,7 @@ CLAUDE_CODE: Renaming = {
     "Agent": ("task", {"subagent_type": "agent"}),
     "AskUserQuestion": ("ask_user", {}),
     "ExitPlanMode": ("exit_plan", {}),
+    "Skill": ("skill", {"skill": "name", "args": "arguments"}),
 }
 GEMINI_CLI: Renaming = {
     "run_shell_command": ("bash", {"is_background": "run_in_background"}),
@@ -50,6 +51,7 @@ GEMINI_CLI: Renaming = {
     "web_fetch": ("web_fetch", {}),
     "write_todos": ("todo", {"description": "content"}),
     "ask_user": ("ask_user", {}),
+    "activate_skill": ("skill", {}),
 }
 _OPENCODE_EDIT = {
     "filePath": "file_path",
@@ -156,6 +158,16 @@ def no_tool(name: str, known: Collection[str]) -> str:
     meant = known_as(name) or known_as(_bare(name)) or next(iter(near_names(name, known, 0.7)), "")
     question = did_you_mean([meant] if meant in known else [])
     return f"There is no tool {name!r}.{question} There are: {', '.join(sorted(known))}."
+
+
+def own_rule(rule: str) -> str:
+    """A permission rule with our name of its tool, `Bash(git add:*)` as `bash(git add:*)`; empty where no tool is meant.
+
+    The tools of servers have the same names everywhere.
+    """
+    name, paren, rest = rule.strip().partition("(")
+    own = name if "__" in name else known_as(name)
+    return f"{own}{paren}{rest}" if own else ""
 
 
 def _bare(name: str) -> str:

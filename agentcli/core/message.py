@@ -24,13 +24,18 @@ Stop = Literal[
     "interrupted",
     "error",
 ]
-Source = Literal["", "reminder", "file", "shell", "compactor"]
-"""Where a synthetic text came from; the empty source is the speaker's own words."""
+Source = Literal["", "reminder", "file", "shell", "compactor", "skill", "inline"]
+"""Where a synthetic text came from; the empty source is the speaker's own words.
+
+`inline` is what a command or a file gave in the middle of the user's text, `skill` the body of a skill; both bring their own tags.
+"""
 
 Meta = Mapping[str, Any]
 """What a provider wants back unchanged, keyed by the provider's kind; opaque to all others."""
 SIGNATURE = "thought_signature"
 """What a provider that signs its words and calls keeps the signature under, in its own part of a Meta."""
+TYPED = "agentcli"
+"""The key in the Meta of a user's text under which the line stands that was typed for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,15 @@ class Message:
     def text(self) -> str:
         """The speaker's own text, without injections, thoughts or calls."""
         return "".join(part.text for part in self.parts if isinstance(part, Text) and not part.synthetic)
+
+    @property
+    def typed(self) -> str:
+        """The text as the user typed it: the slash command itself, where a file gave the text."""
+        for part in self.parts:
+            line = part.meta.get(TYPED, {}).get("line") if isinstance(part, Text) and part.meta else None
+            if isinstance(line, str):
+                return line
+        return self.text
 
     @property
     def is_prompt(self) -> bool:

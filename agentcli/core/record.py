@@ -94,6 +94,8 @@ class Compaction:
     answer: VerbatimText | None = None
     stands_for: tuple[int, int] = (0, 0)
     cleared_inputs: tuple[str, ...] = ()
+    skills: tuple[VerbatimText, ...] = ()
+    """The bodies of skills that were in use, in their tags."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,8 @@ LeavePlan = Callable[[str], Awaitable[bool]]
 """Leaves plan mode with an approved plan; false where it was not on."""
 AnswerPage = Callable[[str, str], Awaitable[PageAnswer]]
 """Answers a prompt from a page's text."""
+OpenSkill = Callable[[str, str, str], Awaitable[ToolOutput]]
+"""Gives the body of a skill: (call id, name, arguments)."""
 
 
 class ToolContext(Protocol):
@@ -210,6 +212,7 @@ class ToolContext(Protocol):
     spawn: Spawn | None
     leave_plan: LeavePlan | None
     answer_page: AnswerPage | None
+    open_skill: OpenSkill | None
 
     def keep_output(self, call_id: str, text: str) -> str:
         """Save a whole output and return the path that the cut notice names."""

@@ -13,7 +13,14 @@ from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.core.resolve import MANUAL, MANUAL_FOLDER, searched
 from agentcli.core.tool import UNKNOWN, Effect, Traits
-from agentcli.permissions.paths import PathVerdict, Workspace, could_name_protected, installed_in, judge_path
+from agentcli.permissions.paths import (
+    PathVerdict,
+    Workspace,
+    could_name_protected,
+    installed_in,
+    judge_path,
+    names_protected,
+)
 from agentcli.permissions.rules import (
     Rule,
     Rules,
@@ -235,6 +242,8 @@ def _file_nature(
         verdict = _search_verdict(traits, path, pattern, workspace)
     if verdict.verdict == "outside" and not write and path.startswith(MANUAL) and target.is_relative_to(MANUAL_FOLDER):
         verdict = PathVerdict("free", "", target)
+    if not write and not pattern and _in_a_skill(target, workspace):
+        verdict = PathVerdict("free", "", target)
     if verdict.verdict == "free" and write and (folder := installed_in(path, target, workspace)):
         verdict = PathVerdict("protected", f"{folder} holds installed programs", target)
     covering = _writers(tools) if write else _readers(tools) | {call.name}
@@ -253,6 +262,13 @@ def _file_nature(
         always=f"{call.name}({exact_path(target, workspace)})",
         path=target,
     )
+
+
+def _in_a_skill(target: Path, workspace: Workspace) -> bool:
+    """True if a path lies in a folder that may be read besides the workspace, and is none of a protected name there."""
+    folders = (folder for folder in workspace.readable() if not workspace.home.is_relative_to(folder))
+    top = next((folder for folder in folders if target.is_relative_to(folder)), None)
+    return top is not None and not names_protected(str(target.relative_to(top)), write=False)
 
 
 def _covers(rule: Rule, tool: str, covering: Iterable[str]) -> bool:

@@ -7,7 +7,7 @@ import itertools
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -63,6 +63,8 @@ class Workspace:
     """The extent of /undo; None where nothing is put back."""
     destroys: bool = False
     """True where commands that can only destroy are decided about like any others."""
+    readable: Callable[[], Sequence[Path]] = tuple
+    """Resolved folders besides the roots that may be read without asking: those of skills."""
     git: Callable[[Path], GitFacts] = git_facts
     limits: CommandLimits = CommandLimits()
     path: str = field(default_factory=search_path)

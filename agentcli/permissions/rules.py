@@ -19,7 +19,7 @@ from agentcli.permissions.shell.known_programs import bounded, starts_others
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
 
-Origin = Literal["config", "project", "session", "flag"]
+Origin = Literal["config", "project", "session", "flag", "skill"]
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
 
 

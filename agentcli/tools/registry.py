@@ -25,6 +25,7 @@ from agentcli.tools import (
     list,
     read,
     recall,
+    skill,
     task,
     todo,
     web_fetch,
@@ -71,6 +72,7 @@ _TABLE = (
     _Entry("exit_plan", exit_plan.exit_plan, exit_plan.title, replace(_ASKS, presents_plan=True), exit_plan.preview),
     _Entry("web_fetch", web_fetch.web_fetch, web_fetch.title, Traits("network", "url")),
     _Entry("task", task.task, task.title, Traits("none", delegates=True)),
+    _Entry("skill", skill.skill, skill.title, Traits("none")),
 )
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
 """The traits of all built-in tools, whichever of them a session has: former sessions may have used the others."""

@@ -21,6 +21,7 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
+from agentcli.integrations.extensions.discover import Extensions
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.catalog import spec
@@ -60,6 +61,9 @@ def open_session(
     summariser: Model | None = None,
     wrapped: Callable[[Model], Model] = lambda model: model,
     attended: bool = True,
+    extensions: Callable[[], Extensions] = Extensions,
+    readable: Callable[[], Sequence[Path]] = tuple,
+    system: tuple[str, ...] = ("You are a test.",),
     **agent: Any,
 ) -> AgentSession:
     """A session that works in `folder`; `wrapped` puts a model around the scripted one."""
@@ -75,14 +79,15 @@ def open_session(
         tools=tools(),
         traits=TRAITS,
         run=run,
-        system=lambda _model, _mode: ("You are a test.",),
+        system=lambda _model, _mode: system,
         context=context or ContextSettings(),
         budget=budget or BudgetSettings(),
         agent=AgentSettings(**agent),
         hooks=HookSettings(),
         limits=ToolLimits(),
         rules=parse_rules(),
-        workspace=Workspace(folder, (folder,), home=folder / "home"),
+        workspace=Workspace(folder, (folder,), home=folder / "home", readable=readable),
+        extensions=extensions,
         approve=person or nobody,
         attended=attended,
         ask=nobody,

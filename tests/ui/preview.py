@@ -40,6 +40,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem
 from agentcli.core.tool import Choice, Question, Tool
 from agentcli.integrations.definition import Definition
+from agentcli.integrations.extensions.discover import Extensions
 from agentcli.tools.registry import TRAITS
 from agentcli.ui.host import Setting
 
@@ -93,6 +94,18 @@ class MemoryJournal:
     def close(self) -> None: ...
 
 
+class NoExtensions:
+    """The extensions of a session that has none."""
+
+    found = Extensions()
+
+    def entry(self, name: str) -> None:
+        return None
+
+    def is_entry(self, text: str) -> bool:
+        return False
+
+
 class ScriptedSession:
     """Plays what the prompt asks for, at the pace it asks for."""
 
@@ -105,6 +118,7 @@ class ScriptedSession:
         self.approve, self.ask_user = approve, ask_user
         self.used = 12_000
         self.notes: Sequence[str] = ()
+        self.extensions = NoExtensions()
         self.steered: list[str] = []
 
     @property

@@ -9,6 +9,7 @@ from agentcli.core.errors import ConfigError, UsageError
 from agentcli.ui import commands
 from agentcli.ui.input.keys import KEYS, chosen, help_lines, help_rows
 from agentcli.ui.style import MUTE
+from tests.ui.contexts import ScriptedContext
 
 PROMISED = [
     "help",
@@ -81,7 +82,7 @@ def test_what_is_like_nothing_points_to_the_list() -> None:
     ],
 )
 def test_a_path_is_no_command(line: str, meant: bool) -> None:
-    assert commands.is_command(line) is meant
+    assert commands.is_command(line, ScriptedContext().session) is meant
 
 
 def test_every_key_has_a_line_of_help() -> None:

@@ -12,6 +12,9 @@ from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolRes
 from agentcli.core.record import Compaction, VerbatimText
 from agentcli.core.truncate import truncate_middle
 
+SKILL_TOKENS, SKILLS_TOKENS = 5_000, 25_000
+"""Tokens of one skill's body, and of all of them, that a compaction carries."""
+
 
 def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
     """The user's prompts in the summarised part and before it, verbatim and oldest first.
@@ -67,6 +70,44 @@ def verbatim_answer(summarised: Sequence[ViewMessage], window: Window) -> Verbat
     return _both_ends(piece, window.counter, window.settings.keep_answer_tokens, "too long to be kept beside a summary")
 
 
+def skills_in_use(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
+    """The newest body of each skill in the summarised part and before it, oldest first: the beginning of a long one."""
+    former = former_compaction(window.view)
+    bodies = {skill_name(piece.text): piece for piece in (former.skills if former else ())}
+    for message in summarised:
+        for block in message.blocks:
+            if text := skill_body(block):
+                bodies.pop(skill_name(text), None)
+                bodies[skill_name(text)] = VerbatimText(block.seq, message.turn, text)
+    chosen: list[VerbatimText] = []
+    left = min(SKILLS_TOKENS, int(window.usable * window.settings.keep_user_share))
+    for piece in reversed(bodies.values()):
+        short = _beginning(piece, window.counter, min(SKILL_TOKENS, left))
+        left -= window.counter.text(short.text)
+        if left < 0:
+            break
+        chosen.append(short)
+    return tuple(sorted(chosen, key=lambda piece: piece.seq))
+
+
+def skill_body(block: Block) -> str:
+    """The body of a skill that a block holds, in its tags; empty for any other block."""
+    match block.original or block.part:
+        case ToolResult(status="success", output=output, metadata=metadata) if metadata.get("skill"):
+            return output
+        case Text(text, synthetic=True, source="skill"):
+            return text
+        case Text(text, synthetic=True, source="compactor") if text.startswith("<skill "):
+            return text
+        case _:
+            return ""
+
+
+def skill_name(body: str) -> str:
+    """The name in the opening tag of a skill's body."""
+    return body.partition('name="')[2].partition('"')[0]
+
+
 def former_compaction(view: View) -> Compaction | None:
     """The compaction that a view begins with."""
     body = view.compaction.body if view.compaction else None
@@ -107,6 +148,17 @@ def _text_of(block: Block) -> str:
             return f"[file {path}]\n{text}"
         case Image(mime, _, path):
             return f"[{mime} image {path}".rstrip() + "]"
+
+
+def _beginning(piece: VerbatimText, counter: TokenCounter, most: int) -> VerbatimText:
+    """The piece, or as much of its beginning as so many tokens hold."""
+    tokens = counter.text(piece.text)
+    if tokens <= most:
+        return piece
+    cut = piece.text[: int(len(piece.text) * max(most, 0) / tokens)]
+    return replace(
+        piece, text=f"{cut}\n[the rest of this skill was left out of the summary: load it again to see it]\n</skill>"
+    )
 
 
 def _both_ends(

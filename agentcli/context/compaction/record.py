@@ -8,6 +8,7 @@ from dataclasses import field, replace
 
 from agentcli.context.compaction.carryover import (
     former_compaction,
+    skills_in_use,
     typed_texts,
     verbatim_answer,
     verbatim_pins,
@@ -48,6 +49,7 @@ class SummaryTask:
     words: tuple[VerbatimText, ...]
     pins: tuple[VerbatimText, ...]
     answer: VerbatimText | None = None
+    skills: tuple[VerbatimText, ...] = ()
 
     @property
     def view(self) -> View:
@@ -139,7 +141,7 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
         words = verbatim_prompts(gone, window)
     pins, answer = verbatim_pins(gone, seen), verbatim_answer(gone, window)
     legible = tuple(with_ends(gone, history, window.settings.snapshot.cleared_characters))
-    return SummaryTask(plan, policy, history, window, legible, known, words, pins, answer)
+    return SummaryTask(plan, policy, history, window, legible, known, words, pins, answer, skills_in_use(gone, window))
 
 
 def clipped_outputs(prepare: SummaryTask) -> dict[str, str]:
@@ -187,6 +189,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
         note=summary.note,
         carry=history.carry,
         answer=prepare.answer,
+        skills=prepare.skills,
         stands_for=(former.stands_for if former else (0, 0)) if stays else prepare.covers,
     )
 

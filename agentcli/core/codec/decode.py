@@ -190,6 +190,7 @@ def _compaction(raw: Mapping[str, Any]) -> Compaction:
         cleared=items(raw, "cleared", str),
         cleared_inputs=items(raw, "cleared_inputs", str),
         stands_for=_pair(items(raw, "stands_for", int)),
+        skills=tuple(map(_verbatim_text, items(raw, "skills", dict))),
         answer=_verbatim_text(answer) if (answer := table(raw, "answer")) else None,
     )
 

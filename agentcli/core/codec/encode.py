@@ -221,6 +221,7 @@ def _compaction_to_json(body: Compaction) -> Json:
         **({"answer": _verbatim_to_json(body.answer)} if body.answer else {}),
         **({"stands_for": list(body.stands_for)} if any(body.stands_for) else {}),
         **({"cleared_inputs": list(body.cleared_inputs)} if body.cleared_inputs else {}),
+        **({"skills": [_verbatim_to_json(piece) for piece in body.skills]} if body.skills else {}),
     }
 
 

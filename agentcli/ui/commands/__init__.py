@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.near import NEAREST, did_you_mean, near_names
-from agentcli.ui.commands import changes, context, files, model, program, reports, sessions, settings
+from agentcli.ui.commands import changes, context, extensions, files, model, program, reports, sessions, settings
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
+from agentcli.ui.input.completion import CommandCompletion
 from agentcli.ui.render.frame import Item
 from agentcli.ui.render.markdown import document
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
 
 
 def _names(ctx: CommandContext) -> Sequence[Item]:
     topics = [Item(topic, "manual") for topic in manual.TOPICS if topic not in COMMANDS]
-    return [*(Item(name, one.summary) for name, one in COMMANDS.items()), *topics]
+    return [
+        *(Item(name, one.summary) for name, one in COMMANDS.items()),
+        *extensions.items(ctx.session, COMMANDS),
+        *topics,
+    ]
 
 
 @command(at_once=True, arguments=_names)
@@ -26,6 +35,9 @@ async def help_(ctx: CommandContext, name: str) -> None:
     topic = name.lower()
     if topic in manual.TOPICS and known_as(topic) not in COMMANDS:
         ctx.show(*document(manual.page(topic), ctx.columns - 1, ctx.look))
+        return
+    if name and known_as(name.lstrip("/")) not in COMMANDS and (lines := extensions.explained(ctx.session, name)):
+        ctx.say(*lines)
         return
     if name:
         one = find(name.lstrip("/"))
@@ -37,6 +49,7 @@ async def help_(ctx: CommandContext, name: str) -> None:
     wide = max(map(len, COMMANDS)) + 3
     ctx.say(
         *(f"/{name}".ljust(wide) + one.summary for name, one in COMMANDS.items()),
+        *extensions.listed(ctx.session, COMMANDS, wide),
         "",
         "/help COMMAND explains one, ? on an empty line lists the keys.",
         f"/help TOPIC opens the manual: {', '.join(manual.TOPICS)}.",
@@ -68,6 +81,8 @@ _IN_ORDER = (
     settings.config,
     settings.keys,
     program.permissions,
+    extensions.skills,
+    extensions.agents,
     reports.tools,
     reports.todo,
     reports.tasks,
@@ -104,9 +119,16 @@ async def run(ctx: CommandContext, line: str) -> None:
     await found.run(ctx, rest)
 
 
-def is_command(text: str) -> bool:
-    """True for a slash and a word; `/usr/bin is empty` is no command."""
-    return text.lstrip().startswith("/") and "/" not in text.split()[0][1:]
+def is_command(text: str, session: AgentSession) -> bool:
+    """True for a slash and a word; `/usr/bin is empty` is no command, and what a file defines is a prompt."""
+    if not text.lstrip().startswith("/") or "/" in text.split()[0][1:]:
+        return False
+    return known_as(_parted(text)[0]) in COMMANDS or not session.extensions.is_entry(text.lstrip())
+
+
+def from_files(session: AgentSession) -> Sequence[CommandCompletion]:
+    """The commands and skills that files define, for completion."""
+    return [CommandCompletion(item.label, item.detail) for item in extensions.items(session, COMMANDS)]
 
 
 def acts_at_once(text: str) -> bool:

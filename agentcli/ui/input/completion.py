@@ -68,6 +68,8 @@ class Completion:
 
     commands: Sequence[CommandCompletion]
     files: Files
+    more: Callable[[], Sequence[CommandCompletion]] = tuple
+    """Looks for further commands: those that files define."""
     _lookup: _Lookup | None = field(default=None, init=False)
 
     def __call__(self, before: str) -> Menu:
@@ -76,14 +78,17 @@ class Completion:
             return self._outside(found[1]) if found[1].startswith(OUTSIDE) else self._file(found[1])
         if found := _ARGUMENT.fullmatch(before):
             return self._argument(found[1], found[2])
-        self._lookup = None
         if found := _SLASH.fullmatch(before):
             return self._command(found[1])
+        self._lookup = None
         return Menu()
 
     def _command(self, typed: str) -> Menu:
-        items = _holding(typed, [(one.name, Item("/" + one.name, one.help)) for one in self.commands])
-        return Menu() if [item.label for item in items] == ["/" + typed] else Menu(items, len(typed) + 1)
+        found, more = self._look_up("/", lambda: [Item("/" + one.name, one.help) for one in self.more()])
+        known = [Item("/" + one.name, one.help) for one in self.commands]
+        items = _holding(typed, [(item.label[1:], item) for item in (*known, *found)])
+        same = [item.label for item in items] == ["/" + typed]
+        return Menu() if same else Menu(items, len(typed) + 1, more=more)
 
     def _argument(self, name: str, typed: str) -> Menu:
         command = next((one for one in self.commands if one.name == name), None)

@@ -245,7 +245,7 @@ class PlainTerminal:
         try:
             if text.strip() == "?":
                 self.list_keys()
-            elif commands.is_command(text):
+            elif commands.is_command(text, self.session):
                 await commands.run(self, text)
             elif text.startswith("!"):
                 await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))

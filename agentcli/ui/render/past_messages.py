@@ -17,7 +17,7 @@ LOOKED = 25
 def prompts(journal: Journal) -> list[tuple[int, str]]:
     """The user's prompts with their numbers, oldest first."""
     return [
-        (record.seq, body.text)
+        (record.seq, body.typed)
         for record in in_force(list(journal.records()))
         if isinstance(body := record.body, Message) and body.role == "user" and body.text.strip()
     ]

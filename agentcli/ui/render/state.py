@@ -207,9 +207,10 @@ def _recorded(state: State, record: Record, now: float) -> State:
     body = record.body
     match body:
         case Message(role="user"):
-            steering = tuple(text for text in state.steering if text.strip() != body.text.strip())
+            typed = body.typed
+            steering = tuple(text for text in state.steering if text.strip() != typed.strip())
             state = replace(state, steering=steering, asked_at=now)
-            return state.add(UserMessage(safe(body.text))) if body.text.strip() else state
+            return state.add(UserMessage(safe(typed))) if typed.strip() else state
         case Message():
             if body.text and not state.spoke:
                 state = _hear(_end_thought(state, now), body.text)

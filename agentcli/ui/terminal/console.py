@@ -194,7 +194,7 @@ class Console:
         self.session, self._replay = session, replay
         known = [CommandCompletion(name, one.summary, self._arguments(one)) for name, one in commands.COMMANDS.items()]
         files = Files(session.cwd)
-        self._completion = Completion(known, files)
+        self._completion = Completion(known, files, lambda: commands.from_files(session))
         # The first @ finds the list made; the first keys must not wait for it.
         asyncio.get_running_loop().call_later(LIST_AFTER, files.refresh)
         self.status_line = StatusLine(session, facts)

@@ -42,7 +42,7 @@ class Repl:
     def submit(self, text: str) -> None:
         """Run the input, or queue it while work runs; commands that do not affect the turn run at once."""
         if self.working:
-            command = commands.is_command(text)
+            command = commands.is_command(text, self._console.session)
             if command and commands.acts_at_once(text):
                 self._do_aside(text)
                 return
@@ -56,7 +56,8 @@ class Repl:
 
     def steer(self, text: str) -> None:
         """Send a message to the running turn; commands are submitted as by Enter."""
-        if commands.is_command(text) or text.startswith("!"):
+        entry = self._console.session.extensions.is_entry(text)
+        if entry or commands.is_command(text, self._console.session) or text.startswith("!"):
             self.submit(text)
             return
         self._console.session.steer(with_attachments(text, self._console.session.cwd))
@@ -126,7 +127,7 @@ class Repl:
 
     async def _perform(self, text: str) -> None:
         console = self._console
-        if commands.is_command(text):
+        if commands.is_command(text, console.session):
             await console.run_command(text)
         elif text.startswith("!"):
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))

@@ -94,7 +94,9 @@ def _rows(text: str) -> tuple[str, ...]:
 
 def _prompt(message: Message) -> Iterator[Piece]:
     if message.text.strip():
-        yield UserMessage(safe(message.text), whole=True)
+        yield UserMessage(safe(message.typed), whole=True)
+        if message.typed != message.text:
+            yield Printed(tuple(safe(message.text).split("\n")))
     for part in message.parts:
         match part:
             case File(path=path, text=text):

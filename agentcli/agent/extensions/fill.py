@@ -1,0 +1,130 @@
+"""Filling of templates: arguments, the output of commands, and files, each command and file decided about as a call of the model."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.agent.tool_runner import ToolRunner
+from agentcli.context.inject import wrap
+from agentcli.core.errors import InputError
+from agentcli.core.event import ToolProgress
+from agentcli.core.message import File, Part, Text, ToolCall
+from agentcli.integrations.extensions.places import Unusable, read_text
+from agentcli.integrations.extensions.template import Argument, Arguments, FileName, Shell, Variable, takes_arguments
+from agentcli.integrations.extensions.template import Part as TemplatePart
+from agentcli.permissions.rules import exact
+
+SHELLS = 20
+"""Commands in one template at most."""
+SHELL_SECONDS = 120
+FILE_CHARACTERS = 100_000
+"""Characters of an attached file at most."""
+_NAME_CHARACTERS = 4_000
+
+
+class Filler:
+    """Fills the parts of one template. `what` names it in messages: `Command /x`; `attended` says whether somebody can be asked."""
+
+    def __init__(self, what: str, runner: ToolRunner, attended: bool, call_id: str) -> None:
+        self._what, self._runner, self._attended, self._call_id = what, runner, attended, call_id
+        self._commands = 0
+
+    async def fill(self, parts: Sequence[TemplatePart], given: Arguments, ending: str) -> tuple[Part, ...]:
+        """The parts of a message: the text, with what commands and files gave in their places, and attached files before it.
+
+        `ending` is added to a template that takes no arguments. Raises InputError for a command that may not run, or fails.
+        """
+        attached: list[Part] = []
+        done: list[Part] = []
+        for part in parts:
+            match part:
+                case Shell(inner, quoted):
+                    command = "".join(given.fill(one, quoted) for one in inner)
+                    output = await self._output(command)
+                    done.append(Text(wrap("shell-output", output, command=command), True, "inline"))
+                case FileName(inner, inline):
+                    name = "".join(given.fill(one) for one in inner)
+                    file = await self._file(name)
+                    if file is not None and inline:
+                        done.append(Text(wrap("file", file.text, path=file.path), True, "inline"))
+                        continue
+                    if file is not None:
+                        attached.append(file)
+                    done.append(Text(f"@{{{name}}}" if inline else f"@{name}"))
+                case str() | Argument() | Variable():
+                    done.append(Text(given.fill(part)))
+        if ending and not takes_arguments(parts):
+            done.append(Text(ending))
+        return (*attached, *_joined(done))
+
+    async def _output(self, command: str) -> str:
+        """The output of a command that a file wants to run."""
+        self._commands += 1
+        if self._commands > SHELLS:
+            raise InputError(f"{self._what} has more than {SHELLS} commands in it. Take some out.")
+        tool = self._runner.tools.get("bash")
+        if tool is None:
+            raise InputError(f"{self._what} wants to run `{command}`, but there is no bash here.")
+        call = ToolCall(
+            f"{self._call_id}-{self._commands}", "bash", {"command": command, "timeout": SHELL_SECONDS * 1000}
+        )
+        permit = await self._runner.permit(call, tool)
+        if permit.refused:
+            if not self._attended:
+                advice = f"allow it with --allow 'bash({exact(command)})'"
+                raise InputError(f"{self._what} wants to run {command}; {advice}. {permit.refused}.")
+            raise InputError(f"{self._what} was not run, since it wants to run {command}: {permit.refused}")
+        result = await self._runner.run(tool, permit.call.call_id, permit.call.input)
+        self._drop_progress(call.call_id)
+        if result.status != "success" or result.metadata.get("job"):
+            raise InputError(f"{self._what} was not sent, since {command} failed:\n{result.output}")
+        return "" if result.output == "(no output)" else result.output.rstrip("\n")
+
+    def _drop_progress(self, call_id: str) -> None:
+        """Take the progress of a command that is no call of a reply out of what running tools print."""
+        printed = self._runner.printed
+        others = [printed.get_nowait() for _ in range(printed.qsize())]
+        for event in others:
+            if not (isinstance(event, ToolProgress) and event.call_id == call_id):
+                printed.put_nowait(event)
+
+    async def _file(self, name: str) -> File | None:
+        """The file of that name; None where there is none, or it may not be read: then the name is but a word."""
+        tool = self._runner.tools.get("read")
+        if tool is None or not name or len(name) > _NAME_CHARACTERS:
+            return None
+        path = self._runner.ctx.cwd / os.path.expanduser(name)
+        try:
+            if not path.is_file():
+                return None
+        except (OSError, ValueError):
+            return None
+        call = ToolCall(f"{self._call_id}-file", "read", {"file_path": str(path)})
+        permit = await self._runner.permit(call, tool)
+        if permit.refused or permit.path is None:
+            return None
+        return await asyncio.to_thread(_read, permit.path)
+
+
+def _read(path: Path) -> File | None:
+    try:
+        text = read_text(path)
+    except Unusable:
+        return None
+    cut = "\n… (the file goes on)" if len(text) > FILE_CHARACTERS else ""
+    return File("text/plain", str(path), text[:FILE_CHARACTERS] + cut)
+
+
+def _joined(parts: Sequence[Part]) -> list[Part]:
+    """The same with neighbouring texts of one kind as one."""
+    result: list[Part] = []
+    for part in parts:
+        last = result[-1] if result else None
+        if isinstance(part, Text) and isinstance(last, Text) and not part.synthetic and not last.synthetic:
+            result[-1] = Text(last.text + part.text)
+        elif not isinstance(part, Text) or part.text:
+            result.append(part)
+    return result

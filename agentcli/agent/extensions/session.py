@@ -1,0 +1,229 @@
+"""The skills, slash commands and kinds of agents of one open session: looked up, opened, and filled in as prompts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentcli.agent.conversation import Conversation
+from agentcli.agent.extensions.fill import Filler
+from agentcli.agent.ports import ApprovalRequest, Prompt, TurnGrants
+from agentcli.agent.setup import SessionSetup
+from agentcli.agent.tool_runner import ToolRunner
+from agentcli.context.compaction.carryover import skill_body
+from agentcli.context.inject import wrap
+from agentcli.core.aliases import own_rule
+from agentcli.core.errors import AgentError, InputError, ToolError
+from agentcli.core.message import TYPED, Part, Text, ToolCall
+from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.tool import Spawn, ToolOutput
+from agentcli.integrations.extensions import commands, skills
+from agentcli.integrations.extensions.commands import Template
+from agentcli.integrations.extensions.discover import Extensions, changes_since
+from agentcli.integrations.extensions.lookup import named
+from agentcli.integrations.extensions.places import Unusable
+from agentcli.integrations.extensions.skills import Skill
+from agentcli.integrations.extensions.template import arguments
+from agentcli.permissions.rules import Rules, parse_rules
+
+BODY_CHARACTERS = 200_000
+"""Characters of a skill's body at most."""
+
+
+class SessionExtensions:
+    """The extensions of one session. `spawn` runs a subagent."""
+
+    def __init__(
+        self, setup: SessionSetup, runner: ToolRunner, conversation: Callable[[], Conversation], spawn: Spawn
+    ) -> None:
+        self._setup, self._runner, self._conversation, self._spawn = setup, runner, conversation, spawn
+        self._asking = asyncio.Lock()
+        self._approved: set[tuple[str, ...]] = set()
+        self._uses = 0
+        self._found: Extensions | None = None
+
+    @property
+    def found(self) -> Extensions:
+        """What there was when it was last looked for."""
+        if self._found is None:
+            self._found = self._setup.extensions()
+        return self._found
+
+    async def refresh(self) -> str:
+        """Look again; a reminder of the skills and agents that came and went since the session began, empty where none did."""
+        self._found = found = await asyncio.to_thread(self._setup.extensions)
+        agents = found.agents if self._setup.agent.subagents else {}
+        return changes_since(self._conversation().builder.system, found.skills, agents)
+
+    def entry(self, name: str) -> Skill | Template | None:
+        """The skill or command that the person means by `/name`."""
+        found = named(self.found, name)
+        return None if isinstance(found, Skill) and not found.for_person else found
+
+    def is_entry(self, text: str) -> bool:
+        """True if a prompt begins with `/name` of a skill or a command."""
+        return text.startswith("/") and self.entry(_parted(text)[0]) is not None
+
+    async def expanded(self, prompt: Prompt) -> Prompt:
+        """The prompt with the text of the command, or the body of the skill, that it names; any other as it is.
+
+        Raises InputError where that cannot be read, or wants to run what may not run.
+        """
+        if prompt.text.startswith("@"):
+            return self._for_agent(prompt)
+        if not prompt.text.startswith("/"):
+            return prompt
+        name, rest = _parted(prompt.text)
+        entry = self.entry(name)
+        before = tuple(part for part in prompt.parts if part != Text(prompt.text))
+        if entry is None:
+            return prompt
+        self._uses += 1
+        call_id = f"{name}-{self._uses}"
+        if isinstance(entry, Skill):
+            return await self._with_skill(entry, prompt, before, rest, call_id)
+        return await self._with_command(entry, prompt, before, rest, call_id)
+
+    async def open_skill(self, call_id: str, name: str, given: str) -> ToolOutput:
+        """The body of a skill that the model asks for. Raises ToolError for one that it cannot have."""
+        known = {skill.name: skill for skill in self.found.skills.values() if skill.for_model}
+        skill = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
+        if skill is None:
+            near = did_you_mean(near_names(name, known))
+            raise ToolError(f"There is no skill {name!r}.{near} There are: {', '.join(known) or 'none'}.")
+        async with self._asking:
+            text = await self._body(skill, given, call_id)
+        if skill.forks:
+            return await self._spawn(call_id, f"skill {skill.name}", text, skill.agent)
+        if any(skill_body(block) == text for block in self._conversation().builder.window().view.blocks):
+            return ToolOutput(f"The skill {skill.name} is loaded already: it stands above, unchanged.")
+        await self._grant(skill, call_id)
+        return ToolOutput(text, metadata={"skill": skill.name})
+
+    def grant(self, grants: TurnGrants) -> None:
+        """Have these rules hold until the turn ends; those of the turn before are gone."""
+        self._runner.approval.turn_rules = _rules(grants)
+
+    async def _grant(self, skill: Skill, call_id: str) -> None:
+        """Have a skill's rules hold for the turn; those of a project's skill that allow something only if the person agrees."""
+        grants = TurnGrants(_own(skill.allowed), _own(skill.denied))
+        key = (skill.name, str(skill.file), *grants.allow)
+        if grants.allow and skill.from_project and key not in self._approved:
+            asked = ApprovalRequest(
+                ToolCall(call_id, "skill", {"name": skill.name}),
+                f"Skill {skill.name}",
+                "This skill of the project wants these calls to run without asking until the turn ends.",
+                "\n".join(grants.allow),
+            )
+            async with self._asking:
+                answer = await self._setup.approve(asked)
+            if answer is None or answer.choice == "no":
+                grants = replace(grants, allow=())
+            else:
+                self._approved.add(key)
+        self._runner.approval.turn_rules += _rules(grants)
+
+    async def _with_skill(
+        self, skill: Skill, prompt: Prompt, before: tuple[Part, ...], rest: str, call_id: str
+    ) -> Prompt:
+        grants = TurnGrants(_own(skill.allowed), _own(skill.denied), skill.model, skill.effort)
+        if skill.forks:
+            given = f" and arguments={rest!r}" if rest else ""
+            order = f"The user asks for the skill {skill.name}, which runs in a subagent. Call skill with name={skill.name!r}{given}, then tell what came of it."
+            return replace(prompt, parts=(*before, _reminder(order), Text(prompt.text)), grants=grants)
+        text = await self._body(skill, rest, call_id)
+        return replace(prompt, parts=(*before, Text(text, True, "skill"), Text(prompt.text)), grants=grants)
+
+    async def _with_command(
+        self, command: Template, prompt: Prompt, before: tuple[Part, ...], rest: str, call_id: str
+    ) -> Prompt:
+        grants = TurnGrants(_own(command.allowed), (), command.model, command.effort)
+        self.grant(grants)
+        try:
+            parts = await asyncio.to_thread(commands.body_of, command)
+        except Unusable as why:
+            raise InputError(f"The command /{command.name} cannot be used: {why} ({command.file}).") from why
+        ending = commands.ending(command, rest)
+        filler = Filler(f"Command /{command.name}", self._runner, self._setup.attended, call_id)
+        filled = await filler.fill(parts, arguments(rest, self._variables(command.file.parent, command)), ending)
+        if not any(isinstance(part, Text) and part.text.strip() for part in filled):
+            raise InputError(f"The command /{command.name} is empty ({command.file}).")
+        own = next((part for part in filled if isinstance(part, Text) and not part.synthetic), None)
+        marked = tuple(replace(part, meta={TYPED: {"line": prompt.text}}) if part is own else part for part in filled)
+        if command.forks or command.agent:
+            kind = command.agent or "general"
+            order = _reminder(
+                f"The user wants this done by a subagent: call task with agent={kind!r} and the text below as its prompt, then tell what came of it."
+            )
+            marked = (order, *marked)
+        return replace(prompt, parts=(*before, *marked), grants=grants)
+
+    def _for_agent(self, prompt: Prompt) -> Prompt:
+        """The prompt, with the order to give it to the agent that it begins with."""
+        word, _, rest = prompt.text[1:].partition(" ")
+        name = word.removeprefix("agent-")
+        if name not in self.found.agents or not rest.strip():
+            return prompt
+        order = f"The user wants the agent {name} to do this: call task with agent={name!r}, and put all that it needs to know into its prompt."
+        before = tuple(part for part in prompt.parts if part != Text(prompt.text))
+        return replace(prompt, parts=(*before, _reminder(order), Text(prompt.text)))
+
+    async def _body(self, skill: Skill, given: str, call_id: str) -> str:
+        """The body of a skill in its tags, with its folder and the names of its files."""
+        try:
+            parts = await asyncio.to_thread(skills.body_of, skill)
+            listed = await asyncio.to_thread(skills.files_of, skill)
+        except Unusable as why:
+            raise InputError(f"The skill {skill.name} cannot be used: {why}.") from why
+        filler = Filler(f"Skill {skill.name}", self._runner, self._setup.attended, call_id)
+        ending = f"\n\nARGUMENTS: {given.strip()}" if given.strip() else ""
+        filled = await filler.fill(parts, arguments(given, self._variables(skill.folder, skill)), ending)
+        body = "".join(part.text for part in filled if isinstance(part, Text))[:BODY_CHARACTERS]
+        files = f"\n\nFiles of this skill: {', '.join(listed)}" if listed else ""
+        return wrap("skill", f"Base directory for this skill: {skill.folder}\n\n{body}{files}", name=skill.name)
+
+    def _variables(self, folder: Path, entry: Skill | Template) -> dict[str, str]:
+        root = str(entry.place.folder.parent)
+        session = self._conversation().journal.id
+        return {
+            "CLAUDE_SKILL_DIR": str(folder),
+            "CLAUDE_PLUGIN_ROOT": root,
+            "AGENTCLI_PLUGIN_ROOT": root,
+            "extensionPath": root,
+            "CLAUDE_SESSION_ID": session,
+            "AGENTCLI_SESSION_ID": session,
+            "CLAUDE_PROJECT_DIR": str(self._runner.ctx.cwd),
+        }
+
+
+def _parted(line: str) -> tuple[str, str]:
+    name, *rest = line.strip().removeprefix("/").split(None, 1) or [""]
+    return name, rest[0].strip() if rest else ""
+
+
+def _own(rules: Sequence[str]) -> tuple[str, ...]:
+    """Rules of a file in our words, those left out that are about no tool of ours."""
+    return tuple(filter(None, map(own_rule, rules)))
+
+
+def _rules(grants: TurnGrants) -> Rules:
+    """The rules of a turn; one that is none is left out."""
+    result = Rules()
+    for text in grants.allow:
+        result += _rule(text, allow=True)
+    for text in grants.deny:
+        result += _rule(text, allow=False)
+    return result
+
+
+def _rule(text: str, allow: bool) -> Rules:
+    try:
+        return parse_rules([text] if allow else [], (), [] if allow else [text], "skill")
+    except AgentError:
+        return Rules()
+
+
+def _reminder(text: str) -> Text:
+    return Text(text, synthetic=True, source="reminder")

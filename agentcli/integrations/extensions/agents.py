@@ -1,0 +1,128 @@
+"""Kinds of subagents that files define, as Claude Code, Gemini CLI, opencode and agentcli itself have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.sanitise import safe_line
+from agentcli.integrations import frontmatter
+from agentcli.integrations.extensions.places import Place, Unusable, files, read_text, shown
+from agentcli.integrations.frontmatter import FrontMatter
+
+AGENTS = 200
+"""Definitions at most."""
+STEPS = 100
+"""Steps of a subagent at most."""
+DEPTH = 3
+DESCRIPTION = 1_024
+"""Characters of a description in the catalogue at most."""
+_WITHOUT_EFFECT = ("permissionMode", "mcpServers", "hooks", "memory", "timeout_mins", "temperature")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKind:
+    """A kind of subagent. `tools` and `denied` are names as the file writes them; without `tools` it has all of its parent's.
+
+    `prompt` begins its system text; `model` is a model, an alias, or empty for the configured one.
+    """
+
+    name: str
+    description: str
+    prompt: str = ""
+    tools: tuple[str, ...] | None = None
+    denied: tuple[str, ...] = ()
+    model: str = ""
+    effort: str = ""
+    max_steps: int = 0
+    skills: tuple[str, ...] = ()
+    background: bool = False
+    worktree: bool = False
+    file: Path | None = None
+    place: Place | None = None
+
+
+def find_agents(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, AgentKind], list[AgentKind]]:
+    """The definitions by name, in the order of their names, and those that another one of their name shadows."""
+    found: dict[str, AgentKind] = {}
+    shadowed: list[AgentKind] = []
+    for place in places:
+        for path, _ in files(place, ".md", DEPTH, notes):
+            if len(found) >= AGENTS:
+                notes.append(f"There are more than {AGENTS} agents: the others are left out.")
+                return dict(sorted(found.items())), shadowed
+            kind = load(path, place, notes)
+            if kind is None:
+                continue
+            if kind.name in found:
+                shadowed.append(kind)
+            else:
+                found[kind.name] = kind
+    return dict(sorted(found.items())), shadowed
+
+
+def load(path: Path, place: Place, notes: list[str]) -> AgentKind | None:
+    """The definition in a file; None, and a note, for one that cannot be used."""
+    try:
+        head = frontmatter.read(read_text(path, place.within))
+    except Unusable as why:
+        notes.append(f"{shown(path)}: {why}: left out.")
+        return None
+    missing = [
+        field for field in ("name", "description") if not (head.text(field) or (field == "name" and _by_file(place)))
+    ]
+    if missing:
+        reason = f" ({head.trouble})" if head.trouble else ""
+        notes.append(f"Agent in {shown(path)} has no {' and no '.join(missing)}{reason}: left out.")
+        return None
+    name = path.stem if _by_file(place) else head.text("name")
+    if not all(letter.isalnum() or letter in "-_." for letter in name):
+        notes.append(f"{shown(path)}: an agent cannot be called {safe_line(name)}: left out.")
+        return None
+    if head.text("mode") == "primary":
+        return None
+    for field in _WITHOUT_EFFECT:
+        if field in head.fields:
+            notes.append(f"Agent {name}: the field {field} has no effect here.")
+    tools, denied = _tools(head)
+    return AgentKind(
+        name=f"{place.plugin}:{name}" if place.plugin else name,
+        description=head.text("description"),
+        prompt=head.body.strip(),
+        tools=tools,
+        denied=denied,
+        model="" if head.text("model") == "inherit" else head.text("model"),
+        effort=head.text("effort"),
+        max_steps=min(head.number("maxTurns") or head.number("max_turns") or head.number("steps"), STEPS),
+        skills=head.items("skills"),
+        background=head.flag("background"),
+        worktree=head.text("isolation") == "worktree",
+        file=path,
+        place=place,
+    )
+
+
+def catalogue(kinds: Mapping[str, AgentKind]) -> str:
+    """The lines of the catalogue that the model sees."""
+    return "\n".join(f"- {kind.name}: {_one_line(kind.description)}" for kind in kinds.values())
+
+
+def _by_file(place: Place) -> bool:
+    """True where the file's name is the agent's."""
+    return place.program == ".opencode"
+
+
+def _tools(head: FrontMatter) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """The tools that it has, None for all, and those that it has not; opencode writes both as one mapping."""
+    given = head.fields.get("tools")
+    denied = head.items("disallowedTools") or head.items("disallowed-tools")
+    if isinstance(given, dict):
+        return None, (*denied, *(str(name) for name, wanted in given.items() if wanted is False))
+    listed = head.items("tools")
+    return (None if not listed or "*" in listed else listed), denied
+
+
+def _one_line(text: str) -> str:
+    line = safe_line(" ".join(text.replace("\\n", " ").split()))
+    return line if len(line) <= DESCRIPTION else f"{line[: DESCRIPTION - 1]}…"

@@ -1,0 +1,134 @@
+"""Slash commands in files, as Claude Code, Gemini CLI, opencode and agentcli itself have them, read into one value."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.sanitise import safe_line
+from agentcli.integrations import frontmatter
+from agentcli.integrations.extensions.places import Place, Unusable, files, read_text, shown
+from agentcli.integrations.extensions.template import Part, Syntax, parse
+
+COMMANDS = 1_000
+"""Commands at most."""
+DEPTH = 4
+"""Levels of folders that are looked at; those below the first are part of the name."""
+_SYNTAX: dict[str, Syntax] = {".gemini": "gemini", ".opencode": "opencode"}
+_SUMMARY = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A slash command that a file defines. Its text is read at each use. `allowed` are rules as the file writes them."""
+
+    name: str
+    description: str
+    file: Path
+    place: Place
+    hint: str = ""
+    allowed: tuple[str, ...] = ()
+    model: str = ""
+    effort: str = ""
+    agent: str = ""
+    forks: bool = False
+
+    @property
+    def summary(self) -> str:
+        """Its description in one line."""
+        line = safe_line(" ".join(self.description.split()))
+        return line if len(line) <= _SUMMARY else f"{line[: _SUMMARY - 1]}…"
+
+
+def find_commands(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, Template], list[Template]]:
+    """The commands by name, in the order of their names, and those that another one of their name shadows."""
+    found: dict[str, Template] = {}
+    shadowed: list[Template] = []
+    for place in places:
+        ending = ".toml" if _syntax(place) == "gemini" else ".md"
+        for path, inner in files(place, ending, DEPTH, notes):
+            if len(found) >= COMMANDS:
+                notes.append(f"There are more than {COMMANDS:,} commands: the others are left out.")
+                return dict(sorted(found.items())), shadowed
+            command = load(path, inner.removesuffix(ending), place, notes)
+            if command is None:
+                continue
+            if command.name in found:
+                shadowed.append(command)
+            else:
+                found[command.name] = command
+    return dict(sorted(found.items())), shadowed
+
+
+def load(path: Path, inner: str, place: Place, notes: list[str]) -> Template | None:
+    """The command that a file defines; None, and a note, for one that cannot be used."""
+    name = inner.replace("/", ":")
+    if not all(letter.isalnum() or letter in "-_.:" for letter in name):
+        notes.append(f"{shown(path)}: a command cannot be called {safe_line(name)}: left out.")
+        return None
+    prefix = f"{place.plugin}:" if place.plugin else ""
+    try:
+        if _syntax(place) == "gemini":
+            head, _ = _toml(read_text(path, place.within))
+            described = head.get("description")
+            return Template(prefix + name, described if isinstance(described, str) else "", path, place)
+        parsed = frontmatter.read(read_text(path, place.within))
+    except Unusable as why:
+        notes.append(f"{shown(path)}: {why}: left out.")
+        return None
+    if parsed.trouble:
+        notes.append(f"{shown(path)}: {parsed.trouble}.")
+    return Template(
+        name=prefix + name,
+        description=parsed.text("description") or _first_line(parsed.body),
+        file=path,
+        place=place,
+        hint=parsed.text("argument-hint"),
+        allowed=parsed.items("allowed-tools"),
+        model=parsed.text("model"),
+        effort=parsed.text("effort"),
+        agent=parsed.text("agent"),
+        forks=parsed.flag("subtask") or parsed.text("context") == "fork",
+    )
+
+
+def body_of(command: Template) -> tuple[Part, ...]:
+    """The parts of a command's text, read anew. Raises Unusable."""
+    text, syntax = read_text(command.file, command.place.within), _syntax(command.place)
+    body = _toml(text)[1] if syntax == "gemini" else frontmatter.read(text).body.strip()
+    return parse(body, syntax, zero_based=command.place.program == ".claude")
+
+
+def ending(command: Template, arguments: str) -> str:
+    """The text that gives a command its arguments where its own text has no place for them."""
+    if not arguments:
+        return ""
+    match _syntax(command.place):
+        case "gemini":
+            return f"\n\n/{command.name} {arguments}"
+        case "opencode":
+            return f"\n\n{arguments}"
+        case "claude":
+            return f"\n\nARGUMENTS: {arguments}"
+
+
+def _syntax(place: Place) -> Syntax:
+    return _SYNTAX.get(place.program, "claude")
+
+
+def _toml(text: str) -> tuple[dict[str, object], str]:
+    """The fields of a TOML file, and its prompt. Raises Unusable, with the line."""
+    try:
+        fields = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unusable(f"it is no valid TOML ({safe_line(str(error))})") from error
+    prompt = fields.get("prompt")
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise Unusable("it has no prompt")
+    return fields, prompt
+
+
+def _first_line(body: str) -> str:
+    return next((line.strip("# ") for line in body.splitlines() if line.strip("# ")), "")

@@ -1,0 +1,88 @@
+"""The extensions of a project and of its user that are files: skills, slash commands, kinds of subagents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.integrations.extensions.agents import AgentKind, find_agents
+from agentcli.integrations.extensions.agents import catalogue as agent_lines
+from agentcli.integrations.extensions.commands import Template, find_commands
+from agentcli.integrations.extensions.places import Kind, Place, places
+from agentcli.integrations.extensions.skills import Skill, find_skills
+from agentcli.integrations.extensions.skills import catalogue as skill_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """All that was found, by name and in the order of the names; `notes` say what is wrong with the rest."""
+
+    skills: Mapping[str, Skill] = field(default_factory=dict)
+    commands: Mapping[str, Template] = field(default_factory=dict)
+    agents: Mapping[str, AgentKind] = field(default_factory=dict)
+    shadowed: tuple[Skill | Template | AgentKind, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """The folders of the skills, which may be read without asking."""
+        return tuple(dict.fromkeys(skill.folder.resolve() for skill in self.skills.values()))
+
+
+SKILLS = "# Skills"
+"""The first line of the block of a system prompt that lists the skills."""
+AGENTS = "# Agents"
+_SHARE, _LEAST, _CHARACTERS = 0.01, 1_000, 4
+"""Share of the window that the list of skills may take, tokens that it may take at least, and characters of a token."""
+
+
+def catalogue(found: Mapping[str, Skill], agents: Mapping[str, AgentKind], window: int) -> str:
+    """The block of a system prompt that lists skills and agents; empty where there are none."""
+    characters = max(int(window * _SHARE), _LEAST) * _CHARACTERS
+    lines = skill_lines(found, characters)
+    blocks = [
+        f"{SKILLS}\nThe skill tool loads one of these; load it before you do what it is for.\n\n{lines}"
+        if lines
+        else "",
+        f"{AGENTS}\nThe task tool can give work to these as well.\n\n{agent_lines(agents)}" if agents else "",
+    ]
+    return "\n\n".join(filter(None, blocks))
+
+
+def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: Mapping[str, AgentKind]) -> str:
+    """A reminder of the skills and agents that came and went since a session began with these system blocks; empty where none did."""
+    block = next((block for block in recorded if block.startswith((SKILLS, AGENTS))), "")
+    then = set(_LISTED.findall(block))
+    listed = {name: skill.file for name, skill in found.items() if skill.for_model}
+    new = [f"- {skill_lines({name: found[name]}, 0)[2:]} ({listed[name]})" for name in listed if name not in then]
+    new += [agent_lines({name: kind}) for name, kind in agents.items() if name not in then]
+    gone = sorted(then - {*listed, *agents})
+    if not recorded or not (new or gone):
+        return ""
+    texts = [
+        "The skills and agents have changed since this session began.",
+        "New: the skill tool loads a skill; where there is none, read its file.\n" + "\n".join(new) if new else "",
+        f"Gone: {', '.join(gone)}." if gone else "",
+    ]
+    return "\n".join(filter(None, texts))
+
+
+_LISTED = re.compile(r"^- ([^\s:]+(?::[^\s:]+)*)(?=:? |$)", re.MULTILINE)
+
+
+def discover(cwd: Path | None, home: Path, config: Path, more: Mapping[Kind, list[Place]] | None = None) -> Extensions:
+    """The extensions in force; `cwd` is None where the folder is not trusted, `more` are the places of plugins."""
+    notes: list[str] = []
+    beyond = more or {}
+
+    def all_places(kind: Kind) -> list[Place]:
+        return [*places(kind, cwd, home, config), *beyond.get(kind, [])]
+
+    skills, hidden_skills = find_skills(all_places("skills"), notes)
+    commands, hidden_commands = find_commands(all_places("commands"), notes)
+    agents, hidden_agents = find_agents(all_places("agents"), notes)
+    shadowed: tuple[Skill | Template | AgentKind, ...] = (*hidden_skills, *hidden_commands, *hidden_agents)
+    return Extensions(skills, commands, agents, shadowed, tuple(dict.fromkeys(notes)))

@@ -1,0 +1,170 @@
+"""Folders in which skills, commands and agents lie, and their files: found and read with limits, never outside the repository."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.sanitise import safe_line
+from agentcli.integrations.instructions import folders
+
+Scope = Literal["project", "user", "plugin"]
+Kind = Literal["skills", "commands", "agents"]
+
+FILE_BYTES = 1_000_000
+"""Size of a file at most; a larger one is left out."""
+ENTRIES = 5_000
+"""Entries that are looked at beneath one folder."""
+_PASSED_OVER = frozenset({".git", "node_modules"})
+_PROGRAMS: dict[Kind, tuple[str, ...]] = {
+    "skills": (".agentcli", ".agents", ".claude", ".codex", ".gemini", ".opencode"),
+    "commands": (".agentcli", ".claude", ".gemini", ".opencode"),
+    "agents": (".agentcli", ".claude", ".gemini", ".opencode"),
+}
+"""The folders of the programs that have each kind, the first one of a name wins."""
+
+
+class Unusable(Exception):
+    """A file that cannot be used; the text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder of extensions of one kind. `program` is the one whose conventions its files follow: `.claude`, `.gemini`, …
+
+    Its files must lie beneath `within`; None for the user's own, whose links may lead anywhere.
+    """
+
+    folder: Path
+    scope: Scope
+    program: str
+    within: Path | None = None
+    plugin: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its name for people."""
+        return f"plugin {self.plugin}" if self.plugin else str(self.folder)
+
+
+def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place]:
+    """The folders of one kind, those that win first: of the project from `cwd` up to its root, then of the user.
+
+    `cwd` is None where the project's are not to be read, `config` is agentcli's own config folder.
+    """
+    below = [*folders(cwd)] if cwd is not None else []
+    root = Path(os.path.realpath(below[0])) if below else None
+    found = [
+        Place(folder / program / kind, "project", program, root)
+        for folder in reversed(below)
+        for program in _PROGRAMS[kind]
+        if folder != home
+    ]
+    found.append(Place(config / kind, "user", ".agentcli"))
+    for program in _PROGRAMS[kind][1:]:
+        own = home / ".config" / "opencode" if program == ".opencode" else home / program
+        found.append(Place(own / kind, "user", program))
+    return found
+
+
+def read_text(path: Path, within: Path | None = None) -> str:
+    """The text of a regular file. Raises Unusable for any other, one that is too large, and one that lies outside `within`."""
+    try:
+        real = Path(os.path.realpath(path, strict=True))
+        if within is not None and not real.is_relative_to(within):
+            raise Unusable("a link leads out of the repository")
+        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise Unusable("it is no regular file")
+            data = file.read(FILE_BYTES + 1)
+    except OSError as error:
+        raise Unusable(f"it cannot be read ({error.strerror or error})") from error
+    if len(data) > FILE_BYTES:
+        raise Unusable(f"it is larger than {FILE_BYTES:,} bytes")
+    if b"\0" in data:
+        raise Unusable("it is no text")
+    return data.decode("utf-8", errors="replace")
+
+
+def files(place: Place, ending: str, depth: int, notes: list[str]) -> Iterator[tuple[Path, str]]:
+    """The files beneath a place whose names end so, in order, each with its path from there; each folder is entered once."""
+    if place.within is not None and not Path(os.path.realpath(place.folder)).is_relative_to(place.within):
+        if os.path.lexists(place.folder):
+            notes.append(f"{shown(place.folder)} leads out of the repository: left out.")
+        return
+    left, seen = [ENTRIES], set[tuple[int, int]]()
+    yield from _below(place, place.folder, "", ending, depth, left, seen, notes)
+    if left[0] <= 0:
+        notes.append(f"{shown(place.folder)} has more than {ENTRIES:,} entries: the rest is left out.")
+
+
+def shown(path: Path) -> str:
+    """A path for people, with `~` for the home folder."""
+    text = safe_line(str(path))
+    home = str(Path.home())
+    return f"~{text[len(home) :]}" if text.startswith(home + "/") else text
+
+
+def _below(
+    place: Place,
+    folder: Path,
+    prefix: str,
+    ending: str,
+    depth: int,
+    left: list[int],
+    seen: set[tuple[int, int]],
+    notes: list[str],
+) -> Iterator[tuple[Path, str]]:
+    for entry in _entries(folder, left, seen, notes):
+        path, inner = folder / entry.name, f"{prefix}{entry.name}"
+        if not _inside(path, place, notes):
+            continue
+        if entry.name.endswith(ending) and not _is_folder(entry):
+            yield path, inner
+        elif depth > 1 and _is_folder(entry):
+            yield from _below(place, path, f"{inner}/", ending, depth - 1, left, seen, notes)
+
+
+def _entries(folder: Path, left: list[int], seen: set[tuple[int, int]], notes: list[str]) -> Sequence[os.DirEntry[str]]:
+    """The entries of a folder by name; none of one that was looked at before, or that is not there."""
+    try:
+        about = os.stat(folder)
+        if (about.st_dev, about.st_ino) in seen or not stat.S_ISDIR(about.st_mode):
+            return ()
+        seen.add((about.st_dev, about.st_ino))
+        found = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                left[0] -= 1
+                if left[0] <= 0:
+                    break
+                if entry.name not in _PASSED_OVER:
+                    found.append(entry)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        notes.append(f"{shown(folder)} cannot be listed: {error.strerror}.")
+        return ()
+    return sorted(found, key=lambda entry: entry.name)
+
+
+def _inside(path: Path, place: Place, notes: list[str]) -> bool:
+    """True unless a link of a repository leads out of it, which is noted."""
+    if place.within is None or not path.is_symlink():
+        return True
+    if Path(os.path.realpath(path)).is_relative_to(place.within):
+        return True
+    notes.append(f"{shown(path)} is a link that leads out of the repository: left out.")
+    return False
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

@@ -1,0 +1,212 @@
+"""Texts with placeholders, as in slash commands and skills: parsed once into parts, so that nothing filled in is parsed again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from agentcli.core.dataclass import dataclass
+
+Syntax = Literal["claude", "gemini", "opencode"]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """Placeholder of an argument: all of them where `number` is None, else one, counted from 0.
+
+    `rest` stands for that one and all that follow; `literal` is the placeholder as it is written, `in_code` says that it
+    stands among code, where it is left as it is if there are no arguments at all.
+    """
+
+    number: int | None = None
+    literal: str = ""
+    in_code: bool = False
+    rest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Placeholder of a named value, such as the folder of a skill: `${NAME}`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A command whose output is filled in. `quoted`: arguments in it are quoted for the shell."""
+
+    parts: tuple[str | Argument | Variable, ...]
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileName:
+    """The name of a file to attach. `inline`: its text takes the place of the name."""
+
+    parts: tuple[str | Argument | Variable, ...]
+    inline: bool = False
+
+
+Part = str | Argument | Variable | Shell | FileName
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of one use: as typed, and one by one."""
+
+    text: str
+    words: tuple[str, ...]
+    variables: Mapping[str, str]
+
+    def fill(self, part: str | Argument | Variable, quoted: bool = False) -> str:
+        """The text of a part that is no command and no file."""
+        match part:
+            case str():
+                return part
+            case Variable(name):
+                return self.variables.get(name, f"${{{name}}}")
+            case Argument(literal=literal, in_code=True) if not self.text:
+                return literal
+            case Argument(int() as number, rest=True):
+                return " ".join(self.words[number:])
+            case Argument(int() as number):
+                return self.words[number] if number < len(self.words) else ""
+            case Argument():
+                return shlex.quote(self.text) if quoted else self.text
+
+
+def arguments(text: str, variables: Mapping[str, str] | None = None) -> Arguments:
+    """What follows a command, one by one; quotes group words."""
+    text = text.strip()
+    try:
+        words = shlex.split(text)
+    except ValueError:  # an apostrophe is no quote
+        words = text.split()
+    return Arguments(text, tuple(words), variables or {})
+
+
+def parse(body: str, syntax: Syntax, zero_based: bool = False, names: Sequence[str] = ()) -> tuple[Part, ...]:
+    """The parts of a body. `zero_based`: `$0` is the first argument, which it is as well in any body that holds `$0`.
+
+    `names` are those of arguments that may be written `$name`, in their order. A body that takes no arguments gets them at its end.
+    """
+    if syntax == "gemini":
+        parts = [*_gemini(body)]
+    else:
+        from_zero = zero_based or bool(re.search(r"\$0(?!\d)", body))
+        parts = (
+            _greedy([*_dollars(body, from_zero, names)])
+            if syntax == "opencode"
+            else [*_dollars(body, from_zero, names)]
+        )
+    return tuple(part for part in parts if part != "")
+
+
+def takes_arguments(parts: Sequence[Part]) -> bool:
+    """True if any part has a place for arguments."""
+    inner = [one for part in parts for one in (part.parts if isinstance(part, Shell | FileName) else (part,))]
+    return any(isinstance(one, Argument) for one in inner)
+
+
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
+_DOLLAR = r"\$ARGUMENTS\[(?P<at>\d{1,3})\]|\$ARGUMENTS\b|\$(?P<nth>\d{1,2})(?!\d)"
+_VARIABLE = r"\$\{(?P<variable>CLAUDE_[A-Z_]+|AGENTCLI_[A-Z_]+|extensionPath)\}"
+_MARK = (
+    r"^```!(?P<block>[^\n]*\n.*?)^```[ \t]*$|(?:(?<=\s)|^)!`(?P<line>[^`\n]+)`"
+    r"|(?:(?<=\s)|^)@(?P<file>[\w~./$\[\]{}-]*[\w/$\]}])"
+)
+
+
+def _dollars(body: str, from_zero: bool, names: Sequence[str]) -> Iterator[Part]:
+    """The parts of a body as Claude Code and opencode write them."""
+    code = [found.span() for pattern in (_FENCE, _SPAN) for found in pattern.finditer(body)]
+    known = "|".join(re.escape(name) for name in names if name)
+    named = rf"|\$(?P<name>{known})\b" if known else ""
+    inner = re.compile(f"{_DOLLAR}|{_VARIABLE}{named}")
+    done = 0
+    for found in re.finditer(f"{_MARK}|{inner.pattern}", body, re.MULTILINE | re.DOTALL):
+        yield body[done : found.start()]
+        done = found.end()
+        in_code = any(start <= found.start() < end for start, end in code)
+        command = found["block"] or found["line"]
+        if command is not None:
+            yield Shell(tuple(_filled(command.strip(), inner, from_zero, names)))
+        elif found["file"] is not None:
+            yield "@" + found["file"] if in_code else FileName(tuple(_filled(found["file"], inner, from_zero, names)))
+        else:
+            yield _placeholder(found, from_zero, names, in_code)
+    yield body[done:]
+
+
+def _filled(
+    text: str, inner: re.Pattern[str], from_zero: bool, names: Sequence[str]
+) -> Iterator[str | Argument | Variable]:
+    done = 0
+    for found in inner.finditer(text):
+        yield text[done : found.start()]
+        done = found.end()
+        yield _placeholder(found, from_zero, names, in_code=False)
+    yield text[done:]
+
+
+def _placeholder(found: re.Match[str], from_zero: bool, names: Sequence[str], in_code: bool) -> Argument | Variable:
+    groups = found.groupdict()
+    if groups.get("variable"):
+        return Variable(groups["variable"])
+    if groups.get("name"):
+        return Argument([*names].index(groups["name"]), found[0], in_code)
+    if groups.get("at"):
+        return Argument(int(groups["at"]), found[0], in_code)
+    if groups.get("nth"):
+        number = int(groups["nth"]) - (0 if from_zero else 1)
+        return Argument(max(number, 0), found[0], in_code)
+    return Argument()
+
+
+def _greedy(parts: Sequence[Part]) -> list[Part]:
+    """The same where the highest argument takes all that are left, as opencode has it."""
+    numbers = [part.number for part in parts if isinstance(part, Argument) and part.number is not None]
+    last = max(numbers, default=None)
+
+    def rest(part: Part) -> Part:
+        if isinstance(part, Argument) and part.number is not None and part.number == last:
+            return Argument(part.number, part.literal, part.in_code, rest=True)
+        return part
+
+    return [rest(part) for part in parts]
+
+
+def _gemini(body: str) -> Iterator[Part]:
+    """The parts of a prompt as Gemini CLI writes it: `{{args}}`, `!{command}` and `@{path}`, their braces balanced."""
+    done = 0
+    for found in re.finditer(r"\{\{args\}\}|[!@]\{", body):
+        if found.start() < done:
+            continue
+        yield body[done : found.start()]
+        if found[0] == "{{args}}":
+            yield Argument()
+            done = found.end()
+            continue
+        end = _closing(body, found.end())
+        if end is None:
+            yield body[found.start() : found.end()]
+            done = found.end()
+            continue
+        pieces = re.split(r"(\{\{args\}\})", body[found.end() : end].strip())
+        inner = tuple(Argument() if piece == "{{args}}" else piece for piece in pieces if piece)
+        yield Shell(inner, quoted=True) if found[0] == "!{" else FileName(inner, inline=True)
+        done = end + 1
+    yield body[done:]
+
+
+def _closing(body: str, start: int) -> int | None:
+    """The place of the brace that closes one opened just before `start`."""
+    depth = 1
+    for found in re.finditer(r"[{}]", body[start:]):
+        depth += 1 if found[0] == "{" else -1
+        if not depth:
+            return start + found.start()
+    return None

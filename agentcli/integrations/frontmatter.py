@@ -1,0 +1,101 @@
+"""Front matter: the fields that stand between `---` lines at the head of a Markdown file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from agentcli.core.dataclass import dataclass
+
+LIMIT = 65_536
+"""Characters of front matter at most."""
+_FENCE = re.compile(r"---[ \t]*(?:\n|$)")
+_END = re.compile(r"^---[ \t]*(?:\n|$)", re.MULTILINE)
+_KEY = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?$")
+_WORDS = re.compile(r"(?:\([^()]*\)|[^\s,()])+")
+_BOOLEANS: Mapping[str, bool] = {
+    "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """Fields and body of a Markdown file. `trouble` is the reason why fields could not be read; `strict` is false where they are no valid YAML."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    body: str = ""
+    trouble: str = ""
+    strict: bool = True
+
+    def text(self, name: str) -> str:
+        """A field as text; empty where it is missing or holds a list or a mapping."""
+        value = self.fields.get(name)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return str(value).strip() if isinstance(value, str | int | float) else ""
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """A field as a truth value."""
+        value = self.fields.get(name)
+        return value if isinstance(value, bool) else _BOOLEANS.get(self.text(name).lower(), default)
+
+    def number(self, name: str) -> int:
+        """A field as a whole number, 0 where it is none."""
+        text = self.text(name)
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+    def items(self, name: str) -> tuple[str, ...]:
+        """A field as a list: one in YAML, or words between commas or blanks, where parentheses hold a word together."""
+        value = self.fields.get(name)
+        if isinstance(value, list | tuple):
+            return tuple(str(item).strip() for item in value if isinstance(item, str | int) and str(item).strip())
+        return tuple(word.strip("'\"") for word in _WORDS.findall(self.text(name).removeprefix("[").removesuffix("]")))
+
+
+def read(text: str) -> FrontMatter:
+    """The front matter of a file's text; a file without any is all body."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    opening = _FENCE.match(text)
+    if opening is None:
+        return FrontMatter(body=text)
+    end = _END.search(text, opening.end(), opening.end() + LIMIT)
+    if end is None:
+        why = f"longer than {LIMIT:,} characters" if len(text) > LIMIT else "not closed by ---"
+        return FrontMatter(body=text, trouble=f"its front matter is {why}")
+    head, body = text[opening.end() : end.start()], text[end.end() :]
+    parsed = _parsed(head)
+    return FrontMatter(_lines(head), body, strict=False) if parsed is None else FrontMatter(parsed, body)
+
+
+def _parsed(head: str) -> dict[str, Any] | None:
+    """The fields as YAML; None where the text is no mapping in YAML."""
+    import yaml
+
+    try:
+        found = yaml.safe_load(head)
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError):
+        return None
+    if found is None:
+        return {}
+    return {str(name): value for name, value in found.items()} if isinstance(found, dict) else None
+
+
+def _lines(head: str) -> dict[str, Any]:
+    """The fields line by line: `key: rest` begins one, other lines go on with it."""
+    fields: dict[str, str] = {}
+    last = ""
+    for line in head.split("\n"):
+        found = _KEY.match(line)
+        if found and (found[1].islower() or not last):
+            last = found[1]
+            fields[last] = (found[2] or "").strip()
+        elif last:
+            fields[last] = f"{fields[last]}\n{line}"
+    return {name: _unquoted(value.strip()) for name, value in fields.items()}
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if quoted else value

@@ -1,0 +1,96 @@
+"""Slash commands about extensions: the skills and agents that there are, and the commands that files define."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.core.sanitise import safe_line
+from agentcli.integrations.extensions.agents import AgentKind
+from agentcli.integrations.extensions.commands import Template
+from agentcli.integrations.extensions.places import shown
+from agentcli.integrations.extensions.skills import Skill
+from agentcli.ui.commands.base import CommandContext
+from agentcli.ui.commands.definition import command
+from agentcli.ui.render.frame import Item
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+
+_SUMMARY = 120
+
+
+@command(at_once=True)
+async def skills(context: CommandContext, _: str) -> None:
+    """List the skills, and what is wrong with those left out: /skills
+
+    A skill is a folder with a SKILL.md, in .agentcli/skills, .agents/skills or .claude/skills of the project or your home.
+    The model loads one when a task fits; /NAME loads it with your next words. `agentcli help extensions` tells more.
+    """
+    found = context.session.extensions.found
+    hidden = [f"{one.name} in {shown(one.folder)} is shadowed." for one in found.shadowed if isinstance(one, Skill)]
+    lines = [_line(skill.name, skill.description, str(shown(skill.folder))) for skill in found.skills.values()]
+    context.say(*(lines or ["There are no skills."]), *hidden, *found.notes)
+
+
+@command(at_once=True)
+async def agents(context: CommandContext, _: str) -> None:
+    """List the agents that files define, and what is wrong with those left out: /agents
+
+    An agent is a Markdown file in .agentcli/agents or .claude/agents of the project or your home. The model gives work to one
+    with the task tool; @NAME at the start of a prompt asks it to.
+    """
+    found = context.session.extensions.found
+    hidden = [f"{one.name} in {_file(one)} is shadowed." for one in found.shadowed if isinstance(one, AgentKind)]
+    lines = [_line(kind.name, kind.description, _file(kind)) for kind in found.agents.values()]
+    context.say(*(lines or ["There are no agents but general and explore."]), *hidden, *found.notes)
+
+
+def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:
+    """The commands and skills that files define, for completion, by names that are not `taken`."""
+    return [Item(_free_name(one, taken), _summary(one)) for one in _entries(session)]
+
+
+def listed(session: AgentSession, taken: Container[str], wide: int) -> Sequence[str]:
+    """The lines of /help about the commands and skills that files define."""
+    entries = _entries(session)
+    lines = [f"/{_free_name(one, taken)} ".ljust(wide) + _summary(one) for one in entries]
+    hidden = [one for one in entries if one.name in taken]
+    shadowed = [
+        f"/{one.name} of {shown(one.place.folder)} is shadowed by ours; call it /{_free_name(one, taken)}."
+        for one in hidden
+    ]
+    return ["", "From files:", *lines, *shadowed] if lines else []
+
+
+def explained(session: AgentSession, name: str) -> Sequence[str]:
+    """The help on one command or skill that a file defines; empty where there is none."""
+    one = session.extensions.entry(name.lstrip("/"))
+    if one is None:
+        return []
+    hint = f" {safe_line(one.hint)}" if one.hint else ""
+    return [safe_line(" ".join(one.description.split())), f"/{one.name}{hint}", f"It is defined in {shown(one.file)}."]
+
+
+def _free_name(one: Skill | Template, taken: Container[str]) -> str:
+    return f"{one.place.scope}:{one.name}" if one.name in taken else one.name
+
+
+def _entries(session: AgentSession) -> Sequence[Skill | Template]:
+    found = session.extensions.found
+    every = [session.extensions.entry(name) for name in sorted({*found.commands, *found.skills})]
+    return [one for one in every if one is not None]
+
+
+def _summary(one: Skill | Template) -> str:
+    line = safe_line(" ".join(one.description.split()))
+    return line if len(line) <= _SUMMARY else f"{line[: _SUMMARY - 1]}…"
+
+
+def _line(name: str, description: str, place: str) -> str:
+    line = safe_line(" ".join(description.split()))
+    return f"{name}: {line if len(line) <= _SUMMARY else line[: _SUMMARY - 1] + '…'} ({place})"
+
+
+def _file(kind: AgentKind) -> str:
+    return shown(kind.file) if kind.file is not None else ""

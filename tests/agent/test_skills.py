@@ -1,0 +1,290 @@
+"""Skills and commands of files in an open session: loaded, granted, kept through a compaction."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agentcli.agent.ports import ApprovalResponse, Prompt
+from agentcli.agent.session import AgentSession
+from agentcli.context.settings import ContextSettings
+from agentcli.core.errors import InputError
+from agentcli.core.event import Event
+from agentcli.core.message import File, Text
+from agentcli.core.model import Request
+from agentcli.core.record import Compaction
+from agentcli.integrations.extensions.discover import discover
+from agentcli.providers.scripted.model import Reply, call, say
+from tests.agent.open_session import Person, messages, open_session, results, say_to
+
+YES, NO = ApprovalResponse("once"), ApprovalResponse("no")
+
+
+def project(tmp_path: Path, **files: str) -> Path:
+    """A repository with these files, by path with `__` for `/`."""
+    work = tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
+    for name, text in files.items():
+        path = work / ".claude" / name.replace("__", "/")
+        path = path / "SKILL.md" if name.startswith("skills") else path.with_suffix(".md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return work
+
+
+def in_project(work: Path, script: object, *, own: bool = False, **more: object) -> AgentSession:
+    """A session in a project whose extensions are in force; the user's `own` where asked for."""
+    home = work if own else work / "home"
+    return open_session(
+        work,
+        script,
+        extensions=lambda: discover(None if own else work, home, work / "config"),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def skill(head: str = "", body: str = "Read the file.") -> str:
+    return f"---\nname: pdf\ndescription: Reads.\n{head}---\n{body}\n"
+
+
+def texts(session: AgentSession) -> list[str]:
+    """The parts of the newest prompt."""
+    newest = next(message for message in reversed(messages(session)) if message.role == "user")
+    return [part.text for part in newest.parts if isinstance(part, Text)]
+
+
+def once(*calls: object) -> list[Reply]:
+    return [say("", *calls), say("Done.")]  # type: ignore[arg-type]
+
+
+def test_the_model_loads_a_skill_with_its_folder_and_files(tmp_path: Path) -> None:
+    work = project(tmp_path, skills__pdf=skill(body="Use ${CLAUDE_SKILL_DIR}/run.py on $ARGUMENTS."))
+    folder = work / ".claude/skills/pdf"
+    (folder / "run.py").write_text("pass")
+    session = in_project(work, once(call("skill", "s1", name="pdf", arguments="a.pdf")))
+    say_to(session, "go")
+    (result,) = results(session)
+    assert result.output == (
+        f'<skill name="pdf">\nBase directory for this skill: {folder}\n\nUse {folder}/run.py on a.pdf.\n\n'
+        "Files of this skill: run.py\n</skill>"
+    )
+
+
+def test_a_skill_that_stands_in_the_view_is_not_loaded_again_until_it_changes(tmp_path: Path) -> None:
+    work = project(tmp_path, skills__pdf=skill())
+    file = work / ".claude/skills/pdf/SKILL.md"
+
+    def script(request: Request) -> Reply:
+        done = sum(message.role == "assistant" for message in request.messages)
+        if done == 2:
+            file.write_text(skill(body="Other."))
+        return say("", call("skill", f"s{done}", name="pdf")) if done < 3 else say("Done.")
+
+    session = in_project(work, script)
+    say_to(session, "go")
+    first, second, third = results(session)
+    assert second.output == "The skill pdf is loaded already: it stands above, unchanged."
+    assert "Other." in third.output
+    assert "Read the file." in first.output
+
+
+def test_a_wrong_name_gets_the_near_ones_and_a_hidden_skill_is_for_people_only(tmp_path: Path) -> None:
+    work = project(tmp_path, skills__pdf=skill(), skills__mine=skill("disable-model-invocation: true\n"))
+    session = in_project(work, once(call("skill", "s1", name="pfd"), call("skill", "s2", name="mine")))
+    say_to(session, "go")
+    assert results(session)[0].output == "There is no skill 'pfd'. Did you mean pdf? There are: pdf."
+    assert results(session)[1].status == "error"
+    assert session.extensions.is_entry("/mine now")
+
+
+def test_the_person_loads_a_skill_by_its_name(tmp_path: Path) -> None:
+    work = project(tmp_path, skills__pdf=skill(), skills__auto=skill("user-invocable: false\n"))
+    session = in_project(work, [say("Done.")])
+    say_to(session, "/pdf a.pdf")
+    body, typed = texts(session)[-2:]
+    assert typed == "/pdf a.pdf"
+    assert body.startswith('<skill name="pdf">')
+    assert body.endswith("Read the file.\n\nARGUMENTS: a.pdf\n</skill>")
+    assert not session.extensions.is_entry("/auto")
+
+
+def test_a_skill_is_carried_through_a_compaction_in_its_newest_form(tmp_path: Path) -> None:
+    work = project(tmp_path, skills__pdf=skill(body="word " * 30))
+    session = in_project(
+        work,
+        [say("", call("skill", "s1", name="pdf")), *(say("Long. " * 400) for _ in range(8))],
+        context=ContextSettings(policy="gemini"),
+    )
+    say_to(session, *["go " * 400] * 4)
+    body = results(session)[0].output
+
+    async def compress() -> list[Event]:
+        return [event async for event in session.compress("", asyncio.Event())]
+
+    for _ in range(2):
+        asyncio.run(compress())
+        assert session.history.compaction is not None
+        record = session.history.compaction.body
+        assert isinstance(record, Compaction)
+        assert [piece.text for piece in record.skills] == [body]
+        shown = [
+            block.part.text
+            for block in session.conversation.builder.window().view.blocks
+            if isinstance(block.part, Text)
+        ]
+        assert shown.count(body) == 1
+        say_to(session, *["go on " * 400] * 2)
+
+
+@pytest.mark.parametrize(("answer", "runs"), [(YES, True), (NO, False)])
+def test_what_a_projects_skill_allows_is_asked_about_once_and_ends_with_the_turn(
+    answer: ApprovalResponse, runs: bool, tmp_path: Path
+) -> None:
+    work = project(tmp_path, skills__pdf=skill("allowed-tools: Bash(touch *), WebSearch\n"))
+    touch = call("bash", "b1", command="touch made")
+    person = Person(answer, NO, NO)
+    session = in_project(
+        work,
+        [say("", call("skill", "s1", name="pdf")), say("", touch), say("Done."), say("", touch), say("Done.")],
+        person=person,
+    )
+    say_to(session, "go")
+    assert person.asked[0].preview == "bash(touch *)"
+    assert (work / "made").exists() is runs
+    (work / "made").unlink(missing_ok=True)
+    say_to(session, "again")
+    assert not (work / "made").exists()
+
+
+def test_what_the_users_own_skill_allows_and_denies_holds_for_the_turn(tmp_path: Path) -> None:
+    head = "allowed-tools: Bash(touch *)\ndisallowed-tools: [Read]\n"
+    work = project(tmp_path, skills__pdf=skill(head))
+    touch, read = call("bash", "b1", command="touch made"), call("read", "r1", file_path="made")
+    session = in_project(work, [say("", call("skill", "s1", name="pdf")), say("", touch, read), say("Done.")], own=True)
+    say_to(session, "go")
+    assert (work / "made").exists()
+    assert {result.call_id: result.status for result in results(session)}["r1"] == "denied"
+
+
+def test_files_of_a_skill_are_read_without_asking(tmp_path: Path) -> None:
+    work = project(tmp_path)
+    folder = tmp_path / "home/.claude/skills/pdf"
+    folder.mkdir(parents=True)
+    for name in ("SKILL.md", "forms.md", ".env"):
+        (folder / name).write_text(skill())
+    found = discover(None, tmp_path / "home", tmp_path / "config")
+    session = open_session(
+        work,
+        once(
+            call("read", "r1", file_path=str(folder / "forms.md")), call("read", "r2", file_path=str(folder / ".env"))
+        ),
+        extensions=lambda: found,
+        readable=lambda: found.readable,
+        person=(person := Person()),
+    )
+    say_to(session, "go")
+    assert {result.call_id: result.status for result in results(session)} == {"r1": "success", "r2": "denied"}
+    assert len(person.asked) == 1
+
+
+def test_a_forked_skill_runs_in_a_subagent(tmp_path: Path) -> None:
+    work = project(tmp_path, skills__pdf=skill("context: fork\nagent: explore\n", "Find it."))
+
+    def script(request: Request) -> Reply:
+        if any("You are a subagent" in block for block in request.system):
+            return say("Found by the child.")
+        return once(call("skill", "s1", name="pdf"))[min(len(request.messages) // 2, 1)]
+
+    session = in_project(work, script)
+    say_to(session, "go")
+    assert results(session)[0].output == "Found by the child."
+
+
+def test_a_command_is_the_users_message_with_what_it_ran_in_tags(tmp_path: Path) -> None:
+    text = "---\nallowed-tools: Bash(echo *)\n---\nState:\n!`echo one`\nLook at @notes.md, then $ARGUMENTS."
+    work = project(tmp_path, commands__git__x=text)
+    (work / "notes.md").write_text("Notes.")
+    session = in_project(work, [say("Done.")])
+    say_to(session, "/git:x fix 'it all'")
+    assert texts(session)[-3:] == [
+        "State:\n",
+        '<shell-output command="echo one">\none\n</shell-output>',
+        "\nLook at @notes.md, then fix 'it all'.",
+    ]
+    message = messages(session)[0]
+    assert message.typed == "/git:x fix 'it all'"
+    assert [part.text for part in message.parts if isinstance(part, File)] == ["Notes."]
+    request = session.conversation.builder.request()
+    sent = [part.text for part in request.messages[0].parts if isinstance(part, Text)]
+    assert sent[-3:] == texts(session)[-3:]  # in their places
+
+
+def test_a_command_that_may_not_run_ends_before_anything_is_sent(tmp_path: Path) -> None:
+    work = project(tmp_path, commands__x="Now !`touch made`.", commands__bad="Now !`false`.")
+    session = in_project(work, [say("Done.")], attended=False)
+    with pytest.raises(
+        InputError, match=r"Command /x wants to run touch made; allow it with --allow 'bash\(touch made\)'"
+    ):
+        say_to(session, "/x")
+    with pytest.raises(InputError, match="false failed"):
+        say_to(in_project(work, [say("Done.")], person=Person(YES)), "/bad")
+    with pytest.raises(InputError, match="was not run, since it wants to run touch made"):
+        say_to(in_project(work, [say("Done.")], person=Person(NO)), "/x")
+    assert not messages(session)
+    assert not (work / "made").exists()
+
+
+def test_text_that_no_person_typed_is_no_command(tmp_path: Path) -> None:
+    session = in_project(project(tmp_path, commands__x="Other."), [say("Done.")])
+
+    async def turn() -> None:
+        async for _ in session.turn(Prompt("/x", typed=False), asyncio.Event()):
+            pass
+
+    asyncio.run(turn())
+    assert texts(session)[-1] == "/x"
+
+
+def test_another_model_and_effort_hold_for_the_turn(tmp_path: Path) -> None:
+    work = project(
+        tmp_path, commands__x="---\nmodel: demo/other\neffort: low\n---\nGo.", commands__y="---\nmodel: opus\n---\nGo."
+    )
+    asked: list[tuple[str, object]] = []
+
+    def script(request: Request) -> Reply:
+        asked.append((request.model.id, request.options["effort"]))
+        return say("Done.")
+
+    session = in_project(work, script)
+    say_to(session, "/x", "hello", "/y")
+    own = session.model.id
+    assert asked == [("other", "low"), (own, ""), (own, "")]
+
+
+def test_skills_that_come_later_are_told_with_the_next_prompt_and_the_system_text_stays(tmp_path: Path) -> None:
+    work = project(tmp_path, skills__pdf=skill())
+    session = in_project(work, [say("Done.")], system=("You are a test.", "# Skills\n\n- pdf: Reads."))
+    say_to(session, "one")
+    before = session.conversation.builder.system
+    later = work / ".claude/skills/new"
+    later.mkdir()
+    (later / "SKILL.md").write_text(skill().replace("pdf", "new"))
+    say_to(session, "two", "three")
+    told = [
+        text
+        for message in messages(session)
+        for text in [part.text for part in message.parts if isinstance(part, Text)]
+        if "- new: Reads." in text
+    ]
+    assert len(told) == 1
+    assert session.conversation.builder.system == before
+
+
+def test_a_prompt_may_begin_with_an_agent(tmp_path: Path) -> None:
+    work = project(tmp_path, agents__rev="---\nname: rev\ndescription: d\n---\nYou review.")
+    session = in_project(work, [say("Done.")])
+    say_to(session, "@rev look at it")
+    assert "call task with agent='rev'" in texts(session)[-2]
+    assert texts(session)[-1] == "@rev look at it"

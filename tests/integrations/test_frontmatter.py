@@ -1,0 +1,65 @@
+"""Front matter of skills, commands and agents, valid YAML or not."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentcli.integrations.frontmatter import LIMIT, read
+
+
+def test_fields_stand_between_fences_and_the_rest_is_the_body() -> None:
+    found = read("---\nname: pdf\ndescription: |\n  two\n  lines\n---\n\n# Body\n---\n")
+    assert (found.text("name"), found.text("description"), found.body) == ("pdf", "two\nlines", "\n# Body\n---\n")
+    assert found.strict
+
+
+def test_a_file_without_fences_is_all_body() -> None:
+    assert read("# Title\n").body == "# Title\n"
+    assert read("---\nname: x\n").trouble == "its front matter is not closed by ---"
+
+
+def test_what_is_no_valid_yaml_is_read_line_by_line() -> None:
+    text = (
+        "---\r\nname: helper\r\ndescription: Use it when. Context: the user asks\r\n<example>\r\nContext: more\r\n"
+        "</example>\r\nmodel: 'sonnet'\r\n---\r\nYou help."
+    )
+    found = read(text)
+    assert not found.strict
+    assert found.text("description") == "Use it when. Context: the user asks\n<example>\nContext: more\n</example>"
+    assert (found.text("model"), found.body) == ("sonnet", "You help.")
+
+
+@pytest.mark.parametrize(
+    ("given", "items"),
+    [
+        ("[a, b]", ("a", "b")),
+        ("\n  - Read\n  - Bash(git add:*)", ("Read", "Bash(git add:*)")),
+        ("Bash(git add:*), Read", ("Bash(git add:*)", "Read")),
+        ("Read Bash(git commit -m *)", ("Read", "Bash(git commit -m *)")),
+        ("", ()),
+    ],
+)
+def test_a_list_may_be_written_in_many_ways(given: str, items: tuple[str, ...]) -> None:
+    assert read(f"---\ntools: {given}\n---\n").items("tools") == items
+
+
+@pytest.mark.parametrize(
+    ("given", "flag"), [("yes", True), ("on", True), ('"true"', True), ("off", False), ("x", False)]
+)
+def test_yes_and_on_are_true(given: str, flag: bool) -> None:
+    assert read(f"---\nwanted: {given}\n---\n").flag("wanted") is flag
+
+
+def test_what_is_no_text_counts_as_missing_and_numbers_are_read() -> None:
+    found = read("---\nname: {a: [b]}\nmaxTurns: 12\nversion: 2026-01-01\n---\n")
+    assert (found.text("name"), found.number("maxTurns"), found.number("version")) == ("", 12, 0)
+
+
+def test_endless_front_matter_is_not_read() -> None:
+    assert "longer than" in read("---\n" + "x: y\n" * LIMIT).trouble
+
+
+def test_nested_aliases_and_deep_brackets_do_no_harm() -> None:
+    bomb = "a: &a [x, x]\n" + "".join(f"k{n}: &k{n} [*{'a' if n == 0 else f'k{n - 1}'}, *a]\n" for n in range(30))
+    assert read(f"---\nname: x\n{bomb}---\n").text("name") == "x"
+    assert read("---\nname: " + "[" * 5_000 + "\n---\n").text("name").startswith("[")
