@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from agentcli.agent.session import AgentSession
+from agentcli.app.project import ProjectContext
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Noticed, Pruned, TurnEnded
@@ -48,8 +49,8 @@ _ACTS: Mapping[tuple[str, str], Act] = MappingProxyType(
 _NAMES = ("compress", *dict.fromkeys(name for name, _ in _ACTS))
 
 
-def print_command(text: str) -> PrintCommand | None:
-    """The command that a prompt is; None for a prompt for the model.
+def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
+    """The command that a prompt is; None for a prompt for the model, such as a command that a file of the project defines.
 
     Raises InputError for a slash command that only the terminal has, and for a lone one that nobody has. What is no
     command's name and goes on (`/etc is full`, `/login answers 500`) is said, and so is what has several lines.
@@ -74,8 +75,13 @@ def print_command(text: str) -> PrintCommand | None:
             f"{word} is a command for the terminal; -p knows {known}. `agentcli --help` lists the options that "
             "set the same for one run. With a space before it, it is said to the model."
         )
-    if not rest and not Path(word).exists():
-        raise InputError(f"There is no command {word}. With a space before it, it is said to the model.")
+    from agentcli.integrations.extensions.lookup import named
+
+    if named(project.extensions, name) is None and not rest and not Path(word).exists():
+        untrusted = (
+            "" if project.trusted else " This folder is not trusted, so its commands are not read; --trust reads them."
+        )
+        raise InputError(f"There is no command {word}.{untrusted} With a space before it, it is said to the model.")
     return None
 
 

@@ -32,7 +32,7 @@ def print_mode(program: Program, options: Options) -> int:
     # Read before the loop runs: a signal must get through while stdin is waited for.
     with program.preparing():
         text = read_prompt(options.prompt)
-        print_command(text)
+        print_command(text, program)
     front = Headless(options.output_format)
     try:
         return asyncio.run(_print(program, options, text, front))
@@ -64,7 +64,7 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
             session = await _handed_over(program, session, options.handoff, interrupt, front)
         try:
             late = _at_time_limit(session, interrupt)
-            ended = await _say(session, (text, *options.then), interrupt, front)
+            ended = await _say(program, session, (text, *options.then), interrupt, front)
             if late is not None:
                 late.cancel()
             return _finish(session, ended, front, caught)
@@ -87,11 +87,13 @@ async def _handed_over(
     return fresh
 
 
-async def _say(session: AgentSession, texts: Sequence[str], interrupt: asyncio.Event, front: Headless) -> TurnEnded:
+async def _say(
+    program: Program, session: AgentSession, texts: Sequence[str], interrupt: asyncio.Event, front: Headless
+) -> TurnEnded:
     """One prompt after the other, as long as each is answered."""
     ended = TurnEnded("failed")
     for text in texts:
-        command = print_command(text)
+        command = print_command(text, program)
         prompt = with_attachments(text, session.cwd)
         async for event in command.events(session, interrupt) if command else session.turn(prompt, interrupt):
             front.show(event)

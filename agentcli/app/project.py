@@ -59,13 +59,6 @@ class ProjectContext:
         return load(self.dirs.config_file, project, self.env, self.options.settings, self.options.overrides)
 
     @property
-    def trusted(self) -> bool:
-        """True if the user trusts the folder, for good or for this run."""
-        from agentcli.app.trust import is_trusted
-
-        return self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
-
-    @property
     def home(self) -> Path:
         """The user's home folder."""
         return Path(self.env.get("HOME") or Path.home())

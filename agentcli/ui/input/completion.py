@@ -70,7 +70,7 @@ class Completion:
     files: Files
     more: Callable[[], Sequence[CommandCompletion]] = tuple
     """Looks for further commands: those that files define."""
-    _lookup: _Lookup | None = field(default=None, init=False)
+    _lookup: _Lookup | None = None
 
     def __call__(self, before: str) -> Menu:
         """Completions for the text before the cursor."""
