@@ -51,7 +51,7 @@ def _methods(cls: Any) -> dict[str, Any]:
 
 
 def _compiled_init(cls: Any) -> Any:
-    """A function that sets the slots of an instance from its arguments. A field with `init=False` is left to `__post_init__`."""
+    """A function that sets the slots of an instance from its arguments. A field with `init=False` and no default is left to `__post_init__`."""
     known: dict[str, Any] = {"missing": dataclasses.MISSING}
     parameters = ["self"]
     lines = []
@@ -69,6 +69,10 @@ def _compiled_init(cls: Any) -> Any:
             parameters.append("*")
         parameters.append(parameter)
         lines.append(f"    set_{name}(self, {value})")
+    for field in dataclasses.fields(cls):
+        if not field.init and field.default is not dataclasses.MISSING:
+            known[f"set_{field.name}"], known[f"default_{field.name}"] = getattr(cls, field.name).__set__, field.default
+            lines.append(f"    set_{field.name}(self, default_{field.name})")
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
     exec(f"def __init__({', '.join(parameters)}):\n" + ("\n".join(lines) or "    pass"), known)

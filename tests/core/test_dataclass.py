@@ -154,3 +154,12 @@ def test_every_class_of_the_program_with_slots_is_made_by_this_decorator():
         and path.name != "dataclass.py"
     ]
     assert standard == []
+
+
+def test_a_field_that_is_no_argument_has_its_default() -> None:
+    @dataclass(slots=True)
+    class Counter:
+        start: int
+        seen: int = field(default=7, init=False)
+
+    assert (Counter(1).seen, Counter(1)) == (7, Counter(1))
