@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentcli.agent.hooks.opinion import NO_OPINION, Opinion, may_allow, swayed
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
 
 Preview = Callable[[Tool, Mapping[str, Any], Path | None], str]
 """The preview of a call in its approval request: for an edit, the diff it would make at the path that was decided about."""
+
+Request = Callable[[ApprovalRequest], Awaitable[tuple[Opinion, Mapping[str, Any] | None]]]
+
+
+async def no_request(_: ApprovalRequest) -> tuple[Opinion, Mapping[str, Any] | None]:
+    """The answer where no hook is asked."""
+    return NO_OPINION, None
+
 
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
 QUESTIONS = 3
@@ -78,24 +87,33 @@ class ApprovalGate:
     notice: Callable[[str], object] = lambda _: None
     """Tells the person something."""
     later: Callable[[ToolCall], Sequence[tuple[ToolCall, Tool]]] = lambda _: ()
+    request: Request = no_request
+    """Asks the hooks before a person is asked: their opinion, and the input that they would rather have."""
     _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The calls that were allowed together with one before them, each with what was shown of it, and why it asked."""
     _denied_unattended: bool = False
     _questions: int = 0
 
-    async def permit(self, call: ToolCall, tool: Tool) -> Permit:
-        """Decide about one call; ask if need be. What a person edited is decided about again, as it will run."""
+    async def permit(self, call: ToolCall, tool: Tool, opinion: Opinion = NO_OPINION) -> Permit:
+        """Decide about one call; ask if need be. What a person edited is decided about again, as it will run.
+
+        `opinion` is that of the hooks, which stand before every question.
+        """
         try:
             check(tool.schema.parameters, call.input)
-            decision = self._decide(call, tool)
+            decision = swayed(self._decide(call, tool), opinion, self.mode)
             if decision.decision != "ask":
                 return _permit(call, decision)
             ask = self._ask(call, tool, decision)
+            if opinion.changed_by:
+                ask = replace(ask, why=f"Changed by the hook {opinion.changed_by}. {ask.why}".rstrip())
         except ToolError as error:
             # Nobody is asked about a call that cannot work, such as an edit that cannot be made; the model is told at once.
             return Permit(call, None, str(error), "error")
         if self._allowed.pop(call.call_id, None) == (ask.preview, ask.why):
             return _permit(call, replace(decision, decision="allow", rule="user:all"))
+        if (decided := await self._by_hooks(call, tool, decision, ask)) is not None:
+            return decided
         ask = replace(ask, others=self._others(call) if ask.kind != "plan" else ())
         answer = await self.approve(ask)
         if answer is not None and answer.choice == "all":
@@ -105,6 +123,25 @@ class ApprovalGate:
         if ask.kind == "command":
             self._hint()
         return self._answered(call, tool, decision, answer)
+
+    async def _by_hooks(self, call: ToolCall, tool: Tool, decision: Decision, ask: ApprovalRequest) -> Permit | None:
+        """The decision of hooks in place of the person's; None where they leave it to the person."""
+        opinion, given = await self.request(ask)
+        if opinion.answer == "deny":
+            return _permit(call, swayed(decision, opinion, self.mode))
+        if opinion.answer != "allow" or not may_allow(decision, self.mode):
+            return None
+        if given is not None and dict(given) != dict(call.input):
+            call = replace(call, input=dict(given))
+            try:
+                check(tool.schema.parameters, call.input)
+                decision = self._decide(call, tool)
+            except ToolError as error:
+                return Permit(call, None, str(error), "error")
+            if decision.decision != "ask":
+                return _permit(call, decision)
+        decided = swayed(decision, opinion, self.mode)
+        return _permit(call, decided) if decided.decision == "allow" else None
 
     def _unattended(self, call: ToolCall, decision: Decision) -> Permit:
         """The denial of a call that nobody is there to allow; the first one tells the model what to expect."""

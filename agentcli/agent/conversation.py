@@ -9,7 +9,7 @@ from datetime import date
 from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.execute import NOT_RUN, refusal
 from agentcli.agent.fallback import FallbackModel
-from agentcli.agent.hooks import Hooks
+from agentcli.agent.hooks.turn_hooks import TurnHooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.request_builder import RequestBuilder
@@ -54,7 +54,6 @@ class Conversation:
         guard: BudgetGuard,
         run_limits: RunLimits,
         summariser: Callable[[ModelSpec], Model],
-        hooks: Hooks,
         fallback: FallbackModel,
         outside: Callable[[], Sequence[str]] = tuple,
     ) -> None:
@@ -67,7 +66,8 @@ class Conversation:
         self._outside = outside
         self.fallback = fallback
         cwd = str(runner.ctx.cwd)
-        self.compactor = Compactor(builder, self.record, self.objection, summariser, hooks, fallback, cwd)
+        self.compactor = Compactor(builder, self.record, self.objection, summariser, runner.hooks, fallback, cwd)
+        self.hooked = TurnHooks(self)
         self.steps = 0
         self.pending: list[Part] = []
         self._announced: Mode = "ask"
@@ -93,6 +93,8 @@ class Conversation:
     def begin(self, prompt: Prompt) -> Iterator[Event]:
         """Record the prompt before anything else happens with it."""
         self.steps = 0
+        self.runner.ended_by_hook = ""
+        self.hooked.begin()
         self.compactor.new_turn()
         self.guard.new_task()
         history = self.journal.history

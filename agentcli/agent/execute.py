@@ -36,7 +36,9 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
             yield runner.record(refusal(call, no_tool(call.name, runner.tools), "error"))
             continue
         permit = await until_interrupted(interrupt, runner.permit(call, tool))
-        if permit is None:
+        for line in _drain(runner.printed):
+            yield line
+        if permit is None or runner.ended_by_hook:
             break
         if permit.event is not None:
             yield permit.event
@@ -46,7 +48,7 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
         else:
             allowed.append((permit.call, tool))
     for group in _groups(allowed):
-        if interrupt.is_set():
+        if interrupt.is_set() or runner.ended_by_hook:
             break
         async for event in _together(group, runner, interrupt):
             if isinstance(event, Recorded) and isinstance(event.record.body, ToolResult):
@@ -55,7 +57,8 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
     for call in calls:
         if call.call_id not in answered:
             title = _title(runner.tools[call.name], call) if call.name in runner.tools else ""
-            yield runner.record(refusal(call, NOT_RUN, "interrupted", title))
+            why = f"Not run: {runner.ended_by_hook}" if runner.ended_by_hook else NOT_RUN
+            yield runner.record(refusal(call, why, "interrupted", title))
 
 
 def refusal(call: ToolCall, why: str, status: Status, title: str = "") -> ToolResult:
@@ -121,7 +124,7 @@ async def _run(call: ToolCall, tool: Tool, runner: ToolRunner) -> ToolResult:
     except Exception as error:  # noqa: BLE001 - a bug in one tool must not cost the conversation; the log has the traceback
         _log.exception("tool %s failed", call.name)
         outcome = ToolOutput(f"The tool failed: {type(error).__name__}: {error}", status="error")
-    return ToolResult(
+    result = ToolResult(
         call_id=call.call_id,
         name=call.name,
         status=outcome.status,
@@ -134,6 +137,7 @@ async def _run(call: ToolCall, tool: Tool, runner: ToolRunner) -> ToolResult:
         metadata=outcome.metadata,
         images=outcome.images,
     )
+    return await runner.finished(call, result)
 
 
 def _title(tool: Tool, call: ToolCall) -> str:

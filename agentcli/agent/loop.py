@@ -13,7 +13,7 @@ from agentcli.agent.incomplete import Kind, at_last, defect, not_run
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.streams import merge
-from agentcli.core.errors import AgentError, ContextError, LimitReached, ModelError
+from agentcli.core.errors import AgentError, ContextError, HookBlocked, LimitReached, ModelError
 from agentcli.core.event import (
     CallDelta,
     Event,
@@ -35,6 +35,8 @@ async def turn(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Ev
             yield event
     except AgentError as error:
         yield conversation.failed(error)
+        for event in await conversation.hooked.stop_failed(error, interrupt):
+            yield event
         yield TurnEnded("limit" if isinstance(error, LimitReached) else "failed", error=error, steps=conversation.steps)
 
 
@@ -48,6 +50,8 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
             yield event
         async for event in conversation.make_room(interrupt):
             yield event
+        for event in await conversation.hooked.compacted(interrupt):
+            yield event
         box = ReplyBox()
         async for event in _ask(conversation, box, interrupt):
             yield event
@@ -59,10 +63,18 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
         if interrupt.is_set():
             yield TurnEnded("interrupted", text=reply.text, steps=conversation.steps)
             return
+        if conversation.runner.ended_by_hook:
+            raise HookBlocked(conversation.runner.ended_by_hook)
         flaw = defect(reply, conversation.settings.max_pauses)
         if flaw is None or conversation.steered:
             asked_again.clear()
         if flaw is None and not (reply.calls or conversation.steered):
+            held = await conversation.hooked.stop(reply.text, interrupt)
+            for event in held.events:
+                yield event
+            if held.verdict.blocks:
+                yield conversation.remind(held.verdict.reason)
+                continue
             for event in conversation.finish():
                 yield event
             yield TurnEnded("done", text=reply.text, steps=conversation.steps)

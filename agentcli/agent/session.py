@@ -13,7 +13,6 @@ from agentcli.agent.conversation import Conversation
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.extensions.turn import changed_for_turn
 from agentcli.agent.fallback import FallbackModel
-from agentcli.agent.hooks import Hooks, configured
 from agentcli.agent.pages import PageReader
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lost
@@ -26,7 +25,7 @@ from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.errors import InputError
-from agentcli.core.event import Event, Noticed, Warned
+from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult
@@ -79,6 +78,7 @@ class AgentSession:
             setup.limits.fetch_answer_seconds,
         )
         self.jobs = self._runner.jobs
+        self.hooks = self._runner.hooks
         self.conversation = self._conversation(model, mode)
         self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, opened_at)
         self._titles = TitleWriter(setup.summariser, setup.agent.titles)
@@ -120,6 +120,11 @@ class AgentSession:
         if not self.model.known and self.model.name not in self._unknown_reported:
             self._unknown_reported.add(self.model.name)
             yield Warned(assumed(self.model))
+        admitted = await self.conversation.hooked.admit(prompt.text, interrupt)
+        for event in admitted:
+            yield event
+        if admitted and isinstance(admitted[-1], TurnEnded):
+            return
         self.extensions.grant(prompt.grants)
         with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.connect) as notices:
             for notice in notices:
@@ -266,6 +271,7 @@ class AgentSession:
     def close(self) -> None:
         """Save what waits and let others open the session. Its background jobs end."""
         self.jobs.abandon()
+        self.hooks.close()
         self.journal.close()
 
     def _conversation(self, model: Model, mode: Mode) -> Conversation:
@@ -292,7 +298,6 @@ class AgentSession:
             BudgetGuard(setup.budget, setup.approve, setup.above),
             setup.run_limits(),
             setup.summariser,
-            Hooks(configured(setup.hooks), cwd=self.cwd),
             FallbackModel(setup.agent.fallback_model, setup.connect),
             self._runner.news,
         )

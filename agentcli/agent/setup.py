@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from agentcli.agent.checkpointing import Checkpointer, Makes
+from agentcli.agent.hooks.payloads import Subagent
 from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings
 from agentcli.agent.spending import RunLimits
@@ -19,6 +20,7 @@ from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Mode, Settings
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
 from agentcli.integrations.extensions.discover import Extensions
+from agentcli.integrations.hookfiles import Hook
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 from agentcli.sessions.memory import MemorySession
@@ -66,6 +68,10 @@ class SessionSetup:
     approve: Approve
     ask: AskUser
     save_rule: Callable[[str], None]
+    file_hooks: Sequence[Hook] = ()
+    """The hooks of files, besides those of the configuration."""
+    subagent: Subagent | None = None
+    """The identity that hooks get of it, where this is a subagent."""
     instructions: Sequence[tuple[Path, int]] = ()
     standing: str = ""
     """The text of the instruction files, as it stands in the system prompt of a session that begins now."""

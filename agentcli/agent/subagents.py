@@ -117,6 +117,7 @@ class Subagents:
             changes=lambda _: None,
             checkpointer=self._runner.checkpointer,
             above=lambda: self._besides(journal),
+            subagent=self._runner.hooks.identity(kind, journal),
         )
         wanted = setup.agent.subagent_model
         return self._open_child(journal, own, setup.connect(wanted) if wanted else conversation.model, mode)

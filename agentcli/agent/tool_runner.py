@@ -9,9 +9,14 @@ from typing import Any
 
 from agentcli.agent.approval import ApprovalGate, Permit, RepeatGuard
 from agentcli.agent.checkpointing import Checkpointer
+from agentcli.agent.hooks.configured import configured
+from agentcli.agent.hooks.opinion import Opinion, opinion_of, with_hook_output
+from agentcli.agent.hooks.session_hooks import HookPlace, Outcome, SessionHooks
+from agentcli.agent.ports import ApprovalRequest
 from agentcli.agent.seen_files import seen_files, seen_in
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.tool_context import SessionToolContext
+from agentcli.context.inject import wrap
 from agentcli.core.aliases import own_name
 from agentcli.core.event import Event, Noticed, Recorded
 from agentcli.core.journal import Journal
@@ -57,6 +62,21 @@ class ToolRunner:
         model: Callable[[], ModelSpec],
     ) -> None:
         self._journal = journal
+        self.hooks = SessionHooks(
+            (*configured(setup.hooks), *setup.file_hooks),
+            HookPlace(
+                journal,
+                setup.workspace.cwd,
+                lambda: self.approval.mode,
+                lambda: self._model().name,
+                setup.traits,
+                setup.workspace,
+                setup.subagent,
+            ),
+        )
+        self.ended_by_hook = ""
+        """The reason why a hook ends the turn, where one does."""
+        self._added: dict[str, str] = {}
         self._setup = setup
         self._calls: dict[str, ToolCall] = {}
         self._ignored: dict[str, Sequence[str]] = {}
@@ -75,6 +95,7 @@ class ToolRunner:
             repeats=RepeatGuard(setup.agent.repeat_limit),
             notice=lambda text: self.ctx.printed.put_nowait(Noticed(text)),
             later=self._later,
+            request=self._request,
         )
         self.ctx = SessionToolContext(
             setup.workspace.cwd,
@@ -105,8 +126,14 @@ class ToolRunner:
         return self._calls.get(call.call_id, call)
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
-        """Decide about one call; a permission holds for this call alone."""
-        permit = await self.approval.permit(call, tool)
+        """Decide about one call, the hooks first; a permission holds for this call alone."""
+        judged = await self.hooks.pre_tool(call)
+        self._report(judged)
+        if judged.verdict.context:
+            self._added[call.call_id] = judged.verdict.context
+        if judged.verdict.input is not None:
+            call = replace(call, input=dict(judged.verdict.input))
+        permit = await self.approval.permit(call, tool, opinion_of(judged))
         self._permits[permit.call.call_id] = permit
         return permit
 
@@ -122,6 +149,34 @@ class ToolRunner:
         else:
             output = await self.checkpointer.run(self._setup.run, tool, ctx, call_id, given, harmless=harmless)
         return with_ignored(output, self._ignored.get(call_id, ()))
+
+    async def finished(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """The result of a call once its hooks have run; an interrupt ends them and leaves the result as it is."""
+        if added := self._added.pop(call.call_id, ""):
+            result = replace(result, output=f"{result.output}\n{wrap('pre-tool-use-hook', added)}".lstrip("\n"))
+        if result.status == "interrupted":
+            return result
+        try:
+            outcome = await self.hooks.post_tool(call, result)
+        except asyncio.CancelledError:
+            return result
+        self._report(outcome)
+        return with_hook_output(result, outcome)
+
+    def _report(self, outcome: Outcome) -> None:
+        """Tell the person what hooks say, and note where one ends the turn."""
+        for event in outcome.events:
+            self.printed.put_nowait(event)
+        if outcome.verdict.ends:
+            self.ended_by_hook = outcome.verdict.stop_reason or outcome.verdict.reason or "A hook ended the turn."
+
+    async def _request(self, ask: ApprovalRequest) -> tuple[Opinion, Mapping[str, Any] | None]:
+        """The answer of hooks in place of a person; where they leave it to the person, it is notified."""
+        outcome = await self.hooks.permission(ask.call, [rule for rule in (ask.always, ask.session) if rule])
+        self._report(outcome)
+        if outcome.verdict.answer not in ("allow", "deny") and self._setup.attended:
+            self.hooks.notify(f"agentcli needs your permission to use {ask.call.name}", "permission_prompt")
+        return opinion_of(outcome), outcome.verdict.input
 
     def _later(self, call: ToolCall) -> Sequence[tuple[ToolCall, Tool]]:
         """The calls of the same reply that come after this one."""

@@ -69,6 +69,7 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
                 late.cancel()
             return _finish(session, ended, front, caught)
         finally:
+            await session.hooks.session_end("other")
             session.close()
 
 
@@ -117,6 +118,8 @@ def _finish(session: AgentSession, ended: TurnEnded, front: Headless, caught: li
             )
         case "refused":
             return front.finish(error=ended.error, subtype="refused")
+        case "blocked":
+            return front.finish(error=ended.error, subtype="hook_blocked")
         case _:
             return front.finish(error=ended.error)
 

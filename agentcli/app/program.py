@@ -14,6 +14,7 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Ask
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.spending import RunLimits
+from agentcli.app.hooks import loaded
 from agentcli.app.keys import KeyStore, with_keys
 from agentcli.app.models import Models, no_key
 from agentcli.app.options import LAST, Options
@@ -240,6 +241,7 @@ class Program(ProjectContext):
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
         files = instructions(self.cwd, self.dirs.config, config.agent.instruction_bytes)
         counts = TokenCounter(self._estimator(config.context.policy))
+        hooks = loaded(self)
         return SessionSetup(
             connect=self.models.connect,
             summariser=self.models.summariser,
@@ -252,6 +254,7 @@ class Program(ProjectContext):
             budget=config.budget,
             agent=config.agent,
             hooks=config.hooks,
+            file_hooks=hooks.hooks,
             limits=workspace_policy.limits,
             rules=workspace_policy.rules(),
             workspace=workspace_policy.workspace(),
@@ -269,7 +272,7 @@ class Program(ProjectContext):
             standing=standing(files),
             extensions=self.look_for_extensions,
             run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
-            notes=(*notes, *config.warnings, *unstarted(self, attended=self.approve is not nobody)),
+            notes=(*notes, *config.warnings, *hooks.notes, *unstarted(self, attended=self.approve is not nobody)),
         )
 
     @property

@@ -15,6 +15,7 @@ TAGS: Mapping[Source, str] = MappingProxyType(
         "reminder": "system-reminder",
         "file": "file",
         "shell": "shell-output",
+        "hook": "hook-context",
     }
 )
 """The wrapper of each source. What the compactor, a skill or a slash command writes brings its own form and has none."""

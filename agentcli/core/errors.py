@@ -68,6 +68,10 @@ class LimitReached(AgentError):
     exit_code = 53
 
 
+class HookBlocked(AgentError):
+    """A hook of the user ended the turn, or kept the prompt from being sent."""
+
+
 class ContextError(AgentError):
     """The context cannot be made to fit the model's window."""
 

@@ -9,8 +9,9 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, Usage
 from agentcli.core.record import CompactionStatus, Record, Trigger
 
-Ending = Literal["done", "interrupted", "limit", "refused", "incomplete", "failed"]
-"""Outcome of a turn; `incomplete` when the model never gave a whole answer, whatever text came."""
+Ending = Literal["done", "interrupted", "limit", "refused", "incomplete", "blocked", "failed"]
+"""Outcome of a turn; `incomplete` when the model never gave a whole answer, whatever text came; `blocked` when a hook kept
+the prompt from being sent."""
 
 
 @dataclass(frozen=True, slots=True)

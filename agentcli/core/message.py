@@ -24,7 +24,7 @@ Stop = Literal[
     "interrupted",
     "error",
 ]
-Source = Literal["", "reminder", "file", "shell", "compactor", "skill", "inline"]
+Source = Literal["", "reminder", "file", "shell", "hook", "compactor", "skill", "inline"]
 """Where a synthetic text came from; the empty source is the speaker's own words.
 
 `inline` is what a command or a file gave in the middle of the user's text, `skill` the body of a skill; both bring their own tags.

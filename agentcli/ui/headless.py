@@ -13,7 +13,7 @@ from typing import Any, Literal, TextIO, assert_never
 
 from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import INTERRUPTED, TERMINATED, AgentError, IncompleteReply
+from agentcli.core.errors import INTERRUPTED, TERMINATED, AgentError, HookBlocked, IncompleteReply
 from agentcli.core.event import (
     CallDelta,
     CompactionEnded,
@@ -263,4 +263,6 @@ _SUBTYPES = {
 def _subtype(error: BaseException | None, code: int) -> str:
     if isinstance(error, IncompleteReply):
         return "incomplete"
+    if isinstance(error, HookBlocked):
+        return "hook_blocked"
     return _SUBTYPES.get(code, "failed")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agentcli.agent.fallback import FallbackModel
-from agentcli.agent.hooks import Hooks
+from agentcli.agent.hooks.session_hooks import SessionHooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.forecast import due_prune
 from agentcli.context.policies import compacts_from, near_a_mark, plan, plan_prune, policy_of
@@ -39,7 +39,7 @@ class Compactor:
         record: Callable[[Body], Recorded],
         objection: Callable[[ModelSpec], Awaitable[str]],
         summariser: Callable[[ModelSpec], Model],
-        hooks: Hooks,
+        hooks: SessionHooks,
         fallback: FallbackModel,
         cwd: str = "",
     ) -> None:
@@ -115,6 +115,14 @@ class Compactor:
                 self._calls_left = summariser.calls
                 self._learn(event)
             yield event
+            if isinstance(event, CompactionEnded) and event.status == "compressed":
+                for told in await self._compacted(trigger, interrupt):
+                    yield told
+
+    async def _compacted(self, trigger: Trigger, interrupt: asyncio.Event) -> Sequence[Event]:
+        newest = self._builder.journal.history.compaction
+        summary = newest.body.snapshot if newest is not None and isinstance(newest.body, Compaction) else ""
+        return (await self._hooks.post_compact(trigger, summary, interrupt)).events
 
     async def hand_over(self, interrupt: asyncio.Event, following: str) -> AsyncIterator[Event]:
         """Write the hand-over to a new session, which `handover` holds then. Ends with a CompactionEnded."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from agentcli.agent.compaction.brief import Brief, SummaryResult
 from agentcli.agent.compaction.prose import prose
 from agentcli.agent.compaction.regions import regions, replaced
 from agentcli.agent.compaction.snapshot import finished, snapshot
 from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
-from agentcli.agent.hooks import Hooks, before_compression
+from agentcli.agent.hooks.session_hooks import NOTHING, Outcome, SessionHooks
 from agentcli.context.compaction.carryover import pins_report
 from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
 from agentcli.context.policies import plan
@@ -44,7 +43,7 @@ class CompactionRun:
         summariser: Summariser,
         *,
         trigger: Trigger,
-        hooks: Hooks | None = None,
+        hooks: SessionHooks | None = None,
         may_call: Callable[[], Awaitable[str]] | None = None,
         cwd: str = "",
     ) -> None:
@@ -59,8 +58,15 @@ class CompactionRun:
         if plan.trigger is None or not plan.does_something:
             yield self._ended("noop", plan.tokens_before, " ".join(plan.reasons) or "There is nothing to compact.")
             return
-        async for warning in self._hook_warnings(plan):
-            yield warning
+        held = await self._by_hooks(plan)
+        for told in held.events:
+            yield told
+        if held.verdict.blocks:
+            why = f"A hook ({held.names}) wants no compaction: {held.verdict.reason}"
+            if not self._demanded:
+                yield self._ended("noop", plan.tokens_before, why)
+                return
+            yield Warned(f"{why.rstrip('.')}. It is needed all the same: the session does not fit the window.")
         task = prepare(plan, self._journal.history, window, self._cwd, self._unledgered())
         if heavy := pins_report(task.pins, window.counter, int(window.usable * window.settings.pins_share)):
             yield Warned(heavy)
@@ -82,15 +88,17 @@ class CompactionRun:
         result = plan(self._brief.window, forced=self._trigger != "auto")
         return replace(result, trigger="overflow") if self._trigger == "overflow" and result.trigger else result
 
-    async def _hook_warnings(self, plan: Plan) -> AsyncIterator[Event]:
+    @property
+    def _demanded(self) -> bool:
+        """True if the session cannot go on without it, whatever a hook says."""
+        window = self._brief.window
+        return self._trigger == "overflow" or (self._trigger == "auto" and window.tokens >= window.limits.hard)
+
+    async def _by_hooks(self, plan: Plan) -> Outcome:
         if self._hooks is None:
-            return
-        kind: Literal["manual", "auto"] = "manual" if self._trigger == "manual" else "auto"
-        event = before_compression(
-            kind, self._journal.id, self._journal.folder, policy=plan.policy, tokens_before=plan.tokens_before
-        )
-        for failed in await self._hooks.fire(event, self._summariser.interrupt):
-            yield Warned(f"{failed.rstrip('.')}. The compaction goes on.")
+            return NOTHING
+        facts = {"policy": plan.policy, "tokens_before": plan.tokens_before}
+        return await self._hooks.pre_compact(self._trigger, self._brief.focus, self._summariser.interrupt, **facts)
 
     async def _summary(self, task: SummaryTask) -> tuple[SummaryResult, str]:
         """The summary by the model, or by the ledger alone with the reason; outputs cut as the plan says. Raises Interrupted."""

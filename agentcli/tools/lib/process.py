@@ -62,6 +62,8 @@ class Command:
     leaves: bool = False
     files: Mapping[int, bytes] = field(default_factory=dict)
     """Contents of further descriptors, by their numbers."""
+    errors: Sink | None = None
+    """Takes standard error where it is wanted apart; else it is part of the output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,29 +125,28 @@ class _Running:
         self.exit_code: int | None = None
         self.left = 0
         self.started = self._heard = time.monotonic()
-        self._sink = sink
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         self._done = asyncio.Event()
         self._news = b""
         self._control, theirs = socket.socketpair()
-        self._buffer = memoryview(bytearray(_PIPE))
-        self._null = os.open(_NULL, os.O_WRONLY | os.O_CLOEXEC)
-        self._output, write = os.pipe()
+        sinks = [sink] if command.errors is None else [sink, command.errors]
+        self._outputs = [_Output(self._loop, each, self._note) for each in sinks]
+        write = [output.write for output in self._outputs]
         try:
-            _widen(write)
-            _supervisor().start(command, write, theirs.fileno())
+            _supervisor().start(command, write[0], theirs.fileno(), *write[1:])
         except OSError as error:
             self._control.close()
-            os.close(self._output)
-            os.close(self._null)
+            for output in self._outputs:
+                output.close()
             raise ToolError(f"No process can be started: {error}") from error
         finally:
-            os.close(write)
+            for descriptor in write:
+                os.close(descriptor)
             theirs.close()
-        os.set_blocking(self._output, False)
         self._control.setblocking(False)
-        self._loop.add_reader(self._output, self._read)
+        for output in self._outputs:
+            output.begin()
         self._loop.add_reader(self._control, self._hear)
 
     async def wait(self, timeout: float | None, idle: float | None, free: asyncio.Event, goes_on: GoesOn) -> Why:
@@ -188,38 +189,12 @@ class _Running:
                 continue
         self._loop.remove_reader(self._control)
         self._control.close()
-        while self._output >= 0 and self._read():
-            pass
-        self._close_output()
+        for output in self._outputs:
+            output.finish()
 
-    def _read(self) -> bool:
-        """Take one piece of output; False when there is none now or ever again."""
-        try:
-            skipped = self._skip()
-            size = os.readv(self._output, [self._buffer])
-        except BlockingIOError:
-            return False
-        if not size:
-            self._close_output()
-            return False
+    def _note(self) -> None:
+        """Note that the command has just printed something."""
         self._heard = time.monotonic()
-        self._sink.add(self._buffer[:size], skipped)
-        return True
-
-    def _skip(self) -> int:
-        """Discard bytes that are not wanted without copying them here, where the system can do that; the number of bytes."""
-        if not self._sink.enough or not hasattr(os, "splice"):
-            return 0
-        waiting = int.from_bytes(fcntl.ioctl(self._output, termios.FIONREAD, bytes(4)), sys.byteorder)
-        surplus = waiting - self._sink.enough
-        return os.splice(self._output, self._null, surplus) if surplus > 0 else 0
-
-    def _close_output(self) -> None:
-        if self._output >= 0:
-            self._loop.remove_reader(self._output)
-            os.close(self._output)
-            os.close(self._null)
-            self._output = -1
 
     def _hear(self) -> None:
         """News from the watcher; when it is silenced, the command counts as ended."""
@@ -239,6 +214,58 @@ class _Running:
             self._done.set()
 
 
+class _Output:
+    """A pipe that a command prints into; `write` is its other end, `heard` is called for each piece."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, sink: Sink, heard: Callable[[], None]) -> None:
+        self._loop, self._sink, self._heard = loop, sink, heard
+        self._buffer = memoryview(bytearray(_PIPE))
+        self._null = os.open(_NULL, os.O_WRONLY | os.O_CLOEXEC)
+        self._pipe, self.write = os.pipe()
+        _widen(self.write)
+
+    def begin(self) -> None:
+        """Read from now on."""
+        os.set_blocking(self._pipe, False)
+        self._loop.add_reader(self._pipe, self._read)
+
+    def finish(self) -> None:
+        """Take what is left, and let go."""
+        while self._pipe >= 0 and self._read():
+            pass
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the pipe."""
+        if self._pipe >= 0:
+            self._loop.remove_reader(self._pipe)
+            os.close(self._pipe)
+            os.close(self._null)
+            self._pipe = -1
+
+    def _read(self) -> bool:
+        """Take one piece of output; False when there is none now or ever again."""
+        try:
+            skipped = self._skip()
+            size = os.readv(self._pipe, [self._buffer])
+        except BlockingIOError:
+            return False
+        if not size:
+            self.close()
+            return False
+        self._heard()
+        self._sink.add(self._buffer[:size], skipped)
+        return True
+
+    def _skip(self) -> int:
+        """Discard bytes that are not wanted without copying them here, where the system can do that; the number of bytes."""
+        if not self._sink.enough or not hasattr(os, "splice"):
+            return 0
+        waiting = int.from_bytes(fcntl.ioctl(self._pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+        surplus = waiting - self._sink.enough
+        return os.splice(self._pipe, self._null, surplus) if surplus > 0 else 0
+
+
 class _Supervisor:
     """The client of the supervisor process, which forks the watchers; started with the first command, ended with agentcli."""
 
@@ -256,11 +283,11 @@ class _Supervisor:
         theirs.close()
         atexit.register(self.close)
 
-    def start(self, command: Command, output: int, control: int) -> None:
-        """Have a command started that writes to `output` and is controlled by `control`."""
+    def start(self, command: Command, output: int, control: int, *errors: int) -> None:
+        """Have a command started that writes to `output`, and to `errors` if it is given, and is controlled by `control`."""
         body = json.dumps(_request(command)).encode()
         with self._lock:
-            socket.send_fds(self._socket, [len(body).to_bytes(4, "big")], [output, control])
+            socket.send_fds(self._socket, [len(body).to_bytes(4, "big")], [output, control, *errors])
             self._socket.sendall(body)
 
     @property

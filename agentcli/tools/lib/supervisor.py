@@ -20,6 +20,7 @@ from typing import Any
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _FDS = 2
+"""Descriptors of a request at least: output and control; a third one is standard error, where that is apart."""
 _SURE = 3
 """How often in a row nothing must be found where living children that are none of it stay."""
 _ENDING = 0.05
@@ -40,20 +41,20 @@ def main() -> None:
         request = receive(server)
         if request is None:
             return
-        command, (out, control) = request
+        command, (out, control, *errors) = request
         pid = os.fork()
         if pid == 0:
             server.close()
-            _watch(command, out, control)
+            _watch(command, (out, *(errors or [out])), control)
             os._exit(0)
         watchers.add(pid)
-        os.close(out)
-        os.close(control)
+        for descriptor in (out, control, *errors):
+            os.close(descriptor)
 
 
-def receive(server: socket.socket) -> tuple[dict[str, Any], tuple[int, int]] | None:
-    """The next request with its two descriptors (where output goes, and the control socket), or None at the end."""
-    head, fds, _, _ = socket.recv_fds(server, 4, _FDS)
+def receive(server: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """The next request with its descriptors (output, control socket, and standard error where it is apart), or None at the end."""
+    head, fds, _, _ = socket.recv_fds(server, 4, _FDS + 1)
     if len(head) < 4 or len(fds) < _FDS:
         return None
     size = int.from_bytes(head, "big")
@@ -63,7 +64,7 @@ def receive(server: socket.socket) -> tuple[dict[str, Any], tuple[int, int]] | N
         if not piece:
             return None
         body += piece
-    return json.loads(body), (fds[0], fds[1])
+    return json.loads(body), fds
 
 
 def _prepare() -> int:
@@ -96,15 +97,16 @@ def _bury(watchers: set[int]) -> None:
                 _end_all(0.0, spared=frozenset(watchers))
 
 
-def _watch(request: dict[str, Any], out: int, control: int) -> None:
+def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int) -> None:
     """Start one command, report its end, and leave none of its processes behind, unless `leaves` is set."""
     os.setsid()
     wakeup = _prepare()
     channel = socket.socket(fileno=control)
     command = os.fork()
     if command == 0:
-        _become(request, out)
-    os.close(out)
+        _become(request, *outputs)
+    for output in {*outputs}:
+        os.close(output)
     status = _until_ended(command, channel, wakeup)
     if status is None:  # told to stop, or nobody is there any more
         status = _end_all(request["grace"], watched=command)
@@ -142,7 +144,7 @@ def _starts_namespace(pid: int) -> bool:
     return len(numbers) > 1 and numbers[-1] == b"1"
 
 
-def _become(request: dict[str, Any], out: int) -> None:
+def _become(request: dict[str, Any], out: int, errors: int) -> None:
     """Turn this process into the command; never returns."""
     try:
         signal.set_wakeup_fd(-1)
@@ -151,7 +153,7 @@ def _become(request: dict[str, Any], out: int) -> None:
         os.setsid()
         os.dup2(_source(request["input"]), 0)
         os.dup2(out, 1)
-        os.dup2(out, 2)
+        os.dup2(errors, 2)
         os.closerange(3, 256)
         for number, data in request["files"].items():
             _hand(int(number), data.encode("latin-1"))

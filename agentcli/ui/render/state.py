@@ -198,7 +198,7 @@ def _with_reason(state: State, event: happened.TurnEnded) -> State:
             return state
         case "interrupted":
             return state.add(Note("warn", "Interrupted. Tell it what to do instead."))
-        case "failed" | "limit" | "refused" | "incomplete":
+        case "failed" | "limit" | "refused" | "incomplete" | "blocked":
             message = safe(str(event.error)) if event.error else f"The turn ended: {event.ending}."
             return state.add(Note("error", message))
 

@@ -6,11 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.hooks import Hook, Hooks, before_compression, configured
+from agentcli.agent.hooks.configured import configured
+from agentcli.agent.hooks.runner import Hooks, before_compression
+from agentcli.agent.hooks.session_hooks import HookPlace, SessionHooks
 from agentcli.agent.settings import HookSettings
 from agentcli.config import load
 from agentcli.core.errors import ConfigError
 from agentcli.core.event import Event, Warned
+from agentcli.core.journal import Journal
+from agentcli.integrations.hookfiles import Hook
+from agentcli.permissions.paths import Workspace
 from tests.agent.compaction.compacting import Answers, compaction, compress, ended, long_story, session, snapshot
 from tests.context.story import Story
 
@@ -19,6 +24,13 @@ EVENT = before_compression("manual", "s1", Path("/tmp/s1"), policy="auto")
 
 def hooks(command: str, timeout: float = 30.0, output: int = 4_000) -> Hooks:
     return Hooks([Hook("PreCompress", command, timeout=timeout)], output)
+
+
+def around(journal: Journal, wanted: Hooks) -> SessionHooks:
+    """The hooks of a session with this journal."""
+    cwd = Path.cwd()
+    place = HookPlace(journal, cwd, lambda: "ask", lambda: "demo", {}, Workspace(cwd, (cwd,), home=cwd))
+    return SessionHooks(wanted.hooks, place)
 
 
 def run(wanted: Hooks) -> str:
@@ -77,7 +89,8 @@ def test_no_hook_is_no_work() -> None:
 
 def test_a_broken_hook_cannot_break_the_compaction() -> None:
     good = Answers(snapshot("Fix the parser.", "- It is slow."))
-    events = compress(session(long_story()), good, hooks=hooks("exit 1"))
+    journal = session(long_story())
+    events = compress(journal, good, hooks=around(journal, hooks("exit 1")))
     assert ended(events).status == "compressed"
     assert [event.message for event in events if isinstance(event, Warned)] == [
         "The hook PreCompress failed with exit status 1. The compaction goes on."
@@ -86,14 +99,16 @@ def test_a_broken_hook_cannot_break_the_compaction() -> None:
 
 def test_the_hook_runs_before_anything_is_changed(tmp_path: Path) -> None:
     good = Answers(snapshot("Fix the parser.", "- It is slow."))
-    compress(session(long_story()), good, hooks=hooks(f"cat > {tmp_path}/told"), trigger="overflow")
+    journal = session(long_story())
+    compress(journal, good, hooks=around(journal, hooks(f"cat > {tmp_path}/told")), trigger="overflow")
     assert json.loads((tmp_path / "told").read_text())["trigger"] == "auto"
 
 
 def test_nothing_runs_where_there_is_nothing_to_compact(tmp_path: Path) -> None:
     story = Story()
     story.user("hi")
-    compress(session(story), Answers("x"), hooks=hooks(f"touch {tmp_path}/ran"))
+    journal = session(story)
+    compress(journal, Answers("x"), hooks=around(journal, hooks(f"touch {tmp_path}/ran")))
     assert not (tmp_path / "ran").exists()
 
 
@@ -111,7 +126,7 @@ def test_an_interrupt_ends_a_hook_at_once_and_the_compaction_with_it(tmp_path: P
             interrupt.set()
 
         stopping = asyncio.create_task(stop())
-        events = [event async for event in compaction(journal, good, hooks=long, interrupt=interrupt)]
+        events = [event async for event in compaction(journal, good, hooks=around(journal, long), interrupt=interrupt)]
         await stopping
         return events
 

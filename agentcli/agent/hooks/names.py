@@ -1,0 +1,53 @@
+"""Names of tools and of their parameters as hooks of other programs know them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.aliases import CLAUDE_CODE, GEMINI_CLI, Renaming
+from agentcli.core.message import ToolCall
+from agentcli.integrations.hookfiles import Dialect
+
+_TABLES: Mapping[Dialect, Renaming] = {"claude": CLAUDE_CODE, "gemini": GEMINI_CLI}
+_FIRST = {"task": "Agent", "bash_stop": "KillShell"}
+"""The name that is given where another program has several for one tool."""
+GATE = "mcp_call"
+"""The tool through which tools of servers are called that are not offered themselves."""
+
+
+def foreign_call(call: ToolCall, dialect: Dialect, cwd: Path) -> tuple[str, dict[str, Any]]:
+    """Name and input of a call as another program would have them; paths of files are absolute."""
+    if call.name == GATE and isinstance(call.input.get("arguments"), Mapping):
+        return str(call.input.get("tool", "")), dict(call.input["arguments"])
+    name, parameters = _renaming(call.name, dialect)
+    back = {own: foreign for foreign, own in parameters.items()}
+    given = {back.get(key, key): value for key, value in call.input.items()}
+    for key in ("file_path", "absolute_path", "notebook_path"):
+        if isinstance(path := given.get(key), str) and path:
+            given[key] = str(cwd / path)
+    return name, given
+
+
+def own_input(call: ToolCall, given: Mapping[str, Any], dialect: Dialect) -> Mapping[str, Any]:
+    """The input of our call for one that a hook gave in the words of another program."""
+    if call.name == GATE:
+        return {**call.input, "arguments": dict(given)}
+    parameters = _renaming(call.name, dialect)[1]
+    return {parameters.get(key, key): value for key, value in given.items()}
+
+
+def names_of(call: ToolCall) -> tuple[str, ...]:
+    """All names that a matcher may have for the tool of a call."""
+    if call.name == GATE:
+        return str(call.input.get("tool", "")), GATE
+    foreign = [name for table in _TABLES.values() for name, (own, _) in table.items() if own == call.name]
+    return (call.name, *dict.fromkeys(foreign))
+
+
+def _renaming(tool: str, dialect: Dialect) -> tuple[str, Mapping[str, str]]:
+    found = {name: parameters for name, (own, parameters) in _TABLES[dialect].items() if own == tool}
+    name = _FIRST.get(tool, "") if dialect == "claude" else ""
+    name = name if name in found else next(iter(found), tool)
+    return name, found.get(name, {})

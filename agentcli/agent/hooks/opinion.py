@@ -1,0 +1,79 @@
+"""Opinions of hooks about a call, within their limits: they may forbid and ask; allow only what the mode alone would ask about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agentcli.agent.hooks.session_hooks import Outcome
+from agentcli.agent.hooks.verdict import Answer
+from agentcli.context.inject import wrap
+from agentcli.core.dataclass import dataclass
+from agentcli.core.message import ToolResult
+from agentcli.core.record import Mode
+
+if TYPE_CHECKING:
+    from agentcli.permissions.decide import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """The answer of hooks about a call, and the names of those who gave it or changed the call."""
+
+    answer: Answer = ""
+    reason: str = ""
+    by: str = ""
+    changed_by: str = ""
+
+
+NO_OPINION = Opinion()
+
+
+def opinion_of(outcome: Outcome) -> Opinion:
+    """The opinion that an outcome states."""
+    return Opinion(outcome.verdict.answer, outcome.verdict.reason, outcome.names, outcome.changed_by)
+
+
+def swayed(decision: Decision, opinion: Opinion, mode: Mode) -> Decision:
+    """The decision with an opinion counted in."""
+    why = opinion.reason or f"the hook {opinion.by} {_VERBS[opinion.answer]}"
+    rule = f"hook:{opinion.by}"
+    match opinion.answer:
+        case "deny":
+            return replace(decision, decision="deny", rule=rule, why=f"A hook ({opinion.by}) blocked this call: {why}")
+        case "ask" if decision.decision == "allow":
+            return replace(decision, decision="ask", rule=rule, why=why, unsaved=f"the hook {opinion.by} still asks")
+        case "allow" if may_allow(decision, mode):
+            return replace(decision, decision="allow", rule=rule, why=why)
+        case _:
+            return decision
+
+
+def may_allow(decision: Decision, mode: Mode) -> bool:
+    """True if a hook may answer in place of the person: no rule, no protected path and no plan mode stands behind the question."""
+    return decision.decision == "ask" and decision.rule.startswith("mode ") and mode != "plan"
+
+
+def with_hook_output(result: ToolResult, outcome: Outcome) -> ToolResult:
+    """The result as the model sees it: replaced where a hook says so, what hooks add at its end. The original stays in the metadata."""
+    verdict = outcome.verdict
+    added = "\n\n".join(filter(None, [verdict.reason if verdict.blocks else "", verdict.context]))
+    output = _replaced(verdict.output)
+    if output is not None:
+        result = replace(result, output=output, metadata={**result.metadata, "hook_replaced": result.output})
+    if not added:
+        return result
+    return replace(result, output=f"{result.output}\n{wrap('post-tool-use-hook', added)}".lstrip("\n"))
+
+
+def _replaced(output: object) -> str | None:
+    match output:
+        case str():
+            return output
+        case {"stdout": str(text)}:
+            return text
+        case _:
+            return None
+
+
+_VERBS = {"": "says nothing", "allow": "allows it", "ask": "asks", "deny": "forbids it"}

@@ -1,0 +1,166 @@
+"""Runs hooks: all that match an event at once, each equal command once; whatever they do, the session goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.agent.hooks.configured import PRE_COMPRESS
+from agentcli.agent.hooks.verdict import Verdict, verdict
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import AgentError
+from agentcli.core.sanitise import safe_line
+from agentcli.integrations.hookfiles import Hook
+from agentcli.tools.lib.process import Command, run_until
+
+OUTPUT = 64_000
+"""Bytes of stdout and of stderr that are looked at; the rest is read and thrown away."""
+_BINDING = frozenset({"PreToolUse", "PermissionRequest"})
+"""Events whose hooks guard a tool: one that fails is reported as having blocked nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """A moment at which hooks run. A matcher is compared with `subject` and the names in `also`; `payload` is the JSON object on their stdin.
+
+    `tool` is the name of the tool that it is about, for messages.
+    """
+
+    name: str
+    subject: str
+    payload: Mapping[str, Any]
+    also: tuple[str, ...] = ()
+    tool: str = ""
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """All names of the subject."""
+        return (self.subject, *self.also)
+
+
+def before_compression(
+    trigger: Literal["manual", "auto"], session: str, transcript: Path | None, **more: Any
+) -> HookEvent:
+    """The event of a compaction that is about to begin, as hooks of `PreCompress` get it: time to save a copy."""
+    payload = {
+        "hook": PRE_COMPRESS,
+        "trigger": trigger,
+        "session_id": session,
+        "transcript_path": str(transcript) if transcript else None,
+        **more,
+    }
+    return HookEvent(PRE_COMPRESS, trigger, payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One hook that ran: its verdict, and its failure as a warning for the person, empty where it did not fail."""
+
+    hook: Hook
+    verdict: Verdict
+    warning: str = ""
+    seconds: float = 0.0
+
+
+Accepts = Callable[[Hook, HookEvent], bool]
+Input = Callable[[Hook, HookEvent], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Runs commands in `cwd`; of what each prints, `output` bytes are looked at.
+
+    `accepts` decides about the condition of a hook, `input` gives the JSON object on its stdin.
+    """
+
+    hooks: Sequence[Hook] = ()
+    output: int = OUTPUT
+    cwd: Path | None = None
+    accepts: Accepts = lambda *_: True
+    input: Input = lambda _, event: event.payload
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Variables of the environment of every hook."""
+
+    def matching(self, event: HookEvent) -> Sequence[Hook]:
+        """The hooks that run at this event, each equal command once, in the order in which they are defined."""
+        found = [hook for hook in self.hooks if hook.matches(event.name, event.subjects) and self.accepts(hook, event)]
+        return [*{(hook.command, hook.args): hook for hook in reversed(found)}.values()][::-1]
+
+    async def run(self, event: HookEvent, interrupt: asyncio.Event | None = None) -> Sequence[Ran]:
+        """Run the hooks that match, all at once, and wait for them; never raises for one. An interrupt ends them at once."""
+        interrupt = interrupt or asyncio.Event()
+        return await asyncio.gather(*(self._run(hook, event, interrupt) for hook in self.matching(event)))
+
+    async def fire(self, event: HookEvent, interrupt: asyncio.Event | None = None) -> Sequence[str]:
+        """Run the hooks that match. Returns a warning for each that failed."""
+        return [ran.warning for ran in await self.run(event, interrupt) if ran.warning]
+
+    async def _run(self, hook: Hook, event: HookEvent, interrupt: asyncio.Event) -> Ran:
+        output, errors = _Beginning(self.output), _Beginning(self.output)
+        argv = ["/bin/sh", "-c", hook.command] if hook.args is None else [hook.command, *hook.args]
+        root = str(hook.folder or self.env.get("CLAUDE_PROJECT_DIR") or self.cwd or Path.cwd())
+        env = {**os.environ, **self.env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}
+        if hook.args is not None:
+            argv = [_expanded(word, env) for word in argv]
+        try:
+            payload = json.dumps(self.input(hook, event))
+            command = Command(argv, self.cwd or Path.cwd(), env, payload, errors=errors)
+            ended = await run_until(interrupt, command, output, hook.timeout)
+        except (OSError, AgentError, ValueError) as error:
+            return self._failure(hook, event, f"could not be started: {error}")
+        if interrupt.is_set():
+            return Ran(hook, Verdict(), seconds=ended.seconds)
+        if ended.why == "timeout":
+            return self._failure(hook, event, f"was stopped after {hook.timeout:g} seconds", ended.seconds)
+        found = verdict(event.name, ended.exit_code, output.text, errors.text)
+        if not found.failed:
+            return Ran(hook, found, seconds=ended.seconds)
+        if event.name == PRE_COMPRESS:
+            said = output.text or errors.text
+            why = f"failed with exit status {ended.exit_code}: {said}".rstrip(": ")
+        else:
+            why = f"failed ({found.failed})"
+        return self._failure(hook, event, why, ended.seconds)
+
+    def _failure(self, hook: Hook, event: HookEvent, why: str, seconds: float = 0.0) -> Ran:
+        """A hook that said nothing: a strict one blocks, any other is reported."""
+        if hook.strict and event.name != PRE_COMPRESS:
+            reason = f"the hook {hook.name} {why}, and it is strict"
+            return Ran(hook, Verdict(answer="deny", reason=reason, failed=why), seconds=seconds)
+        about = event.name if event.name == PRE_COMPRESS else hook.name
+        if event.name in _BINDING:
+            tail = f'and did NOT block {event.tool}. Exit 2 blocks; "strict": true blocks on any failure.'
+            text = f"Hook {about} {why} {tail}"
+        else:
+            text = f"The hook {about} {why}"
+            text = text if event.name == PRE_COMPRESS or "failed" in why else text + "."
+        return Ran(hook, Verdict(failed=why), safe_line(text), seconds)
+
+
+class _Beginning:
+    """The first bytes that come; the rest is read and thrown away, so that the writer is not held up."""
+
+    def __init__(self, most: int) -> None:
+        self.enough = 0
+        self._most, self._bytes = most, b""
+
+    def add(self, piece: memoryview, skipped: int) -> None:
+        """Take a piece of output."""
+        self._bytes = (self._bytes + bytes(piece[: self._most]))[: self._most]
+
+    @property
+    def text(self) -> str:
+        """The collected output."""
+        return self._bytes.decode("utf-8", "replace").strip()
+
+
+def _expanded(word: str, env: Mapping[str, str]) -> str:
+    """An argument with the folders that are named in it put in: no shell does it."""
+    for name in ("CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "AGENTCLI_PROJECT_DIR"):
+        word = word.replace(f"${{{name}}}", env.get(name, "")).replace(f"${name}", env.get(name, ""))
+    return word

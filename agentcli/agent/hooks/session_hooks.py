@@ -1,0 +1,302 @@
+"""Hooks of one open session: fires the events, and turns verdicts into decisions, texts for the model and warnings."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentcli.agent.hooks.configured import PRE_COMPRESS
+from agentcli.agent.hooks.names import own_input
+from agentcli.agent.hooks.payloads import Circumstances, Subagent, as_dialect, event, tool_event, tool_response
+from agentcli.agent.hooks.runner import HookEvent, Hooks, Ran, before_compression
+from agentcli.agent.hooks.transcript import Transcript
+from agentcli.agent.hooks.verdict import Verdict, combined
+from agentcli.core.aliases import known_as
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import AgentError
+from agentcli.core.event import Event, Noticed, Warned
+from agentcli.core.journal import Journal
+from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.record import Mode
+from agentcli.core.tool import Traits
+from agentcli.integrations.hookfiles import TIMEOUTS, Hook
+from agentcli.integrations.instructions import folders
+
+if TYPE_CHECKING:
+    from agentcli.permissions.paths import Workspace
+    from agentcli.permissions.rules import Rule
+
+_POWERLESS = frozenset({"SessionStart", "SessionEnd", "SubagentStart", "Notification", "PostCompact"})
+"""Events at which nothing can be blocked: the reason is told to the person."""
+TEXT = 10_000
+"""Characters of a hook's text that the model sees at most; the rest stays in a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The combined verdict of the hooks of one event, whose names are in `names`, and what the person is told of them."""
+
+    verdict: Verdict = field(default_factory=Verdict)
+    events: tuple[Event, ...] = ()
+    names: str = ""
+    changed_by: str = ""
+    """The name of the hook whose input replaces that of the call."""
+
+
+NOTHING = Outcome()
+
+
+@dataclass(frozen=True, slots=True)
+class HookPlace:
+    """The session that hooks run in, as far as they need it."""
+
+    journal: Journal
+    cwd: Path
+    mode: Callable[[], Mode]
+    model: Callable[[], str]
+    traits: Mapping[str, Traits]
+    workspace: Workspace
+    subagent: Subagent | None = None
+
+
+class SessionHooks:
+    """Fires the events of one open session. Without a hook for an event nothing happens, and nothing is written."""
+
+    def __init__(self, hooks: Sequence[Hook], place: HookPlace) -> None:
+        self.hooks = hooks
+        self.last: dict[Hook, Ran] = {}
+        """The newest run of each hook."""
+        self._place = place
+        self._events = {"PreCompact" if hook.event == PRE_COMPRESS else hook.event for hook in hooks}
+        self._transcript = Transcript(place.journal, place.cwd)
+        self._aside: set[asyncio.Task[Any]] = set()
+        self._calls: dict[str, ToolCall] = {}
+
+    def has(self, *names: str) -> bool:
+        """True if a hook is defined for any of these events."""
+        return not self._events.isdisjoint(names)
+
+    @property
+    def is_subagent(self) -> bool:
+        """True if the session is a subagent's."""
+        return self._place.subagent is not None
+
+    def identity(self, kind: str, child: Journal) -> Subagent | None:
+        """The identity of a subagent of this session; None where no hook would learn it."""
+        if not self.hooks:
+            return None
+        return Subagent(child.id, kind, self._place.journal.id, self._transcript.update())
+
+    async def session_start(self, source: str, interrupt: asyncio.Event) -> Outcome:
+        """SessionStart, or SubagentStart for a subagent."""
+        if (of := self._place.subagent) is not None:
+            return await self._fire("SubagentStart", of.kind, interrupt)
+        return await self._fire("SessionStart", source, interrupt, source=source, model=self._place.model())
+
+    async def session_end(self, reason: str) -> Outcome:
+        """SessionEnd; all its hooks together get a few seconds."""
+        if not self.has("SessionEnd") or self.is_subagent:
+            return NOTHING
+        enough = asyncio.Event()
+        timer = asyncio.get_running_loop().call_later(TIMEOUTS["SessionEnd"], enough.set)
+        try:
+            return await self._fire("SessionEnd", reason, enough, reason=reason)
+        finally:
+            timer.cancel()
+
+    async def prompt(self, text: str, interrupt: asyncio.Event) -> Outcome:
+        """UserPromptSubmit: a block keeps the prompt from being sent."""
+        if self.is_subagent:
+            return NOTHING
+        return await self._fire("UserPromptSubmit", "", interrupt, prompt=text)
+
+    async def pre_tool(self, call: ToolCall) -> Outcome:
+        """PreToolUse: deny, ask, allow, or another input, in our names."""
+        return await self._about("PreToolUse", call)
+
+    async def permission(self, call: ToolCall, rules: Sequence[str]) -> Outcome:
+        """PermissionRequest: an answer in place of the person's."""
+        suggestions = [{"type": "addRules", "rules": [rule], "behavior": "allow"} for rule in rules]
+        return await self._about("PermissionRequest", call, permission_suggestions=suggestions)
+
+    async def post_tool(self, call: ToolCall, result: ToolResult, interrupted: bool = False) -> Outcome:
+        """PostToolUse, or PostToolUseFailure for a call that failed."""
+        if result.failed:
+            code = result.metadata.get("exit_code")
+            error = f"Exit code {code}\n{result.output}" if code else result.output
+            return await self._about("PostToolUseFailure", call, error=error, is_interrupt=interrupted)
+        if not self.has("PostToolUse"):
+            return NOTHING
+        spent = round(max(0.0, result.ended - result.started) * 1000)
+        response = tool_response(call, result)
+        return await self._about("PostToolUse", call, tool_response=response, duration_ms=spent)
+
+    async def stop(self, text: str, again: bool, jobs: Sequence[str], interrupt: asyncio.Event) -> Outcome:
+        """Stop, or SubagentStop for a subagent: a block has the turn go on with the reason."""
+        fields = {"stop_hook_active": again, "last_assistant_message": text}
+        if (of := self._place.subagent) is not None:
+            path = self._transcript.update() if self.has("SubagentStop") else ""
+            return await self._fire("SubagentStop", of.kind, interrupt, agent_transcript_path=path, **fields)
+        return await self._fire("Stop", "", interrupt, **fields, background_tasks=[*jobs])
+
+    async def stop_failed(self, error: AgentError, text: str, interrupt: asyncio.Event) -> Outcome:
+        """StopFailure: what hooks print is not looked at."""
+        kind = _error_kind(error)
+        found = await self._fire(
+            "StopFailure", kind, interrupt, error=kind, error_details=str(error), last_assistant_message=text
+        )
+        return replace(found, verdict=Verdict())
+
+    async def pre_compact(self, trigger: str, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
+        """PreCompact: a block calls the compaction off where nothing forces it."""
+        interrupt = interrupt or asyncio.Event()
+        kind = "manual" if trigger == "manual" else "auto"
+        journal = self._place.journal
+        old = before_compression("manual" if kind == "manual" else "auto", journal.id, journal.folder, **more)
+        former = await self._ran(old, interrupt)
+        found = await self._fire("PreCompact", kind, interrupt, trigger=kind, custom_instructions=focus)
+        warnings = [Warned(f"{ran.warning.rstrip('.')}. The compaction goes on.") for ran in former if ran.warning]
+        return replace(found, events=(*warnings, *found.events))
+
+    async def post_compact(self, trigger: str, summary: str, interrupt: asyncio.Event) -> Outcome:
+        """PostCompact."""
+        kind = "manual" if trigger == "manual" else "auto"
+        return await self._fire("PostCompact", kind, interrupt, trigger=kind, compact_summary=summary)
+
+    def notify(self, message: str, kind: str) -> None:
+        """Notification, beside whatever goes on; nobody waits for its hooks."""
+        if not self.has("Notification"):
+            return
+        about = {"message": message, "title": "agentcli", "notification_type": kind}
+        task = asyncio.ensure_future(self._fire("Notification", kind, asyncio.Event(), **about))
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
+
+    async def test(self, name: str, subject: str, call: ToolCall | None, fields: Mapping[str, Any]) -> Sequence[Ran]:
+        """Run the hooks of an event for a look at their verdicts."""
+        if call is not None:
+            self._calls[call.call_id] = call
+            return await self._ran(tool_event(self._facts(), name, call, **fields), asyncio.Event())
+        return await self._ran(event(self._facts(), name, subject, **fields), asyncio.Event())
+
+    def close(self) -> None:
+        """End what still runs aside."""
+        for task in self._aside:
+            task.cancel()
+        self._transcript.close()
+
+    async def _about(self, name: str, call: ToolCall, /, **fields: Any) -> Outcome:
+        if not self.has(name):
+            return NOTHING
+        self._calls[call.call_id] = call
+        try:
+            ran = await self._ran(tool_event(self._facts(), name, call, **fields), asyncio.Event())
+        finally:
+            self._calls.pop(call.call_id, None)
+        return self._outcome(name, ran, call)
+
+    async def _fire(self, name: str, subject: str, interrupt: asyncio.Event, /, **fields: Any) -> Outcome:
+        if not self.has(name):
+            return NOTHING
+        return self._outcome(name, await self._ran(event(self._facts(), name, subject, **fields), interrupt))
+
+    async def _ran(self, found: HookEvent, interrupt: asyncio.Event) -> Sequence[Ran]:
+        place = self._place
+        call = self._calls.get(str(found.payload.get("tool_use_id", "")))
+        root = str(next(iter(folders(place.cwd))))
+        runner = Hooks(
+            self.hooks,
+            cwd=place.cwd,
+            accepts=lambda hook, _: not hook.condition or call is None or self._fulfils(hook.condition, call),
+            input=lambda hook, event: as_dialect(event, call, hook.dialect, place.cwd),
+            env={"CLAUDE_PROJECT_DIR": root},
+        )
+        ran = await runner.run(found, interrupt)
+        self.last.update((each.hook, each) for each in ran)
+        return [_bounded(each, call) for each in ran]
+
+    def _facts(self) -> Circumstances:
+        place = self._place
+        return Circumstances(
+            place.journal.id,
+            self._transcript.update(),
+            place.cwd,
+            place.mode(),
+            place.journal.history.turn,
+            place.model(),
+            place.subagent,
+        )
+
+    def _fulfils(self, condition: str, call: ToolCall) -> bool:
+        """True if the call matches the rule of an `if`, or hides whether it does."""
+        from agentcli.permissions.decide import facts_of
+        from agentcli.permissions.rules import Rules
+
+        rule = _rule(condition)
+        if rule is None:
+            return True
+        facts = facts_of(call, self._place.traits, Rules(deny=(rule,)), self._place.workspace)
+        return bool(facts.denied or facts.obscure or facts.refused)
+
+    def _outcome(self, name: str, ran: Sequence[Ran], call: ToolCall | None = None) -> Outcome:
+        """What all hooks of an event say together; texts are cut to what a model may be shown."""
+        verdict = combined([each.verdict for each in ran])
+        events: list[Event] = [Warned(each.warning) for each in ran if each.warning]
+        shown = [each for each in ran if each.verdict.message and not _is_shown_anyway(name, each.verdict)]
+        events += [Noticed(f"{each.hook.name}: {each.verdict.message}") for each in shown]
+        if verdict.blocks and name in _POWERLESS:
+            events += [Warned(f"{each.hook.name}: {each.verdict.reason}") for each in ran if each.verdict.blocks]
+        changing = [each for each in ran if each.verdict.input is not None]
+        if any(each.verdict.input != changing[0].verdict.input for each in changing[1:]):
+            text = f"Hooks {', '.join(each.hook.name for each in changing)} change the same call differently; the first counts."
+            events.append(Warned(text))
+        deciding = [each.hook.name for each in ran if verdict.answer and each.verdict.answer == verdict.answer]
+        key = f"hook-{name}-{call.call_id}" if call else f"hook-{name}-{self._place.journal.history.last_seq}"
+        cut = replace(verdict, reason=self._cut(key, verdict.reason), context=self._cut(key, verdict.context))
+        return Outcome(
+            cut, tuple(events), ", ".join(dict.fromkeys(deciding)), changing[0].hook.name if changing else ""
+        )
+
+    def _cut(self, key: str, text: str) -> str:
+        if len(text) <= TEXT:
+            return text
+        path = self._place.journal.keep_output(key, text)
+        return f"{text[:TEXT]}\n[{len(text) - TEXT:,} more characters in {path}]"
+
+
+def _bounded(ran: Ran, call: ToolCall | None) -> Ran:
+    """The run with our names in its input, and within the limits of a project: it may forbid and ask, never allow."""
+    verdict = ran.verdict
+    if ran.hook.project and verdict.answer == "allow":
+        verdict = replace(verdict, answer="", reason="")
+    if call is not None and verdict.input is not None:
+        verdict = replace(verdict, input=own_input(call, verdict.input, ran.hook.dialect))
+    return replace(ran, verdict=verdict)
+
+
+def _is_shown_anyway(name: str, verdict: Verdict) -> bool:
+    """True if the person sees the message as the reason of a denial."""
+    return name in ("PreToolUse", "PermissionRequest") and verdict.blocks and verdict.message == verdict.reason
+
+
+@lru_cache(maxsize=256)
+def _rule(condition: str) -> Rule | None:
+    """The rule of an `if` with our name of its tool; None for one that makes no sense."""
+    from agentcli.permissions.rules import parse_rule
+
+    with suppress(AgentError):
+        name, paren, rest = condition.strip().partition("(")
+        return parse_rule(f"{known_as(name) or name}{paren}{rest}")
+    return None
+
+
+def _error_kind(error: AgentError) -> str:
+    """The kind of an error in the words of Claude Code."""
+    known = {"auth": "authentication_failed", "billing": "billing_error", "rate_limit": "rate_limit"}
+    known |= {"overloaded": "server_error", "server": "server_error", "bad_request": "invalid_request"}
+    return known.get(str(getattr(error, "cause", "")), "unknown")

@@ -1,0 +1,97 @@
+"""Hooks around the turns of a conversation: before the prompt, at the end, after a compaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agentcli.agent.hooks.session_hooks import NOTHING, Outcome, SessionHooks
+from agentcli.agent.hooks.verdict import Verdict
+from agentcli.core.errors import AgentError, HookBlocked
+from agentcli.core.event import Event, Noticed, TurnEnded, Warned
+from agentcli.core.message import Message, Text
+
+if TYPE_CHECKING:
+    from agentcli.agent.conversation import Conversation
+
+STOPS = 3
+"""Times in a row that a hook may have a turn go on."""
+
+
+class TurnHooks:
+    """Fires the events of turns; what hooks have for the model waits in the conversation or is recorded there."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._started = False
+        self._stops = 0
+        self._text = ""
+        self._compaction = _newest_compaction(conversation)
+
+    @property
+    def _hooks(self) -> SessionHooks:
+        return self._conversation.runner.hooks
+
+    def begin(self) -> None:
+        """A turn begins: stops are counted anew."""
+        self._stops, self._text = 0, ""
+
+    async def admit(self, text: str, interrupt: asyncio.Event) -> Sequence[Event]:
+        """Run the hooks of a prompt, with the first one those of the session. The last event is a TurnEnded where it is blocked."""
+        conversation, hooks = self._conversation, self._hooks
+        outcomes: list[Outcome] = []
+        if not self._started:
+            self._started = True
+            source = "resume" if conversation.journal.history.turn else "startup"
+            outcomes.append(await hooks.session_start(source, interrupt))
+        outcomes.append(asked := await hooks.prompt(text, interrupt))
+        events = [event for outcome in outcomes for event in outcome.events]
+        if asked.verdict.blocks or any(outcome.verdict.ends for outcome in outcomes):
+            said = next((o.verdict.stop_reason for o in outcomes if o.verdict.ends and o.verdict.stop_reason), "")
+            why = said or asked.verdict.reason or "a hook ended the turn"
+            error = HookBlocked(f"A hook ({asked.names or 'SessionStart'}) kept the prompt from being sent: {why}")
+            return [*events, TurnEnded("blocked", error=error)]
+        conversation.pending += [_context(o.verdict.context) for o in outcomes if o.verdict.context]
+        return events
+
+    async def stop(self, text: str, interrupt: asyncio.Event) -> Outcome:
+        """Run the hooks of the end of a turn. A block has it go on, up to three times in a row."""
+        self._text = text
+        jobs = [job.command for job in self._conversation.runner.jobs.running()]
+        held = await self._hooks.stop(text, self._stops > 0, jobs, interrupt)
+        if held.verdict.ends or not held.verdict.blocks:
+            self._stops = 0
+            ended = [Noticed(held.verdict.stop_reason)] if held.verdict.ends and held.verdict.stop_reason else []
+            return replace(held, verdict=Verdict(), events=(*held.events, *ended))
+        self._stops += 1
+        if self._stops <= STOPS:
+            return held
+        told = Warned(f"The hook {held.names} has had the turn go on {STOPS} times in a row; it is ignored now.")
+        return replace(NOTHING, events=(*held.events, told))
+
+    async def stop_failed(self, error: AgentError, interrupt: asyncio.Event) -> Sequence[Event]:
+        """Run the hooks of a turn that ended badly."""
+        return (await self._hooks.stop_failed(error, self._text, interrupt)).events
+
+    async def compacted(self, interrupt: asyncio.Event) -> Sequence[Event]:
+        """After a compaction run the hooks of a beginning again; what they have for the model is recorded."""
+        newest = _newest_compaction(self._conversation)
+        if newest == self._compaction or self._hooks.is_subagent:
+            return ()
+        self._compaction = newest
+        found = await self._hooks.session_start("compact", interrupt)
+        if not found.verdict.context:
+            return found.events
+        turn = self._conversation.journal.history.turn
+        return (*found.events, self._conversation.record(Message("user", (_context(found.verdict.context),), turn)))
+
+
+def _context(text: str) -> Text:
+    return Text(text, synthetic=True, source="hook")
+
+
+def _newest_compaction(conversation: Conversation) -> int:
+    newest = conversation.journal.history.compaction
+    return newest.seq if newest is not None else 0

@@ -1,0 +1,254 @@
+"""Hooks, and the JSON files that define them in the form of Claude Code: read as values, nothing is run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.sanitise import safe_line
+from agentcli.integrations.definition import Definition
+
+Dialect = Literal["claude", "gemini"]
+
+EVENTS = (
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Notification",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+    "StopFailure",
+    "PreCompact",
+    "PostCompact",
+)
+"""The events at which hooks run."""
+GEMINI_EVENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "PreToolUse": "BeforeTool",
+        "PostToolUse": "AfterTool",
+        "UserPromptSubmit": "BeforeAgent",
+        "Stop": "AfterAgent",
+        "PreCompact": "PreCompress",
+        "SessionStart": "SessionStart",
+        "SessionEnd": "SessionEnd",
+        "Notification": "Notification",
+    }
+)
+"""The names that Gemini CLI has for events."""
+TIMEOUT = 60.0
+"""Seconds that a hook of a file may take, unless the file or its event says otherwise."""
+TIMEOUTS: Mapping[str, float] = MappingProxyType({"UserPromptSubmit": 30.0, "SessionEnd": 5.0})
+MAX_BYTES = 1_000_000
+"""Size in bytes of a file of hooks at most."""
+_UNMATCHED = frozenset({"UserPromptSubmit", "Stop"})
+"""Events without a subject: their hooks run whatever the matcher says."""
+_NAMES = re.compile(r"[\w ,|-]+")
+_FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {"command": (str,), "timeout": (int, float), "if": (str,), "strict": (bool,), "args": (list,), "dialect": (str,)}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A command that runs at every event of one name whose subject it matches, for `timeout` seconds at most.
+
+    `matcher` is empty or `*` for all, names with `,` or `|` between them, or else a regular expression that is searched for.
+    With `args` the command is a program that gets them, else a line for the shell.
+    """
+
+    event: str
+    command: str
+    matcher: str = ""
+    timeout: float = 30.0
+    args: tuple[str, ...] | None = None
+    condition: str = ""
+    """A rule such as `Bash(git *)` that the tool's call must match as well (`if`)."""
+    strict: bool = False
+    """Any failure blocks, not only exit code 2."""
+    source: str = "config.toml"
+    """The file that defines it, as the person knows it."""
+    project: bool = False
+    """It comes from a project: it may forbid and ask, and its permissions count for nothing."""
+    dialect: Dialect = "claude"
+    """The program it was written for, whose names of events and tools it gets."""
+    folder: Path | None = None
+    """The folder that `CLAUDE_PROJECT_DIR` names; None for the root of the repository."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Further variables of its environment."""
+
+    @property
+    def name(self) -> str:
+        """The file name of its script, or else of its program."""
+        words = _words(self.command) + list(self.args or ())
+        scripts = [word for word in words if re.search(r"\.\w{1,5}$", word) and not word.startswith("-")]
+        chosen = (scripts or words or [self.command])[0]
+        return safe_line(chosen.rstrip("/").rpartition("/")[2])[:60] or "hook"
+
+    @property
+    def line(self) -> str:
+        """The exact command line."""
+        return self.command if self.args is None else shlex.join([self.command, *self.args])
+
+    def matches(self, event: str, subjects: Sequence[str]) -> bool:
+        """True if it runs at this event, whose subject goes by any of these names."""
+        if event != self.event:
+            return False
+        if self.matcher in ("", "*") or event in _UNMATCHED:
+            return True
+        if _NAMES.fullmatch(self.matcher):
+            names = {name.strip() for name in re.split("[,|]", self.matcher)}
+            return not names.isdisjoint(subjects)
+        return any(re.search(self.matcher, subject) for subject in subjects)
+
+    @property
+    def definition(self) -> Definition:
+        """Its definition, for the approval of a person."""
+        content = {
+            "event": self.event,
+            "matcher": self.matcher,
+            "command": self.command,
+            "args": None if self.args is None else [*self.args],
+            "timeout": self.timeout,
+            "if": self.condition,
+            "strict": self.strict,
+            "dialect": self.dialect,
+        }
+        on = f"{self.event} {self.matcher}" if self.matcher not in ("", "*") else self.event
+        return Definition("hook", f"{self.name} ({on})", self.source, self.line, content)
+
+
+@dataclass(frozen=True, slots=True)
+class HookFile:
+    """The hooks of one file, and notes for the person about what was left out."""
+
+    hooks: tuple[Hook, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_hooks(
+    path: Path, source: str, *, project: bool = False, folder: Path | None = None, env: Mapping[str, str] | None = None
+) -> HookFile:
+    """The hooks of a file, in the order in which they stand there; `source` is its name in messages. No file has none."""
+    source = safe_line(source)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            return _broken(source, f"it is larger than {MAX_BYTES:,} bytes")
+        raw = json.loads(data.decode("utf-8-sig"))
+    except FileNotFoundError:
+        return HookFile()
+    except OSError as error:
+        return _broken(source, str(error.strerror))
+    except UnicodeDecodeError:
+        return _broken(source, "it is not UTF-8 text")
+    except json.JSONDecodeError as error:
+        return HookFile(notes=(f"{source} line {error.lineno}: {error.msg} — none of its hooks run.",))
+    except (ValueError, RecursionError):
+        return _broken(source, "it is no usable JSON")
+    if not isinstance(raw, dict):
+        return _broken(source, "it holds no JSON object")
+    if raw.get("disableAllHooks") is True:
+        return HookFile(notes=(f"{source} switches its hooks off (disableAllHooks).",))
+    base = Hook("", "", source=source, project=project, folder=folder, env=tuple((env or {}).items()))
+    reading = _Reading(base, [], [])
+    reading.events(raw.get("hooks", {}))
+    return HookFile(tuple(reading.hooks), tuple(dict.fromkeys(reading.notes)))
+
+
+def _broken(source: str, why: str) -> HookFile:
+    return HookFile(notes=(f"{source}: {why} — none of its hooks run.",))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The reading of one file; `base` has what all its hooks share."""
+
+    base: Hook
+    hooks: list[Hook]
+    notes: list[str]
+
+    def events(self, raw: Any) -> None:
+        if not isinstance(raw, dict):
+            self._note('"hooks" is no object: none of its hooks run.')
+            return
+        for event, groups in raw.items():
+            if event not in EVENTS:
+                near = did_you_mean(near_names(event, EVENTS))
+                self.notes.append(f"Event {safe_line(event)[:60]} is not one of ours; its hooks never run here.{near}")
+            elif not isinstance(groups, list):
+                self._note(f"{event} is no list: its hooks do not run.")
+            else:
+                for group in groups:
+                    self.hooks.extend(self._group(event, group))
+
+    def _group(self, event: str, group: Any) -> Iterator[Hook]:
+        entries = group.get("hooks") if isinstance(group, dict) else None
+        matcher = group.get("matcher", "") if isinstance(group, dict) else None
+        if not isinstance(entries, list) or not isinstance(matcher, str | None):
+            self._note(f'{event} has an entry without a list "hooks": it is left out.')
+            return
+        matcher = matcher or ""
+        try:
+            re.compile(matcher if matcher != "*" else "")
+        except (re.error, RecursionError) as error:
+            self._note(
+                f"the matcher {safe_line(matcher)[:60]!r} is no regular expression ({error}): its hooks are left out."
+            )
+            return
+        for entry in entries:
+            kind = entry.get("type", "command") if isinstance(entry, dict) else ""
+            if kind != "command":
+                self._note(f"hooks of type {safe_line(str(kind))[:40] or '?'} are left out: only commands run here.")
+            elif (hook := self._hook(event, matcher, entry)) is not None:
+                yield hook
+
+    def _hook(self, event: str, matcher: str, entry: Mapping[str, Any]) -> Hook | None:
+        wrong = [key for key, kinds in _FIELDS.items() if key in entry and not _is(entry[key], kinds)]
+        args = entry.get("args")
+        if wrong or not entry.get("command") or not all(isinstance(one, str) for one in args or ()):
+            self._note(
+                f"a hook of {event} has no usable {wrong[0] if wrong else 'args' if args else 'command'}: it is left out."
+            )
+            return None
+        timeout = float(entry.get("timeout", TIMEOUTS.get(event, TIMEOUT)))
+        return Hook(
+            event=event,
+            command=entry["command"],
+            matcher=matcher,
+            timeout=timeout if timeout > 0 else TIMEOUT,
+            args=None if args is None else tuple(args),
+            condition=entry.get("if", ""),
+            strict=entry.get("strict", False),
+            source=self.base.source,
+            project=self.base.project,
+            dialect="gemini" if entry.get("dialect") == "gemini" else "claude",
+            folder=self.base.folder,
+            env=self.base.env,
+        )
+
+    def _note(self, text: str) -> None:
+        self.notes.append(f"{self.base.source}: {text}")
+
+
+def _is(value: Any, kinds: tuple[type, ...]) -> bool:
+    return isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
