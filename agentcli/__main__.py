@@ -117,6 +117,7 @@ OTHER_COMMANDS = (
     "completion",
     "help",
     "auth",
+    "acp",
 )
 
 if __name__ == "__main__":

@@ -247,6 +247,15 @@ class AgentSession:
             self._runner.approval.mode = mode
         return [self._runner.record(Settings(model, mode))]
 
+    @property
+    def effort(self) -> str:
+        """The thinking effort from the next request on; empty for the model's default."""
+        return self.conversation.builder.effort
+
+    @effort.setter
+    def effort(self, effort: str) -> None:
+        self.conversation.builder.effort = effort
+
     def rename(self, name: str) -> Sequence[Event]:
         """Give the session a name that `resume` takes. Raises InputError for one that cannot be shown as it is."""
         return [self._runner.record(Title(name=name_of(name)))]

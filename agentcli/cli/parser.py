@@ -345,7 +345,7 @@ def _spelled_out(arguments: list[str]) -> list[str]:
 
 
 GROUPS = ("sessions", "context", "permissions", "auth")
-OTHERS = ("models", "tools", "config", "doctor", "stats", "help")
+OTHERS = ("models", "tools", "config", "doctor", "stats", "help", "acp")
 """Commands of their own modules, which are imported only when they, or help, are asked for."""
 
 
@@ -373,6 +373,10 @@ def _group(arguments: list[str]) -> TyperGroup:
         from agentcli.cli import auth
 
         app.add_typer(auth.app, name="auth")
+    if helping or "acp" in wanted:
+        from agentcli.cli.acp import acp
+
+        app.command()(acp)
     if helping or wanted & set(OTHERS):
         from agentcli.cli import about
         from agentcli.cli.help import help_command

@@ -16,6 +16,14 @@ Trigger = Literal["manual", "auto", "overflow"]
 CompactionStatus = Literal["compressed", "failed_inflated", "failed_token_count", "failed_summary", "noop"]
 Mode = Literal["ask", "auto-edit", "plan", "yolo", "auto"]
 MODES: tuple[Mode, ...] = ("ask", "auto-edit", "plan", "yolo", "auto")
+MODE_SUMMARIES: Mapping[Mode, str] = {
+    "ask": "asks before it changes or runs anything",
+    "auto-edit": "edits files in this folder without asking, asks for the rest",
+    "plan": "reads only, and presents a plan",
+    "yolo": "asks for nothing; deny rules still hold",
+    "auto": "runs low-risk commands without asking",
+}
+"""The effect of each mode, for people."""
 
 
 @dataclass(frozen=True, slots=True)

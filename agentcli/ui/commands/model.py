@@ -8,20 +8,12 @@ from dataclasses import replace
 
 from agentcli.core.errors import UsageError
 from agentcli.core.model import ModelSpec
-from agentcli.core.record import MODES
+from agentcli.core.record import MODE_SUMMARIES, MODES
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.render.frame import Item
 from agentcli.ui.style import THEMES, choose_theme
-
-_MODES = {
-    "ask": "asks before it changes or runs anything",
-    "auto-edit": "edits files in this folder without asking, asks for the rest",
-    "plan": "reads only, and presents a plan",
-    "yolo": "asks for nothing; deny rules still hold",
-    "auto": "runs low-risk commands without asking",
-}
 
 
 def models(context: CommandContext) -> Sequence[Item]:
@@ -31,7 +23,7 @@ def models(context: CommandContext) -> Sequence[Item]:
 
 def modes(context: CommandContext) -> Sequence[Item]:
     """Modes as completions."""
-    return [Item(one, _MODES[one]) for one in MODES]
+    return [Item(one, MODE_SUMMARIES[one]) for one in MODES]
 
 
 def themes(context: CommandContext) -> Sequence[Item]:
@@ -62,12 +54,12 @@ async def model(context: CommandContext, name: str) -> None:
 async def mode(context: CommandContext, name: str) -> None:
     """Switch the permission mode: /mode [ask|auto-edit|plan|yolo|auto]"""
     if not name:
-        chosen = await context.pick("Which mode?", [Choice(one, _MODES[one]) for one in MODES])
+        chosen = await context.pick("Which mode?", [Choice(one, MODE_SUMMARIES[one]) for one in MODES])
         if chosen is None:
             return
         name = MODES[chosen]
     context.show_events(context.session.switch(mode=name))
-    context.say(f"Mode {name}: {_MODES[context.session.mode]}.")
+    context.say(f"Mode {name}: {MODE_SUMMARIES[context.session.mode]}.")
 
 
 @command(at_once=True, arguments=themes)

@@ -1,0 +1,1 @@
+"""Front end for editors: the Agent Client Protocol on stdin and stdout."""

@@ -1,0 +1,286 @@
+"""The agent's side of the protocol: one method for each request of a client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from acp import PROTOCOL_VERSION, RequestError
+from acp.interfaces import Client
+from acp.schema import (
+    AcpMcpServer,
+    AgentCapabilities,
+    ClientCapabilities,
+    CloseSessionResponse,
+    ForkSessionResponse,
+    HttpMcpServer,
+    Implementation,
+    InitializeResponse,
+    ListSessionsResponse,
+    LoadSessionResponse,
+    McpCapabilities,
+    McpServerStdio,
+    NewSessionResponse,
+    PromptCapabilities,
+    PromptResponse,
+    ResumeSessionResponse,
+    SessionAdditionalDirectoriesCapabilities,
+    SessionCapabilities,
+    SessionCloseCapabilities,
+    SessionForkCapabilities,
+    SessionInfo,
+    SessionListCapabilities,
+    SessionResumeCapabilities,
+    SetSessionConfigOptionResponse,
+    SetSessionModeResponse,
+    SseMcpServer,
+)
+
+from agentcli import __version__
+from agentcli.acp import options
+from agentcli.acp.errors import INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, answered
+from agentcli.acp.host import Host, Project, ProjectRequest
+from agentcli.acp.prompts import Block
+from agentcli.acp.session import EditorSession
+from agentcli.agent.ports import Approve, AskUser
+from agentcli.agent.session import AgentSession
+from agentcli.core.errors import InputError
+
+SESSIONS = 20
+"""Sessions that a connection may have open."""
+PAGE = 50
+"""Sessions that one answer lists."""
+
+Server = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
+Open = Callable[[Project], AgentSession]
+
+
+class EditorAgent:
+    """The agent that a client talks to."""
+
+    def __init__(self, host: Host, most: int = SESSIONS) -> None:
+        self._host, self._most = host, most
+        self._client: Client | None = None
+        self._form = False
+        self._open: dict[str, EditorSession] = {}
+        self._announcing: set[asyncio.Task[None]] = set()
+
+    def on_connect(self, conn: Client) -> None:
+        """Note the client."""
+        self._client = conn
+
+    async def initialize(
+        self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_: Any
+    ) -> InitializeResponse:
+        """State version and capabilities. Keys come from the environment: there is no way to authenticate here."""
+        elicitation = client_capabilities.elicitation if client_capabilities else None
+        self._form = elicitation is not None and elicitation.form is not None
+        return InitializeResponse(
+            protocol_version=PROTOCOL_VERSION,
+            agent_info=Implementation(name="agentcli", title="agentcli", version=__version__),
+            auth_methods=[],
+            agent_capabilities=AgentCapabilities(
+                load_session=True,
+                prompt_capabilities=PromptCapabilities(image=True, embedded_context=True),
+                mcp_capabilities=McpCapabilities(http=True, sse=True),
+                session_capabilities=SessionCapabilities(
+                    list=SessionListCapabilities(),
+                    resume=SessionResumeCapabilities(),
+                    close=SessionCloseCapabilities(),
+                    fork=SessionForkCapabilities(),
+                    additional_directories=SessionAdditionalDirectoriesCapabilities(),
+                ),
+            ),
+        )
+
+    async def new_session(
+        self,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: Sequence[Server] | None = None,
+        **_: Any,
+    ) -> NewSessionResponse:
+        """Begin a session in a folder."""
+        opened = await self._opened(cwd, additional_directories, mcp_servers, lambda project: project.new())
+        return NewSessionResponse(session_id=opened.id, modes=opened.modes, config_options=opened.config_options)
+
+    async def load_session(
+        self,
+        cwd: str,
+        session_id: str,
+        mcp_servers: Sequence[Server] | None = None,
+        additional_directories: list[str] | None = None,
+        **_: Any,
+    ) -> LoadSessionResponse:
+        """Open a stored session and replay it."""
+        opened = await self._reopened(session_id, cwd, additional_directories, mcp_servers)
+        await opened.replay()
+        return LoadSessionResponse(modes=opened.modes, config_options=opened.config_options)
+
+    async def resume_session(
+        self,
+        session_id: str,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: Sequence[Server] | None = None,
+        **_: Any,
+    ) -> ResumeSessionResponse:
+        """Open a stored session; the client has its messages already."""
+        opened = await self._reopened(session_id, cwd, additional_directories, mcp_servers)
+        return ResumeSessionResponse(modes=opened.modes, config_options=opened.config_options)
+
+    async def fork_session(
+        self,
+        session_id: str,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: Sequence[Server] | None = None,
+        **_: Any,
+    ) -> ForkSessionResponse:
+        """Open an independent copy of a session."""
+
+        def fork(project: Project) -> AgentSession:
+            return _found(project.fork, session_id)
+
+        opened = await self._opened(cwd, additional_directories, mcp_servers, fork)
+        return ForkSessionResponse(session_id=opened.id, modes=opened.modes, config_options=opened.config_options)
+
+    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> ListSessionsResponse:
+        """List the stored sessions of a folder, or all; the cursor is the last id of the page before."""
+        with answered():
+            infos = self._host.sessions(folder(cwd) if cwd else None)
+        ids = [info.id for info in infos]
+        if cursor and cursor not in ids:
+            raise RequestError(INVALID_PARAMS, f"There is no page after {cursor!r}: list from the beginning.")
+        start = ids.index(cursor) + 1 if cursor else 0
+        page = infos[start : start + PAGE]
+        listed = [
+            SessionInfo(
+                session_id=info.id,
+                cwd=info.directory,
+                title=info.name or info.title or None,
+                updated_at=info.time.updated or None,
+            )
+            for info in page
+        ]
+        more = start + PAGE < len(infos)
+        return ListSessionsResponse(sessions=listed, next_cursor=page[-1].id if more else None)
+
+    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
+        """End a session's turn and let go of it; it stays stored."""
+        await self._session(session_id).close()
+        self._open.pop(session_id, None)
+        return CloseSessionResponse()
+
+    async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
+        """Switch the mode."""
+        await self._switch(session_id, options.MODE, mode_id)
+        return SetSessionModeResponse()
+
+    async def set_config_option(
+        self, config_id: str, session_id: str, value: str | bool, **_: Any
+    ) -> SetSessionConfigOptionResponse:
+        """Change a setting."""
+        await self._switch(session_id, config_id, str(value))
+        return SetSessionConfigOptionResponse(config_options=self._session(session_id).config_options)
+
+    async def prompt(self, session_id: str, prompt: Sequence[Block], **_: Any) -> PromptResponse:
+        """Run a turn."""
+        return await self._session(session_id).prompt(prompt)
+
+    async def cancel(self, session_id: str, **_: Any) -> None:
+        """Interrupt the turn of a session."""
+        if opened := self._open.get(session_id):
+            opened.cancel()
+
+    async def close(self) -> None:
+        """End all turns and sessions."""
+        opened = [*self._open.values()]
+        for session in opened:
+            session.cancel()
+        for session in opened:
+            await session.close()
+        self._open.clear()
+
+    async def _switch(self, session_id: str, setting: str, value: str) -> None:
+        session = self._session(session_id)
+        offered = {
+            option.id: [each.value for each in option.options if hasattr(each, "value")]
+            for option in session.config_options
+            if option.type == "select"
+        }
+        if setting not in offered:
+            known = ", ".join(offered)
+            raise RequestError(INVALID_PARAMS, f"There is no setting {setting!r}. There are: {known}.")
+        if value not in offered[setting] and setting != options.MODEL:
+            known = ", ".join(offered[setting])
+            raise RequestError(INVALID_PARAMS, f"There is no {setting} {value!r}. There are: {known}.")
+        await session.switch(setting, value)
+
+    def _session(self, session_id: str) -> EditorSession:
+        opened = self._open.get(session_id)
+        if opened is None:
+            raise RequestError(NOT_FOUND, f"Session {session_id} is not open here. Load or resume it first.")
+        return opened
+
+    async def _reopened(
+        self, session_id: str, cwd: str, directories: list[str] | None, servers: Sequence[Server] | None
+    ) -> EditorSession:
+        if session_id in self._open:
+            await self.close_session(session_id)
+        return await self._opened(cwd, directories, servers, lambda project: _found(project.open, session_id))
+
+    async def _opened(
+        self, cwd: str, directories: list[str] | None, servers: Sequence[Server] | None, opens: Open
+    ) -> EditorSession:
+        if len(self._open) >= self._most:
+            raise RequestError(INVALID_REQUEST, f"{self._most} sessions are open: close one first.")
+        request = ProjectRequest(folder(cwd), tuple(map(folder, directories or ())), servers_by_name(servers or ()))
+
+        def opened(approve: Approve, ask: AskUser) -> tuple[Project, AgentSession]:
+            project = self._host.project(request, approve, ask)
+            return project, opens(project)
+
+        assert self._client is not None
+        with answered():
+            session = EditorSession(self._client, self._form, opened)
+        self._open[session.id] = session
+        # After the answer: a client knows the session only then.
+        announcing = asyncio.create_task(session.announce())
+        self._announcing.add(announcing)
+        announcing.add_done_callback(self._announcing.discard)
+        return session
+
+
+def folder(path: str) -> Path:
+    """A folder that a client names. Raises RequestError for one that is not absolute, or not there."""
+    if not path.startswith("/") or "\0" in path:
+        raise RequestError(INVALID_PARAMS, f"{path!r} is not an absolute path.")
+    if not Path(path).is_dir():
+        raise RequestError(INVALID_PARAMS, f"{path} is not a folder.")
+    return Path(path)
+
+
+def servers_by_name(servers: Sequence[Server]) -> Mapping[str, Mapping[str, Any]]:
+    """The client's MCP servers as entries of `mcpServers`. Those that the client itself would carry are left out: it was not offered."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for server in servers:
+        match server:
+            case McpServerStdio():
+                env = {variable.name: variable.value for variable in server.env}
+                found[server.name] = {"type": "stdio", "command": server.command, "args": server.args, "env": env}
+            case HttpMcpServer() | SseMcpServer():
+                headers = {header.name: header.value for header in server.headers}
+                found[server.name] = {"type": server.type, "url": server.url, "headers": headers}
+            case _:
+                pass
+    return found
+
+
+def _found(opens: Callable[[str], AgentSession], session_id: str) -> AgentSession:
+    try:
+        return opens(session_id)
+    except InputError as error:
+        raise RequestError(NOT_FOUND, str(error)) from error

@@ -1,0 +1,88 @@
+"""Prompts of an editor: content blocks as a prompt with its attachments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from acp.schema import (
+    AudioContentBlock,
+    BlobResourceContents,
+    EmbeddedResourceContentBlock,
+    ImageContentBlock,
+    ResourceContentBlock,
+    TextContentBlock,
+    TextResourceContents,
+)
+
+from agentcli.agent.ports import Prompt
+from agentcli.core.errors import InputError
+from agentcli.core.images import ENDINGS, IMAGE_BYTES
+from agentcli.core.message import File, Image, Part
+from agentcli.ui.input.attachments import mention, with_attachments
+
+Block = TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
+
+
+def typed_text(blocks: Sequence[Block]) -> str:
+    """The text of a prompt: links to files as `@path`, other links as they are."""
+    text = ""
+    for block in blocks:
+        piece = _text(block)
+        # A mention must stand by itself to be found.
+        apart = isinstance(block, ResourceContentBlock) and text and not text[-1].isspace()
+        text += f" {piece}" if apart else piece
+        text += " " * isinstance(block, ResourceContentBlock)
+    return text.rstrip(" ")
+
+
+def prompt_of(blocks: Sequence[Block], cwd: Path) -> Prompt:
+    """The prompt, with pictures and embedded resources before the text. Raises InputError for what cannot be sent."""
+    attached = tuple(part for block in blocks for part in _parts(block))
+    text = typed_text(blocks)
+    if not attached and not text.strip():
+        raise InputError("The prompt is empty.")
+    return with_attachments(text, cwd, attached)
+
+
+def _text(block: Block) -> str:
+    match block:
+        case TextContentBlock():
+            return block.text
+        case ResourceContentBlock():
+            path = _path(block.uri)
+            return mention(path) if path else f"{block.name} ({block.uri})"
+        case _:
+            return ""
+
+
+def _parts(block: Block) -> list[Part]:
+    match block:
+        case ImageContentBlock():
+            return [_image(block.mime_type, block.data, block.uri or "")]
+        case EmbeddedResourceContentBlock(resource=TextResourceContents() as resource):
+            return [File(resource.mime_type or "text/plain", _path(resource.uri) or resource.uri, resource.text)]
+        case EmbeddedResourceContentBlock(resource=BlobResourceContents() as resource):
+            mime = resource.mime_type or "application/octet-stream"
+            if mime in ENDINGS:
+                return [_image(mime, resource.blob, resource.uri)]
+            return [File(mime, _path(resource.uri) or resource.uri)]
+        case AudioContentBlock():
+            raise InputError("Audio cannot be sent to the model. Send text, images or files.")
+        case _:
+            return []
+
+
+def _image(mime: str, data: str, uri: str) -> Image:
+    if mime not in ENDINGS:
+        raise InputError(f"Pictures of type {mime} cannot be sent: use {', '.join(ENDINGS)}.")
+    if len(data) * 3 // 4 > IMAGE_BYTES:
+        raise InputError(f"A picture may have {IMAGE_BYTES:,} bytes at most. Make it smaller and attach it again.")
+    return Image(mime, data, _path(uri))
+
+
+def _path(uri: str) -> str:
+    """The path that a `file:` URI stands for; empty for any other."""
+    parts = urlsplit(uri)
+    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else ""

@@ -1,0 +1,86 @@
+"""Questions to the person: approvals as permission requests, `ask_user` as a form or as permission requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from acp.schema import (
+    ElicitationMultiSelectPropertySchema,
+    ElicitationSchema,
+    ElicitationStringPropertySchema,
+    EnumOption,
+    PermissionOption,
+    TitledMultiSelectItems,
+)
+
+from agentcli.agent.ports import ApprovalRequest
+from agentcli.core.tool import Question
+
+NO = "no"
+"""The id of the option that refuses."""
+_WORDS = "_text"
+"""The ending of a field that takes an answer in the person's own words."""
+
+
+def approval_options(request: ApprovalRequest) -> list[PermissionOption]:
+    """The answers to choose from; each id is a choice of ApprovalResponse."""
+    if request.kind == "plan":
+        return [
+            PermissionOption(option_id="session", name="Carry it out, edits run unasked", kind="allow_always"),
+            PermissionOption(option_id="once", name="Carry it out, ask before each edit", kind="allow_once"),
+            PermissionOption(option_id=NO, name="Go on planning", kind="reject_once"),
+        ]
+    options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
+    if rule := request.session or request.always:
+        name = f"Allow for this session: {rule}"
+        options.append(PermissionOption(option_id="session", name=name, kind="allow_always"))
+    if request.always:
+        name = f"Always allow: {request.always}"
+        options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
+    return [*options, PermissionOption(option_id=NO, name="Reject", kind="reject_once")]
+
+
+def answer_options(question: Question) -> list[PermissionOption]:
+    """The choices of a question as answers to a permission request; their ids are their numbers."""
+    choices = [
+        PermissionOption(option_id=str(number), name=choice.label, kind="allow_once")
+        for number, choice in enumerate(question.choices)
+    ]
+    return [*choices, PermissionOption(option_id=NO, name="No answer", kind="reject_once")]
+
+
+def form_of(questions: Sequence[Question]) -> ElicitationSchema:
+    """A form with a field for each question, and one for an answer in other words beside those with choices."""
+    fields: dict[str, Any] = {}
+    for number, question in enumerate(questions):
+        name = f"q{number + 1}"
+        fields[name] = _field(question)
+        if question.choices:
+            fields[name + _WORDS] = ElicitationStringPropertySchema(type="string", title="Or in your own words")
+    return ElicitationSchema(type="object", properties=fields)
+
+
+def answers_in(content: Mapping[str, Any], questions: Sequence[Question]) -> list[str]:
+    """The answers of a filled-in form, in the order of the questions; the person's own words come before a choice."""
+    answers = []
+    for number in range(len(questions)):
+        name = f"q{number + 1}"
+        given = content.get(name + _WORDS) or content.get(name) or ""
+        answers.append(", ".join(map(str, given)) if isinstance(given, list) else str(given))
+    return answers
+
+
+def _field(question: Question) -> ElicitationStringPropertySchema | ElicitationMultiSelectPropertySchema:
+    title = question.header or None
+    options = [
+        EnumOption(const=choice.label, title=choice.label, description=choice.description or None)
+        for choice in question.choices
+    ]
+    if question.multiple and options:
+        return ElicitationMultiSelectPropertySchema(
+            type="array", title=title, description=question.question, items=TitledMultiSelectItems(any_of=options)
+        )
+    return ElicitationStringPropertySchema(
+        type="string", title=title, description=question.question, one_of=options or None
+    )

@@ -1,0 +1,84 @@
+"""The connection to a client on stdin and stdout, from its beginning to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from threading import Timer
+
+from acp.agent.connection import AgentSideConnection
+
+from agentcli.acp.agent import EditorAgent
+from agentcli.acp.host import Host
+from agentcli.acp.stdio import StdioTransport
+from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, InputError
+
+END_SECONDS = 1.5
+"""Seconds that running turns get to end in once the client has gone; what they have recorded is safe in any case."""
+_SIGNALS = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: HANGUP}
+
+
+def serve(host: Host) -> int:
+    """Serve a client until it goes; returns the exit code: 0, 42 after garbage, or that of a signal."""
+    if sys.stdin.isatty():
+        print(
+            "agentcli acp: an editor starts this command and talks to it on stdin and stdout. See `agentcli help editors`.",
+            file=sys.stderr,
+        )
+    source, sink = take_descriptors()
+    return asyncio.run(_serve(host, source, sink))
+
+
+def take_descriptors() -> tuple[int, int]:
+    """Descriptors of their own for the protocol. Whatever else reads stdin gets nothing, and what writes to stdout writes to stderr."""
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return source, sink
+
+
+async def _serve(host: Host, source: int, sink: int) -> int:
+    agent, transport = EditorAgent(host), StdioTransport(source, sink)
+    connection = AgentSideConnection(agent, transport, listening=False, use_unstable_protocol=True)
+    with _signals() as stopped:
+        listening = asyncio.create_task(connection.listen())
+        await asyncio.wait((listening, stopped), return_when=asyncio.FIRST_COMPLETED)
+    code = stopped.result() if stopped.done() else InputError.exit_code if transport.ending == "garbage" else 0
+    _end_within(END_SECONDS, code)
+    await agent.close()
+    with contextlib.suppress(ConnectionError):  # an answer that the client no longer reads
+        await connection.close()
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+    if transport.ending == "garbage":
+        print("agentcli acp: what came on stdin is not the Agent Client Protocol.", file=sys.stderr)
+    return code
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[asyncio.Future[int]]:
+    """A future that gets the exit code of the first signal; later ones change nothing."""
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[int] = loop.create_future()
+
+    def stop(code: int) -> None:
+        if not stopped.done():
+            stopped.set_result(code)
+
+    for number, code in _SIGNALS.items():
+        if signal.getsignal(number) != signal.SIG_IGN:
+            loop.add_signal_handler(number, stop, code)
+    yield stopped
+
+
+def _end_within(seconds: float, code: int) -> None:
+    """End the process after so many seconds, if it has not ended by then."""
+    ending = Timer(seconds, os._exit, [code])
+    ending.daemon = True
+    ending.start()

@@ -1,0 +1,308 @@
+"""One session that an editor has open: its turns, and its questions to the person."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from typing import Any, cast
+
+from acp import RequestError
+from acp.interfaces import Client
+from acp.schema import (
+    AcceptElicitationResponse,
+    AllowedOutcome,
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    ElicitationFormSessionMode,
+    PermissionOption,
+    PromptResponse,
+    SessionModeState,
+    StopReason,
+    ToolCallProgress,
+    ToolCallUpdate,
+    Usage,
+)
+from pydantic import ValidationError
+
+from agentcli.acp import options
+from agentcli.acp.commands import available, command_in
+from agentcli.acp.errors import INVALID_REQUEST, answered, request_error
+from agentcli.acp.host import Project
+from agentcli.acp.progress import OutputTails
+from agentcli.acp.prompts import Block, prompt_of, typed_text
+from agentcli.acp.questions import NO, answer_options, answers_in, approval_options, form_of
+from agentcli.acp.replay import replay
+from agentcli.acp.tool_calls import text_content
+from agentcli.acp.updates import Update, Updates, message_chunk, new_id, thought_chunk
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
+from agentcli.agent.session import AgentSession
+from agentcli.core.errors import AgentError
+from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
+from agentcli.core.message import Message, ToolResult
+from agentcli.core.message import Usage as Tokens
+from agentcli.core.tool import Question
+
+BUSY = "A turn is running; cancel it first."
+_GRACE = 1.0
+"""Seconds that an interrupted turn gets to withdraw its question."""
+_UNANSWERED = (RequestError, ValidationError, ConnectionError)
+"""The failures of a question: the client answers with an error, with nonsense, or has gone."""
+
+_log = logging.getLogger(__name__)
+
+
+class EditorSession:
+    """A session that is open for an editor. `form` is true where the editor can show forms."""
+
+    def __init__(
+        self, client: Client, form: bool, opened: Callable[[Approve, AskUser], tuple[Project, AgentSession]]
+    ) -> None:
+        self._client, self._form = client, form
+        self.project, self.session = opened(self._approve, self._ask)
+        self.id = self.session.journal.id
+        self._models = self.project.models()
+        self._updates = Updates(self.session)
+        self._tails = OutputTails(self._send_tail)
+        self._interrupt: asyncio.Event | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._greeting = self._opening_notes()
+        self._reported = self._settings
+
+    @property
+    def modes(self) -> SessionModeState:
+        """The modes that the editor may switch to."""
+        return options.modes(self.session, self.project.sandboxed)
+
+    @property
+    def config_options(self) -> options.ConfigOptions:
+        """The settings that the editor may change."""
+        return options.config_options(self.session, self.project.sandboxed, self._models)
+
+    async def announce(self) -> None:
+        """List the slash commands."""
+        await self._send(
+            AvailableCommandsUpdate(session_update="available_commands_update", available_commands=available())
+        )
+
+    async def replay(self) -> None:
+        """Send what the session holds."""
+        for update in replay(self.session, self._updates):
+            await self._send(update)
+
+    async def prompt(self, blocks: Sequence[Block]) -> PromptResponse:
+        """One turn. Raises RequestError for one that fails, or while another runs."""
+        if self._interrupt is not None:
+            raise RequestError(INVALID_REQUEST, BUSY)
+        self._interrupt = asyncio.Event()
+        self._idle.clear()
+        before = self.session.history.usage
+        try:
+            with answered():
+                ended = await self._turn(blocks, self._interrupt)
+        finally:
+            await self._tails.end_all()
+            self._interrupt = None
+            self._idle.set()
+        return PromptResponse(stop_reason=self._stop_reason(ended), usage=_usage(self.session.history.usage - before))
+
+    async def _turn(self, blocks: Sequence[Block], interrupt: asyncio.Event) -> TurnEnded:
+        command = command_in(typed_text(blocks))
+        for update in self._greeting:
+            await self._send(update)
+        self._greeting = ()
+        if command is not None:
+            events = command[0].run(self.session, command[1], interrupt)
+        else:
+            events = self.session.turn(prompt_of(blocks, self.session.cwd), interrupt)
+        ended = TurnEnded("failed")
+        async with aclosing(cast("Any", events)) as stream:
+            async for event in cast("AsyncIterator[Event]", stream):
+                await self._show(event)
+                ended = event if isinstance(event, TurnEnded) else ended
+        if command is not None and ended.text:
+            await self._send(message_chunk(ended.text))
+        return ended
+
+    def cancel(self) -> None:
+        """Interrupt the turn that runs, if one does."""
+        if self._interrupt is not None:
+            self._interrupt.set()
+
+    async def close(self) -> None:
+        """End the turn that runs, and the session."""
+        self.cancel()
+        await self._idle.wait()
+        self.session.close()
+
+    async def switch(self, setting: str, value: str) -> None:
+        """Change a setting. Raises RequestError for a value that does not exist, and for a model or effort while a turn runs."""
+        if setting != options.MODE and self._interrupt is not None:
+            raise RequestError(INVALID_REQUEST, BUSY)
+        with answered():
+            match setting:
+                case options.MODE:
+                    self.session.switch(mode=value)
+                case options.MODEL:
+                    self.session.switch(model=value)
+                case _:
+                    self.session.effort = "" if value == options.DEFAULT else value
+        await self._report_settings()
+
+    async def _show(self, event: Event) -> None:
+        match event:
+            case ToolProgress(call_id, text):
+                self._tails.add(call_id, text)
+            case Recorded(record) if isinstance(record.body, ToolResult):
+                await self._tails.end(record.body.call_id)
+            case _:
+                pass
+        for update in self._updates.of(event):
+            await self._send(update)
+        await self._report_settings()
+
+    async def _report_settings(self) -> None:
+        """Say what was switched from inside: the mode after a plan, another model after a failure."""
+        if self._settings == self._reported:
+            return
+        before, self._reported = self._reported, self._settings
+        if before[0] != self._reported[0]:
+            await self._send(CurrentModeUpdate(session_update="current_mode_update", current_mode_id=self.session.mode))
+        await self._send(ConfigOptionUpdate(session_update="config_option_update", config_options=self.config_options))
+
+    @property
+    def _settings(self) -> tuple[str, str, str]:
+        return self.session.mode, self.session.model.name, self.session.effort
+
+    async def _approve(self, request: ApprovalRequest) -> ApprovalResponse | None:
+        """Put an approval to the person. None, and the call is denied, where no answer comes back."""
+        start, shown = self._updates.asking(request)
+        if start is not None:
+            await self._send(start)
+        chosen = await self._choose(shown, approval_options(request))
+        if not self._updates.is_own(request.call.call_id):
+            status = "failed" if chosen in (None, NO) else "completed"
+            await self._send(
+                ToolCallProgress(
+                    session_update="tool_call_update",
+                    tool_call_id=shown.tool_call_id,
+                    status="failed" if status == "failed" else "completed",
+                )
+            )
+        return None if chosen is None else ApprovalResponse(cast("Any", chosen))
+
+    async def _choose(self, shown: ToolCallUpdate, choices: list[PermissionOption]) -> str | None:
+        """The id of the choice that the person takes; None where there is no answer. A cancelled question interrupts the turn."""
+        try:
+            response = await self._client.request_permission(self.id, shown, choices)
+        except _UNANSWERED as error:
+            _log.warning("the editor did not answer a permission request: %s", error)
+            return None
+        if isinstance(response.outcome, AllowedOutcome):
+            known = {choice.option_id for choice in choices}
+            return response.outcome.option_id if response.outcome.option_id in known else None
+        self.cancel()
+        await asyncio.sleep(_GRACE)  # the interrupt withdraws the question meanwhile
+        return None
+
+    async def _ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
+        """Put the model's questions to the person: as a form where the editor has forms, else those with choices one by one."""
+        if self._form:
+            return await self._ask_form(questions)
+        if not any(question.choices for question in questions):
+            return None
+        answers = []
+        for question in questions:
+            answer = await self._ask_choice(question) if question.choices else ""
+            if answer is None:
+                return ()
+            answers.append(answer)
+        return answers
+
+    async def _ask_form(self, questions: Sequence[Question]) -> Sequence[str] | None:
+        message = "\n\n".join(question.question for question in questions)
+        mode = ElicitationFormSessionMode(session_id=self.id, requested_schema=form_of(questions))
+        try:
+            response = await self._client.create_elicitation(message, mode)
+        except _UNANSWERED as error:
+            _log.warning("the editor did not answer a form: %s", error)
+            return None
+        return answers_in(response.content or {}, questions) if isinstance(response, AcceptElicitationResponse) else ()
+
+    async def _ask_choice(self, question: Question) -> str | None:
+        shown = ToolCallUpdate(
+            tool_call_id=f"question-{new_id()}",
+            title=question.question,
+            kind="other",
+            status="pending",
+            content=[
+                text_content(f"{choice.label}: {choice.description}")
+                for choice in question.choices
+                if choice.description
+            ]
+            or None,
+        )
+        chosen = await self._choose(shown, answer_options(question))
+        return None if chosen in (None, NO) else question.choices[int(chosen)].label
+
+    async def _send_tail(self, call_id: str, tail: str) -> None:
+        await self._send(
+            ToolCallProgress(
+                session_update="tool_call_update",
+                tool_call_id=call_id,
+                status="in_progress",
+                content=[text_content(tail, "execute")],
+            )
+        )
+
+    async def _send(self, update: Update) -> None:
+        """Send an update; to a client that has gone nothing is sent, and its turn is interrupted."""
+        try:
+            await self._client.session_update(self.id, update)
+        except ConnectionError:
+            self.cancel()
+
+    def _opening_notes(self) -> Sequence[Update]:
+        """The first message where files of an untrusted folder are left out, and notes about the session and its settings."""
+        notes: list[Update] = [thought_chunk(note) for note in self.session.notes]
+        if unloaded := self.project.unloaded():
+            listed = "\n".join(f"- {line}" for line in unloaded)
+            text = f"This folder is not trusted, so this is not loaded:\n\n{listed}\n\nTo load it, have the editor start `agentcli acp --trust`.\n\n"
+            return [message_chunk(text), *notes]
+        return notes
+
+    def _stop_reason(self, ended: TurnEnded) -> StopReason:
+        """The protocol's reason for the end of a turn. Raises RequestError for one that failed."""
+        match ended.ending:
+            case "done":
+                return "end_turn"
+            case "interrupted":
+                return "cancelled"
+            case "limit":
+                return "max_turn_requests"
+            case "refused":
+                return "refusal"
+            case "incomplete" if self._cut_off():
+                return "max_tokens"
+            case _:
+                raise request_error(ended.error or AgentError("The turn failed."))
+
+    def _cut_off(self) -> bool:
+        messages = (entry.body for entry in reversed(self.session.history.entries))
+        newest = next((body for body in messages if isinstance(body, Message) and body.role == "assistant"), None)
+        return newest is not None and newest.stop == "max_tokens"
+
+
+def _usage(tokens: Tokens) -> Usage:
+    """Tokens of a turn; the protocol's input is what was not read from the cache."""
+    return Usage(
+        total_tokens=tokens.total,
+        input_tokens=tokens.input,
+        output_tokens=tokens.output,
+        thought_tokens=tokens.reasoning,
+        cached_read_tokens=tokens.cache_read,
+        cached_write_tokens=tokens.cache_write,
+    )

@@ -1,0 +1,113 @@
+"""The program behind an editor: a Program for each session, in the folder that the editor names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Timer
+
+from agentcli.acp.host import ProjectRequest
+from agentcli.agent.ports import Approve, AskUser
+from agentcli.agent.session import AgentSession
+from agentcli.app.launch import WARM_AFTER
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.app.project import TRUSTED
+from agentcli.app.retention import sweep_later
+from agentcli.app.trust import is_trusted, what_it_would_load
+from agentcli.logs import log_to
+from agentcli.paths import app_dirs
+from agentcli.providers.catalog import models
+from agentcli.providers.connect import warm
+from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.selecting import is_subagent
+from agentcli.sessions.store import Store
+
+
+def serve(options: Options) -> int:
+    """Serve an editor on stdin and stdout; returns the exit code."""
+    from agentcli.acp.serve import serve
+
+    program = Program(options)
+    log_to(program.dirs, program.env, enabled=not options.no_session)
+    if not options.no_session:
+        sweep_later(program)
+    return serve(EditorHost(options))
+
+
+class EditorHost:
+    """The program around all sessions of an editor. See `agentcli.acp.host.Host`."""
+
+    def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
+        self._options, self._env = options, env
+
+    def project(self, request: ProjectRequest, approve: Approve, ask: AskUser) -> EditorProject:
+        """The program in a folder."""
+        directories = (*self._options.add_dirs, *map(str, request.directories))
+        program = Program(replace(self._options, cwd=str(request.cwd), add_dirs=directories), self._env)
+        program.approve, program.ask = approve, ask
+        return EditorProject(program)
+
+    def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:
+        """Stored sessions, last written first; those of subagents are left out."""
+        store = Store(app_dirs(os.environ if self._env is None else self._env).sessions)
+        infos = store.list(store.project_id(cwd) if cwd else None)
+        here = str(cwd.resolve()) if cwd else ""
+        return [info for info in infos if not is_subagent(info) and (not here or info.directory == here)]
+
+
+class EditorProject:
+    """The program in one folder, for one session. See `agentcli.acp.host.Project`."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def new(self) -> AgentSession:
+        """A fresh session."""
+        with self._program.preparing():
+            return _warmed(self._program.new())
+
+    def open(self, session_id: str) -> AgentSession:
+        """A stored session by its whole id."""
+        with self._program.preparing():
+            return _warmed(self._program.open(self._found(session_id)))
+
+    def fork(self, session_id: str) -> AgentSession:
+        """A copy of a session, in this folder."""
+        program = self._program
+        return _warmed(program.open(program.store.fork(self._found(session_id), directory=program.cwd)))
+
+    def models(self) -> Sequence[str]:
+        """The models that have a key."""
+        known = self._program.models
+        configured = self._program.config.models
+        names = dict.fromkeys((*(spec.name for spec in models()), *configured))
+        return [name for name in names if known.obstacle(name) is None]
+
+    def unloaded(self) -> Sequence[str]:
+        """Files that trusting the folder would load; none when it is trusted."""
+        program = self._program
+        if program.options.trust or is_trusted(program.cwd, program.dirs.state / TRUSTED):
+            return []
+        return [str(found) for found in what_it_would_load(program.cwd)]
+
+    @property
+    def sandboxed(self) -> bool:
+        """True if commands can be sandboxed here."""
+        return self._program.workspace_policy.sandbox.working
+
+    def _found(self, session_id: str) -> SessionInfo:
+        """A session by its whole id: what an editor sends is no name, nor the beginning of an id."""
+        return self._program.store.chosen(
+            session_id, [info for info in self._program.store.list() if info.id == session_id]
+        )
+
+
+def _warmed(session: AgentSession) -> AgentSession:
+    """The session, its provider's SDK being imported in the background: no prompt has come yet."""
+    warming = Timer(WARM_AFTER, warm, [session.model.kind])
+    warming.daemon = True
+    warming.start()
+    return session
