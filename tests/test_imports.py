@@ -18,6 +18,7 @@ HEAVY = (
     "httpx2",
     "pydantic",
     "tree_sitter",
+    "acp",
 )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from acp.schema import AvailableCommand, AvailableCommandInput, UnstructuredCommandInput
 
 from agentcli.agent.session import AgentSession
+from agentcli.core.dataclass import dataclass
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, TurnEnded
 from agentcli.core.sanitise import safe
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
 
 TEXT_CHARACTERS = 200_000
 """The longest text of a file that is sent whole; beyond that a diff is sent as text."""

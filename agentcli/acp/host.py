@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from agentcli.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from agentcli.agent.ports import Approve, AskUser
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRequest:
-    """What an editor says about the project of a session: its folder, more roots, and MCP servers by name as in `.mcp.json`."""
+    """The project of a session as an editor names it: its folder, more roots, and MCP servers by name as in `.mcp.json`."""
 
     cwd: Path
     directories: tuple[Path, ...] = ()

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from threading import Timer
+from typing import Any, cast
 
 from acp.agent.connection import AgentSideConnection
 
@@ -45,7 +46,8 @@ def take_descriptors() -> tuple[int, int]:
 
 async def _serve(host: Host, source: int, sink: int) -> int:
     agent, transport = EditorAgent(host), StdioTransport(source, sink)
-    connection = AgentSideConnection(agent, transport, listening=False, use_unstable_protocol=True)
+    # Its protocol wants methods for what is not offered, such as authentication.
+    connection = AgentSideConnection(cast("Any", agent), transport, listening=False, use_unstable_protocol=True)
     with _signals() as stopped:
         listening = asyncio.create_task(connection.listen())
         await asyncio.wait((listening, stopped), return_when=asyncio.FIRST_COMPLETED)

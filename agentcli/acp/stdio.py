@@ -8,10 +8,11 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Literal
+
+from agentcli.core.dataclass import dataclass
 
 LINE_BYTES = 32 * 1024 * 1024
 """The longest message that is read."""
@@ -106,23 +107,23 @@ class StdioTransport:
             self._loop.call_soon_threadsafe(call, *arguments)
 
 
-def lines(source: int) -> Iterator[bytes | None]:
-    """The lines that come from a descriptor, blank ones left out; None for one that is longer than `LINE_BYTES`."""
+def lines(source: int, most: int = LINE_BYTES) -> Iterator[bytes | None]:
+    """The lines that come from a descriptor, blank ones left out; None for one that is longer than `most` bytes."""
     pieces: list[bytes] = []
     size = 0
     while chunk := _chunk(source):
         *ended, rest = chunk.split(b"\n")
         for end in ended:
             size += len(end)
-            line = None if size > LINE_BYTES else b"".join((*pieces, end))
+            line = None if size > most else b"".join((*pieces, end))
             pieces, size = [], 0
             if line is None or line.strip():
                 yield line
         size += len(rest)
-        pieces = [*pieces, rest] if size <= LINE_BYTES else []
+        pieces = [*pieces, rest] if size <= most else []
     last = b"".join(pieces)
-    if size > LINE_BYTES or last.strip():
-        yield None if size > LINE_BYTES else last
+    if size > most or last.strip():
+        yield None if size > most else last
 
 
 def parsed(line: bytes | None) -> Json | Unreadable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentcli.app.options import Options
-from agentcli.cli.parser import (
+from agentcli.cli.flags import (
     AddDir,
     Allow,
     AppendPrompt,

@@ -10,7 +10,6 @@ import re
 import sys
 import typing
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -18,16 +17,34 @@ from typer.core import TyperGroup
 
 from agentcli import __version__
 from agentcli.app.options import LAST, Options
+from agentcli.cli.flags import (
+    AddDir,
+    Allow,
+    AppendPrompt,
+    AppendPromptFile,
+    Cwd,
+    Deny,
+    Fork,
+    Format,
+    Handoff,
+    MaxCost,
+    MaxTime,
+    MaxTokens,
+    MaxTurns,
+    Mode,
+    Model,
+    NoSession,
+    Output,
+    Plain,
+    Print,
+    PromptText,
+    Set,
+    SystemPrompt,
+    SystemPromptFile,
+    Trust,
+)
 from agentcli.core.errors import UsageError
 from agentcli.core.near import one_letter_off
-
-
-class Format(StrEnum):
-    """Output format of a run without a REPL."""
-
-    text = "text"
-    json = "json"
-    stream_json = "stream-json"
 
 
 class _Agentcli(TyperGroup):
@@ -54,48 +71,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-Model = Annotated[
-    str, typer.Option("-m", "--model", metavar="MODEL", help="provider/model or alias, see `agentcli models`")
-]
-Mode = Annotated[str, typer.Option(metavar="MODE", help="ask, auto-edit, plan, yolo or auto")]
-Allow = Annotated[
-    list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) to run without asking; repeatable")
-]
-Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) to never run; repeatable")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="work in this folder")]
-AddDir = Annotated[list[str] | None, typer.Option(metavar="DIR", help="add a folder to the workspace; repeatable")]
-Output = Annotated[
-    Format, typer.Option("-o", "--output-format", metavar="FORMAT", help="output of -p: text, json or stream-json")
-]
-MaxTurns = Annotated[int | None, typer.Option(min=0, metavar="N", help="stop after N requests to the model")]
-MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="stop at this cost in USD")]
-MaxTokens = Annotated[int | None, typer.Option(min=0, metavar="N", help="stop after N tokens, input and output")]
-MaxTime = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="stop after this time")]
-SystemPrompt = Annotated[str | None, typer.Option(metavar="TEXT", help="replace the system prompt")]
-SystemPromptFile = Annotated[str | None, typer.Option(metavar="FILE", help="replace it by a file's text")]
-AppendPrompt = Annotated[str, typer.Option("--append-system-prompt", metavar="TEXT", help="add to the system prompt")]
-AppendPromptFile = Annotated[
-    str | None, typer.Option("--append-system-prompt-file", metavar="FILE", help="add a file's text to it")
-]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="change a setting for this run; repeatable")
-]
-NoSession = Annotated[bool, typer.Option("--no-session", help="do not store the session")]
-Fork = Annotated[bool, typer.Option("--fork", help="resume a copy of the session")]
-Handoff = Annotated[
-    str | None,
-    typer.Option(
-        "--handoff", metavar="TEXT", help="with -p: hand the session over to a new one; TEXT says what is next"
-    ),
-]
-Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]
-Plain = Annotated[bool, typer.Option("--plain", help="print plain lines: no colours, no cursor movement")]
-Print = Annotated[bool, typer.Option("--print", hidden=True)]
-PromptText = Annotated[
-    str | None,
-    typer.Option("-p", "--prompt", metavar="PROMPT", help="answer one prompt and exit; - reads it from stdin"),
-]
 
 
 def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> Options:

@@ -1,0 +1,137 @@
+"""Clients that were not written here: acpx, and the example client of the protocol's SDK for Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.acp.editor import Json, script
+
+pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(600)]
+SDK = "agent-client-protocol==0.12.1"
+"""The package whose source archive has the example."""
+DENIED = 5
+"""The exit code of acpx after a turn in which it allowed nothing."""
+READ: Json = {"text": "Let me look.", "calls": [{"name": "read", "input": {"file_path": "a.py"}}]}
+EDIT: Json = {"calls": [{"name": "edit", "input": {"file_path": "a.py", "old_string": "hi", "new_string": "ho"}}]}
+RUN: Json = {"calls": [{"name": "bash", "input": {"command": "echo done > out.txt; cat out.txt"}}]}
+WORK = (READ, EDIT, RUN, {"text": "All done."})
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with Node and acpx."""
+    folder = tmp_path_factory.mktemp("node")
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed")
+    installed = subprocess.run(
+        [npm, "install", "--silent", "node@22", "acpx@0.19.1"], cwd=folder, capture_output=True, text=True
+    )
+    if installed.returncode:
+        pytest.skip(f"npm has no acpx for us: {installed.stderr[-300:]}")
+    return folder / "node_modules"
+
+
+class Acpx:
+    """acpx in a project folder, with a scripted agent."""
+
+    def __init__(self, node: Path, base: Path, *replies: Json) -> None:
+        self.work = base / "work"
+        self.work.mkdir()
+        (self.work / "a.py").write_text("print('hi')\n")
+        subprocess.run(["git", "init", "-q"], cwd=self.work, check=True)
+        self.env = environment(base) | {"PATH": f"{node / 'node' / 'bin'}:{node / '.bin'}:{os.environ['PATH']}"}
+        self.agent = f"{sys.executable} -m agentcli acp -m {script(base, *replies)}"
+
+    def run(self, *arguments: str) -> str:
+        """Run acpx to its end; its output."""
+        command = ["acpx", "--agent", self.agent, "--cwd", str(self.work), *arguments]
+        done = subprocess.run(command, env=self.env, cwd=self.work, capture_output=True, text=True, timeout=120)
+        assert done.returncode in (0, DENIED), done.stdout + done.stderr
+        return done.stdout
+
+    def messages(self, *arguments: str) -> list[Json]:
+        """The JSON-RPC messages of a run."""
+        return [json.loads(line) for line in self.run("--format", "json", *arguments).splitlines() if line.strip()]
+
+    @property
+    def text(self) -> str:
+        """The text of the file that the agent is to edit."""
+        return (self.work / "a.py").read_text()
+
+
+def environment(base: Path) -> dict[str, str]:
+    """Folders of their own for the program."""
+    folders = {f"XDG_{kind}_HOME": str(base / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    return {**folders, "HOME": str(base), "PATH": os.environ["PATH"]}
+
+
+def test_acpx_approves_all_and_the_turn_ends(node: Path, tmp_path: Path) -> None:
+    acpx = Acpx(node, tmp_path, *WORK)
+    messages = acpx.messages("--approve-all", "exec", "go")
+    assert messages[-1]["result"]["stopReason"] == "end_turn"
+    assert acpx.text == "print('ho')\n"
+    assert (acpx.work / "out.txt").read_text() == "done\n"
+
+
+def test_acpx_denies_all_and_the_turn_goes_on(node: Path, tmp_path: Path) -> None:
+    acpx = Acpx(node, tmp_path, *WORK)
+    messages = acpx.messages("--deny-all", "exec", "go")
+    outcomes = [each["result"]["outcome"] for each in messages if "outcome" in (each.get("result") or {})]
+    assert outcomes == [{"outcome": "selected", "optionId": "no"}] * 2
+    assert messages[-1]["result"]["stopReason"] == "end_turn"
+    assert acpx.text == "print('hi')\n"
+
+
+def test_acpx_leads_a_named_session(node: Path, tmp_path: Path) -> None:
+    acpx = Acpx(node, tmp_path, *WORK)
+    acpx.run("sessions", "new", "--name", "t")
+    assert "All done." in acpx.run("--approve-all", "prompt", "-s", "t", "go")
+    assert "plan" in acpx.run("set-mode", "-s", "t", "plan")
+    acpx.run("cancel", "-s", "t")
+    acpx.run("sessions", "close", "t")
+    assert acpx.text == "print('ho')\n"
+
+
+def test_the_sdks_example_client_refuses_every_permission_and_gets_an_answer(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print('hi')\n")
+    command = [
+        sys.executable,
+        str(example(tmp_path)),
+        sys.executable,
+        "-m",
+        "agentcli",
+        "acp",
+        "-m",
+        script(tmp_path, *WORK),
+    ]
+    done = subprocess.run(
+        command, input="go\n", env=environment(tmp_path), cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| Agent: Let me look." in done.stdout
+    assert "| Agent: All done." in done.stdout
+    assert (tmp_path / "a.py").read_text() == "print('hi')\n"
+
+
+def example(folder: Path) -> Path:
+    """The example client of the SDK, from its source archive."""
+    pip = [getattr(sys, "_base_executable", sys.executable), "-m", "pip"]
+    got = subprocess.run(
+        [*pip, "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(folder / "sdk"), SDK],
+        capture_output=True,
+        text=True,
+    )
+    if got.returncode:
+        pytest.skip(f"PyPI has no {SDK} for us: {got.stderr[-300:]}")
+    [archive] = (folder / "sdk").glob("*.tar.gz")
+    shutil.unpack_archive(archive, folder / "sdk", filter="data")
+    [client] = (folder / "sdk").glob("*/examples/client.py")
+    return client
