@@ -13,6 +13,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, TurnEnded
 from agentcli.core.sanitise import safe
+from agentcli.ui.commands.extensions import items
 
 _LINE = re.compile(r"\s*/([a-z][a-z-]*)(?:\s+(.*\S))?\s*", re.DOTALL)
 
@@ -80,16 +81,18 @@ _IN_ORDER = (
 COMMANDS: Mapping[str, Command] = MappingProxyType({command.name: command for command in _IN_ORDER})
 
 
-def available() -> list[AvailableCommand]:
-    """The commands as the protocol lists them."""
-    return [
-        AvailableCommand(
-            name=command.name,
-            description=command.summary,
-            input=AvailableCommandInput(root=UnstructuredCommandInput(hint=command.hint)) if command.hint else None,
-        )
-        for command in _IN_ORDER
+def available(session: AgentSession) -> list[AvailableCommand]:
+    """The commands as the protocol lists them, then the skills and commands that files define, which are prompts."""
+    own = [_listed(command.name, command.summary, command.hint) for command in _IN_ORDER]
+    from_files = [
+        _listed(item.label, item.detail or item.label, "what it is about") for item in items(session, COMMANDS)
     ]
+    return [*own, *from_files]
+
+
+def _listed(name: str, summary: str, hint: str) -> AvailableCommand:
+    given = AvailableCommandInput(root=UnstructuredCommandInput(hint=hint)) if hint else None
+    return AvailableCommand(name=name, description=summary, input=given)
 
 
 def command_in(text: str) -> tuple[Command, str] | None:

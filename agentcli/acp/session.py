@@ -85,7 +85,9 @@ class EditorSession:
     async def announce(self) -> None:
         """List the slash commands."""
         await self._send(
-            AvailableCommandsUpdate(session_update="available_commands_update", available_commands=available())
+            AvailableCommandsUpdate(
+                session_update="available_commands_update", available_commands=available(self.session)
+            )
         )
 
     async def replay(self) -> None:

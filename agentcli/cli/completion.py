@@ -189,7 +189,8 @@ def _built() -> dict[str, Any]:
     from typing import get_args
 
     from agentcli import manual
-    from agentcli.cli.flags import Format, whole_group
+    from agentcli.cli.flags import Format
+    from agentcli.cli.parser import whole_group
     from agentcli.config import choices
     from agentcli.context.settings import POLICIES
     from agentcli.core.record import MODES

@@ -238,6 +238,19 @@ async def test_slash_commands_are_listed_and_answer(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_commands_and_skills_of_files_are_listed_and_sent_as_prompts(tmp_path: Path) -> None:
+    folder = tmp_path / "CONFIG" / "agentcli" / "commands"
+    folder.mkdir(parents=True)
+    (folder / "greet.md").write_text("---\ndescription: Greets somebody\n---\nSay hello to $ARGUMENTS.\n")
+    async with editing(tmp_path, model="script:echo") as editor:
+        session = await editor.new()
+        await editor.say(session, "/greet Ada")
+        assert "Say hello to Ada." in editor.person.text
+        [commands] = editor.person.of("available_commands_update")
+        assert {"name": "greet", "description": "Greets somebody"}.items() <= commands["availableCommands"][-1].items()
+
+
+@in_loop
 async def test_a_session_needs_a_key_and_a_folder(tmp_path: Path) -> None:
     async with editing(tmp_path) as editor:
         with pytest.raises(RequestError) as refused:
