@@ -118,6 +118,8 @@ OTHER_COMMANDS = (
     "help",
     "auth",
     "acp",
+    "skills",
+    "agents",
 )
 
 if __name__ == "__main__":

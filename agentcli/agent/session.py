@@ -109,8 +109,6 @@ class AgentSession:
         self.conversation.run_limits = self._setup.run_limits()
         self.extensions.grant(prompt.grants)
         came = await self.extensions.refresh()
-        if prompt.typed:
-            prompt = await self.extensions.expanded(prompt)
         unattended = self._setup.unattended(for_model, self.mode)
         changed = changed_instructions(self._setup, self.history.system)
         self.conversation.announce(self.mode, self._setup.today(), unattended, changed, came)
@@ -125,6 +123,8 @@ class AgentSession:
             yield event
         if admitted and isinstance(admitted[-1], TurnEnded):
             return
+        if prompt.typed:
+            prompt = await self.extensions.expanded(prompt)
         self.extensions.grant(prompt.grants)
         with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.connect) as notices:
             for notice in notices:

@@ -17,6 +17,7 @@ from agentcli.config import PREFIX
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
+from agentcli.integrations.extensions.places import shown
 from agentcli.providers import reach
 from agentcli.providers.capabilities import gaps
 from agentcli.providers.registry import PROVIDERS, SERVERS
@@ -69,6 +70,7 @@ def examine(program: Program, live: bool = False) -> list[Finding]:
         *_capabilities(program),
         *_folders(program),
         *_helpers(program),
+        *_extensions(program),
         *_sessions(program),
     ]
 
@@ -138,6 +140,21 @@ def _helpers(program: Program) -> Iterator[Finding]:
         yield Finding(name, where is not None, where or f"not on PATH ({use})")
     yield Finding("sandbox", program.workspace_policy.sandbox.working, program.workspace_policy.sandbox.report)
     yield _counting(program)
+
+
+def _extensions(program: Program) -> Iterator[Finding]:
+    """The skills, commands and agents, each with its file, and what is wrong with the others."""
+    found = program.extensions
+    for skill in found.skills.values():
+        yield Finding(f"skill {skill.name}", True, shown(skill.folder))
+    for command in found.commands.values():
+        yield Finding(f"command /{command.name}", True, shown(command.file))
+    for kind in found.agents.values():
+        yield Finding(f"agent {kind.name}", True, shown(kind.file) if kind.file else "")
+    for hidden in found.shadowed:
+        yield Finding(f"shadowed {hidden.name}", True, f"{shown(hidden.file)} has no effect" if hidden.file else "")
+    for note in found.notes:
+        yield Finding("extensions", False, note)
 
 
 def _counting(program: Program) -> Finding:

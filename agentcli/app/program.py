@@ -272,7 +272,13 @@ class Program(ProjectContext):
             standing=standing(files),
             extensions=self.look_for_extensions,
             run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
-            notes=(*notes, *config.warnings, *hooks.notes, *unstarted(self, attended=self.approve is not nobody)),
+            notes=(
+                *notes,
+                *config.warnings,
+                *self.extensions.left_out,
+                *hooks.notes,
+                *unstarted(self, attended=self.approve is not nobody),
+            ),
         )
 
     @property

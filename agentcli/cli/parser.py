@@ -319,7 +319,7 @@ def _spelled_out(arguments: list[str]) -> list[str]:
     return spelled
 
 
-GROUPS = ("sessions", "context", "permissions", "auth")
+GROUPS = ("sessions", "context", "permissions", "auth", "skills", "agents")
 OTHERS = ("models", "tools", "config", "doctor", "stats", "help", "acp")
 """Commands of their own modules, which are imported only when they, or help, are asked for."""
 
@@ -352,6 +352,11 @@ def _group(arguments: list[str]) -> TyperGroup:
         from agentcli.cli.acp import acp
 
         app.command()(acp)
+    if helping or wanted & {"skills", "agents"}:
+        from agentcli.cli import extensions
+
+        app.add_typer(extensions.skills, name="skills")
+        app.add_typer(extensions.agents, name="agents")
     if helping or wanted & set(OTHERS):
         from agentcli.cli import about
         from agentcli.cli.help import help_command

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -120,6 +119,8 @@ def _syntax(place: Place) -> Syntax:
 
 def _toml(text: str) -> tuple[dict[str, object], str]:
     """The fields of a TOML file, and its prompt. Raises Unusable, with the line."""
+    import tomllib
+
     try:
         fields = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -15,6 +15,9 @@ from agentcli.integrations.extensions.places import Kind, Place, places
 from agentcli.integrations.extensions.skills import Skill, find_skills
 from agentcli.integrations.extensions.skills import catalogue as skill_lines
 
+_NOTED = 3
+"""Files left out that are named when a session opens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
@@ -25,6 +28,13 @@ class Extensions:
     agents: Mapping[str, AgentKind] = field(default_factory=dict)
     shadowed: tuple[Skill | Template | AgentKind, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def left_out(self) -> list[str]:
+        """The notes about files that are left out altogether, the first few of them."""
+        notes = [note for note in self.notes if note.endswith("left out.")]
+        more = len(notes) - _NOTED
+        return [*notes[:_NOTED], *([f"And {more} more: `agentcli doctor` lists them."] if more > 0 else [])]
 
     @property
     def readable(self) -> tuple[Path, ...]:

@@ -93,9 +93,10 @@ def read_text(path: Path, within: Path | None = None) -> str:
 
 def files(place: Place, ending: str, depth: int, notes: list[str]) -> Iterator[tuple[Path, str]]:
     """The files beneath a place whose names end so, in order, each with its path from there; each folder is entered once."""
+    if not os.path.isdir(place.folder):
+        return
     if place.within is not None and not Path(os.path.realpath(place.folder)).is_relative_to(place.within):
-        if os.path.lexists(place.folder):
-            notes.append(f"{shown(place.folder)} leads out of the repository: left out.")
+        notes.append(f"{shown(place.folder)} leads out of the repository: left out.")
         return
     left, seen = [ENTRIES], set[tuple[int, int]]()
     yield from _below(place, place.folder, "", ending, depth, left, seen, notes)

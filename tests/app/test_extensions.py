@@ -1,0 +1,105 @@
+"""Skills and slash commands of files in runs of the whole program."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentcli.app.doctor import diagnose
+from agentcli.app.options import Options
+from agentcli.app.print_mode import print_mode
+from agentcli.app.program import Program
+from agentcli.cli import run
+from agentcli.core.errors import InputError
+from tests.agent.open_session import say_to
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a skill and commands, and a home of its own."""
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(sys, "stdin", None)
+    folder = tmp_path / "work"
+    files = {
+        ".git/HEAD": "ref: refs/heads/main",
+        ".claude/commands/git/x.md": "---\ndescription: Looks\n---\nLook at $0 and $1.",
+        ".claude/commands/make.md": "Now !`touch made`.",
+        ".gemini/commands/plan.toml": 'prompt = "Plan {{args}}."',
+        ".claude/commands/undo.md": "Mine.",
+        ".claude/skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Reads PDF.\n---\nRead.",
+        ".claude/skills/none/SKILL.md": "Nothing.",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def printed(work: Path, prompt: str, **more: object) -> int:
+    options = Options(prompt=prompt, print=True, model="script:echo", cwd=str(work), **{"trust": True, **more})  # type: ignore[arg-type]
+    return print_mode(Program(options), options)
+
+
+def test_commands_of_files_work_without_a_person(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(work, "/git:x a 'b c'") == 0
+    assert printed(work, "/plan it") == 0
+    assert capsys.readouterr().out == "Look at a and b c.\nPlan it.\n"
+
+
+def test_a_command_that_wants_to_run_something_ends_with_the_rule_that_allows_it(work: Path) -> None:
+    with pytest.raises(InputError, match=r"allow it with --allow 'bash\(touch made\)'") as stopped:
+        printed(work, "/make")
+    assert stopped.value.exit_code == 42
+    assert not (work / "made").exists()
+    assert printed(work, "/make", allow=("bash(touch made)",)) == 0
+    assert (work / "made").exists()
+
+
+def test_in_a_folder_that_is_not_trusted_nothing_is_read_and_the_command_says_so(work: Path) -> None:
+    with pytest.raises(
+        InputError, match="This folder is not trusted, so its commands are not read; --trust reads them"
+    ):
+        printed(work, "/plan", trust=False)
+    program = Program(Options(model="script:echo", cwd=str(work)))
+    session = program.new()
+    assert not any("pdf" in block for block in session.history.system)
+    assert "skill" not in [tool.name for tool in session.tools]
+    session.close()
+
+
+def test_the_system_text_lists_the_skills_at_birth_and_stays_the_same_after_a_resume(work: Path) -> None:
+    program = Program(Options(model="script:echo", cwd=str(work), trust=True))
+    session = program.new()
+    born, tools = session.conversation.builder.system, session.conversation.builder.tools
+    assert sum(block.startswith("# Skills") and "- pdf: Reads PDF." in block for block in born) == 1
+    assert "skill" in [tool.name for tool in tools]
+    assert any(note.endswith("has no description: left out.") for note in session.notes)
+    say_to(session, "hello")
+    session.close()
+    (work / ".claude/skills/pdf/SKILL.md").unlink()
+    later = Program(Options(model="script:echo", cwd=str(work), trust=True, session=session.journal.id)).begin()
+    assert (later.conversation.builder.system, later.conversation.builder.tools) == (born, tools)
+    later.close()
+
+
+def test_without_skills_there_is_no_block_and_no_tool(work: Path) -> None:
+    (work / ".claude").rename(work / "away")
+    session = Program(Options(model="script:echo", cwd=str(work), trust=True)).new()
+    assert not any("# Skills" in block for block in session.history.system)
+    assert "skill" not in [tool.name for tool in session.tools]
+    session.close()
+
+
+def test_doctor_and_the_lists_name_everything_with_its_source(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [finding.line for finding in diagnose(Options(cwd=str(work), trust=True))]
+    assert f"ok    skill pdf: {work}/.claude/skills/pdf" in lines
+    assert f"ok    command /git:x: {work}/.claude/commands/git/x.md" in lines
+    assert any(line.startswith("warn  extensions: SKILL.md in ") for line in lines)
+    assert run(["skills", "list", "--json", "--trust", "-C", str(work)]) == 0
+    assert '"name":"pdf"' in capsys.readouterr().out.replace(": ", ":")
+    assert run(["skills", "check", str(work / ".claude/skills/pdf")]) == 0
+    assert run(["skills", "check", str(work)]) == 1
