@@ -20,6 +20,13 @@ TEXTS = st.sampled_from(["", " ", "words", "日本語", "half \ud800", "x" * 500
 IDS = st.sampled_from(["call_1", "call_2", "toolu_x", "a.b:c", "ü", "y" * 80])
 INPUTS = st.sampled_from([{}, {"file_path": "a"}, {"deep": [{"a": None}]}, {"bad": "\udfff"}])
 GOOGLE = {"google": {"thought_signature": "c2lnbmF0dXJl"}}
+OPENAI = st.sampled_from(
+    [
+        {"openai": {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "foreign"}},
+        {"openai": {"field": "reasoning_content"}},
+        {"openai": {"details": [{"type": "reasoning.text", "text": "hm"}]}},
+    ]
+)
 IMAGE = Image("image/png", "iVBORw==")
 USER = st.one_of(
     st.builds(Text, TEXTS),
@@ -32,6 +39,7 @@ USER = st.one_of(
 MODEL: st.SearchStrategy[Part] = st.one_of(
     st.builds(Text, TEXTS),
     st.builds(Thinking, TEXTS, st.sampled_from(["", "sig"])),
+    st.builds(Thinking, TEXTS, st.just(""), OPENAI),
     st.builds(ToolCall, IDS, st.just("read"), INPUTS),
 )
 TURNS = st.lists(
@@ -41,7 +49,14 @@ TURNS = st.lists(
             lambda parts, who: RequestMessage("assistant", tuple(parts), *who),
             st.lists(MODEL, max_size=4),
             st.sampled_from(
-                [("", ""), ("demo", "demo"), ("anthropic", "claude-opus-4-5"), ("google", "gemini-2.5-pro")]
+                [
+                    ("", ""),
+                    ("demo", "demo"),
+                    ("anthropic", "claude-opus-4-5"),
+                    ("google", "gemini-2.5-pro"),
+                    ("openai", "gpt-6-sol"),
+                    ("ollama", "gemma"),
+                ]
             ),
         ),
     ),
@@ -49,14 +64,16 @@ TURNS = st.lists(
 )
 
 
-@pytest.mark.parametrize("name", ["opus", "flash", "gemini-2.5-pro"])
+@pytest.mark.parametrize("name", ["opus", "flash", "gemini-2.5-pro", "luna", "ollama/qwen3"])
 def test_a_repaired_history_of_any_kind_is_accepted(name: str) -> None:
     _accepted(name, 40)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", ["opus", "sonnet", "claude-haiku-4-5", "flash", "argon", "gemini-2.5-pro"])
+@pytest.mark.parametrize(
+    "name", ["opus", "sonnet", "claude-haiku-4-5", "flash", "argon", "gemini-2.5-pro", "luna", "ollama/qwen3"]
+)
 def test_many_repaired_histories_are_accepted(name: str) -> None:
     _accepted(name, 1500)
 

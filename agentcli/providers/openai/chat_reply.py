@@ -143,7 +143,7 @@ class Reply:
 
     def _add(self, source: str, text: str) -> Iterator[StreamEvent]:
         """Add text to the present run; `source` names where it came from, and so its kind."""
-        if source != self._source:
+        if source != self._source and (self._source or source == "text"):
             yield from self._flush()
         if not text:
             return
@@ -152,11 +152,12 @@ class Reply:
         yield TextDelta(text) if source == "text" else ThinkingDelta(text)
 
     def _flush(self) -> Iterator[StreamEvent]:
-        """End the present run of text, if there is one."""
+        """End the present run of text, if there is one. Details of reasoning that came without a text are a thought, too."""
         text, source, self._run = "".join(self._run), self._source, []
         if text and source == "text":
             yield PartDone(Text(text))
-        elif text or (self._details and source != "text"):
+            text = ""
+        if text or self._details:
             yield PartDone(Thinking(text, "", self._thought_meta(source)))
 
     def _thought_meta(self, source: str) -> Meta | None:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.errors import bad_request_cause, refusal, seconds
+from agentcli.providers.errors import bad_request_cause, refusal, seconds, vendor_name
+from agentcli.providers.settings import ProviderSettings
 
 _BY_CODE: Mapping[str, Cause] = {
     "context_length_exceeded": "too_long",
@@ -67,8 +68,8 @@ _IN_TEXT = r"try again in (\d+(?:\.\d+)?) ?(ms|s)\b"
 """The wait that a message asks for, where no header can."""
 
 
-def from_status(error: Any, key: str | None, vendor: str = "The provider") -> ModelError:
-    """A ModelError from the SDK's APIStatusError."""
+def from_status(error: Any, key: str | None, settings: ProviderSettings) -> ModelError:
+    """A ModelError from the SDK's APIStatusError. A model that wants the other wire format is named the setting for it."""
     status = int(error.status_code)
     headers = error.response.headers
     body = error.body
@@ -85,7 +86,8 @@ def from_status(error: Any, key: str | None, vendor: str = "The provider") -> Mo
         headers=headers,
         retry_after=_retry_after(headers, text),
         status=status,
-        vendor=vendor,
+        hint=f' Set wire = "responses" in [providers.{settings.name}].' if "use /v1/responses" in text else "",
+        vendor=vendor_name(settings),
         body="" if error.body is None or str(error.body).lstrip().startswith("<") else str(error.body),
     )
 

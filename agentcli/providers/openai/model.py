@@ -115,7 +115,7 @@ class OpenAIModel:
         try:
             yield
         except sdk.APIStatusError as error:
-            raise from_status(error, self._key, vendor_name(self._settings)) from None
+            raise from_status(error, self._key, self._settings) from None
         except sdk.APIConnectionError as error:
             raise connection_error(_cause(error), self._settings, self._host) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:

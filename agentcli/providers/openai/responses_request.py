@@ -14,6 +14,9 @@ from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
 
 Json = dict[str, Any]
 
+LEAST_OUTPUT = 16
+"""Tokens; a smaller limit of a reply is refused."""
+
 
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """The body of `POST /v1/responses` without `stream`. Nothing is stored by the vendor: the whole input is sent each time.
@@ -25,7 +28,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     wire: Json = {
         "model": request.model.id,
         "input": [item for turn in request.messages for item in _items(turn, request.model)],
-        "max_output_tokens": min(request.max_output, request.model.max_output),
+        "max_output_tokens": max(LEAST_OUTPUT, min(request.max_output, request.model.max_output)),
         "store": False,
     }
     instructions = "\n\n".join(text for text in request.system if text.strip())

@@ -19,9 +19,11 @@ class ThinkTags:
         if self._state == "start":
             begun = self._held.lstrip()
             if begun.startswith(OPENED):
-                self._state, self._held = "thought", begun.removeprefix(OPENED).lstrip("\n")
+                self._state, self._held = "opened", begun.removeprefix(OPENED)
             elif not OPENED.startswith(begun):
                 self._state = "text"
+        if self._state == "opened" and (thought := self._held.lstrip("\n")):
+            self._state, self._held = "thought", thought
         if self._state == "thought":
             thought, closed, rest = self._held.partition(CLOSED)
             if closed:
@@ -41,7 +43,7 @@ class ThinkTags:
     def end(self) -> list[tuple[bool, str]]:
         """The rest, when no more follows."""
         held, self._held = self._held, ""
-        return [(self._state == "thought", held)] if held and self._state != "after" else []
+        return [(self._state == "thought", held)] if held and self._state not in ("opened", "after") else []
 
 
 def _half_tag(text: str) -> int:

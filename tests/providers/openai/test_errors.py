@@ -1,0 +1,123 @@
+"""Refusals of OpenAI's API and of servers that speak its wire formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from agentcli.providers.openai.errors import from_event, from_status
+from agentcli.providers.settings import BUILT_IN
+
+
+@dataclass
+class Answer:
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Status:
+    """The fields of the SDK's error that are read."""
+
+    status_code: int
+    body: Any = None
+    response: Answer = field(default_factory=Answer)
+
+
+def refused(status: int, body: Any = None, **headers: str) -> Any:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return from_status(Status(status, body, Answer(named)), "the key", BUILT_IN["openai"])
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "cause"),
+    [
+        (400, {"code": "context_length_exceeded", "message": "Your input exceeds the context window of this model."}, "too_long"),
+        (400, {"message": "This model's maximum context length is 8192 tokens."}, "too_long"),
+        (400, {"message": "the request exceeds the available context size, try increasing it"}, "too_long"),
+        (500, {"message": "the request exceeds the available context size"}, "too_long"),
+        (413, {"message": "Request too large"}, "too_large"),
+        (400, {"message": "An assistant message with 'tool_calls' must be followed by tool messages responding to each"}, "pairing"),
+        (400, {"message": "Invalid parameter: messages with role 'tool' must be a response to a preceeding message"}, "pairing"),
+        (400, {"message": "No tool output found for function call call_1."}, "pairing"),
+        (400, {"code": "invalid_encrypted_content", "message": "The encrypted content gAAA could not be verified."}, "signature"),
+        (400, {"message": "Item 'rs_1' of type 'reasoning' was provided without its required following item."}, "signature"),
+        (400, {"message": "Missing `reasoning_content` field in the assistant message at message index 2"}, "signature"),
+        (401, {"code": "invalid_api_key", "message": "Incorrect API key provided"}, "auth"),
+        (403, {"message": "Country not supported"}, "auth"),
+        (402, {"message": "Insufficient Balance"}, "billing"),
+        (404, {"code": "model_not_found", "message": "The model `x` does not exist"}, "not_found"),
+        (422, {"message": "Input should be a valid string"}, "bad_request"),
+        (429, {"type": "tokens", "code": "rate_limit_exceeded", "message": "Rate limit reached"}, "rate_limit"),
+        (429, {"type": "insufficient_quota", "code": "insufficient_quota", "message": "You exceeded your current quota"}, "billing"),
+        (429, {"code": "1113", "message": "Insufficient balance or no resource package"}, "billing"),
+        (498, {"message": "capacity exceeded"}, "overloaded"),
+        (500, {"type": "server_error", "message": "The server had an error"}, "server"),
+        (503, {"message": "The engine is currently overloaded"}, "overloaded"),
+        (400, {"code": 400, "message": "tools: unknown"}, "bad_request"),
+        (400, {"type": None, "code": None, "message": None}, "bad_request"),
+    ],
+)  # fmt: skip
+def test_a_refusal_has_its_cause(status: int, error: dict[str, Any], cause: str) -> None:
+    assert refused(status, error).cause == cause
+    assert refused(status, {"error": error}).cause == cause
+
+
+def test_what_cannot_pass_is_not_tried_again() -> None:
+    assert not refused(429, {"code": "insufficient_quota", "message": "You exceeded your current quota"}).retryable
+    assert refused(429, {"code": "rate_limit_exceeded", "message": "Slow down"}).retryable
+
+
+@pytest.mark.parametrize(
+    "body", ["<html>Bad Gateway</html>", None, [1], {"detail": "Not Found"}, {"error": "no model loaded"}]
+)
+def test_a_body_may_be_anything(body: Any) -> None:
+    error = refused(404, body)
+    assert error.cause == "not_found"
+    assert "html" not in str(error)
+
+
+def test_texts_of_other_forms_are_shown() -> None:
+    assert "no model loaded" in str(refused(404, {"error": "no model loaded"}))
+    assert "Not Found" in str(refused(404, {"detail": "Not Found"}))
+
+
+@pytest.mark.parametrize(
+    ("headers", "message", "wait"),
+    [
+        ({"retry_after_ms": "250", "retry_after": "9"}, "", 0.25),
+        ({"retry_after": "9"}, "", 9.0),
+        ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "1m30.5s"}, "", 90.5),
+        ({"x_ratelimit_remaining_tokens": "0", "x_ratelimit_reset_tokens": "120ms"}, "", 0.12),
+        ({"x_ratelimit_remaining_tokens": "5", "x_ratelimit_reset_tokens": "6m0s"}, "", None),
+        ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "soon"}, "", None),
+        ({}, "Rate limit reached. Please try again in 11.054s. Visit", 11.054),
+        ({}, "Please try again in 20ms.", 0.02),
+        ({}, "Please try again later.", None),
+    ],
+)
+def test_the_wait_that_is_asked_for_is_found(headers: dict[str, str], message: str, wait: float | None) -> None:
+    assert refused(429, {"message": message}, **headers).retry_after == wait
+
+
+@pytest.mark.parametrize(
+    ("event", "cause"),
+    [
+        ({"code": "rate_limit_exceeded", "message": "Please try again in 2s."}, "rate_limit"),
+        ({"code": "server_error", "message": "x"}, "server"),
+        ({"code": "context_length_exceeded", "message": "x"}, "too_long"),
+        ({"code": "insufficient_quota", "message": "x"}, "billing"),
+        ({"code": 502, "message": "Provider returned error"}, "server"),
+        ({"code": 429, "message": "x"}, "rate_limit"),
+        ("CUDA out of memory", "server"),
+        ({}, "server"),
+    ],
+)
+def test_an_error_in_mid_stream_has_its_cause(event: Any, cause: str) -> None:
+    assert from_event(event, None).cause == cause
+
+
+def test_a_model_that_wants_the_other_wire_format_names_the_setting() -> None:
+    text = "Function tools with reasoning_effort are not supported for gpt-6-sol in /v1/chat/completions. To use function tools, use /v1/responses."
+    assert 'wire = "responses"' in str(refused(400, {"message": text}))
