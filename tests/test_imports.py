@@ -11,6 +11,7 @@ import pytest
 HEAVY = (
     "anthropic",
     "google.genai",
+    "openai",
     "prompt_toolkit",
     "rich",
     "tiktoken",

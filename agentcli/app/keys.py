@@ -101,7 +101,7 @@ def try_key(settings: ProviderSettings, key: str, env: Mapping[str, str]) -> str
         accepts,  # with the HTTP client of the standard library: only a key that is tried needs it
     )
 
-    accepted, answer = accepts(url, vendor.models_path, {vendor.key_header: key, **vendor.request_headers}, SECONDS)
+    accepted, answer = accepts(url, vendor.models_path, vendor.key_headers(key), SECONDS)
     if accepted is False:
         raise CredentialsError(f"{vendor.title or settings.name} rejected the key ({answer}). Nothing was stored.")
     return "" if accepted else answer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
+from typing import Any
 
 from agentcli.config import Config
 from agentcli.core.dataclass import dataclass
@@ -11,9 +12,10 @@ from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers import catalog
 from agentcli.providers.connect import connect
+from agentcli.providers.figures import Figures
 from agentcli.providers.memory import EndpointMemory
-from agentcli.providers.registry import PROVIDERS, SERVERS
-from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
+from agentcli.providers.settings import BUILT_IN, ProviderSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class Models:
     env: Mapping[str, str]
     memory: EndpointMemory = field(default_factory=EndpointMemory)
     """What endpoints were found to lack."""
+    figures: Figures = field(default_factory=Figures)
+    """Windows and prices that the user has read from elsewhere."""
 
     @property
     def providers(self) -> Mapping[str, ProviderSettings]:
@@ -81,7 +85,18 @@ class Models:
         return bool(name) and catalog.full_name(name) not in (spec.id, spec.name)
 
     def _listed(self, name: str) -> ModelSpec:
-        return catalog.spec(name, self.config.models, self.providers)
+        return catalog.spec(name, self._overrides, self.providers)
+
+    @property
+    def _overrides(self) -> Mapping[str, Mapping[str, Any]]:
+        """Fields of models by name: what was read from elsewhere, and above it the configuration."""
+        if not self.figures.models:
+            return self.config.models
+        changes = {model.name: model.price_changes for model in catalog.models()}
+        read = self.figures.over(changes)
+        return {
+            name: {**read.get(name, {}), **self.config.models.get(name, {})} for name in {*read, *self.config.models}
+        }
 
 
 def no_key() -> str:
@@ -94,15 +109,18 @@ def no_key() -> str:
     wide = max(len(variable) for variable, _ in advice)
     return "\n".join(
         (
-            "No API key is set. Store one with `agentcli auth set anthropic` (or google), or set one and start again:",
+            f"No API key is set. Store one with `agentcli auth set PROVIDER` ({', '.join(SERVERS)}), or set one and start again:",
             *(f"  export {f'{variable}=…':{wide + 5}}{gives}" for variable, gives in advice),
+            "For a model on this machine: agentcli models --local",
             "To see it work without a key: agentcli demo",
         )
     )
 
 
 def _provider(name: str, table: Mapping[str, object]) -> ProviderSettings:
-    """A provider from its table, whose settings are of the right types already."""
+    """A provider from its table, whose settings are of the right types already. The table of a preset changes only what it names."""
+    if name in PRESETS and table.get("kind", PRESETS[name][0]) == PRESETS[name][0]:
+        return replace(BUILT_IN[name], **table)  # type: ignore[arg-type]
     kind = table.get("kind", name)
     if kind not in SERVERS:
         kinds = " or ".join(f'kind = "{each}"' for each in SERVERS)

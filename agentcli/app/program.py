@@ -32,6 +32,7 @@ from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question, Tool
 from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, instructions
+from agentcli.providers import figures
 from agentcli.providers.catalog import lifetime
 from agentcli.providers.memory import FILE, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
@@ -89,7 +90,7 @@ class Program(ProjectContext):
     @property
     def models(self) -> Models:
         """The models that configuration and keys make available."""
-        return Models(self.config, self.env, self.memory)
+        return Models(self.config, self.env, self.memory, figures.load(self.dirs.state / figures.FILE))
 
     def new(self) -> AgentSession:
         """A fresh session in the current folder."""

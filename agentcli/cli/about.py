@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.cli.models import list_models
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_table
 from agentcli.config import steps
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from agentcli.app.doctor import Finding
     from agentcli.app.live import Answer
     from agentcli.app.stats import Stats
-    from agentcli.core.model import ModelSpec
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]
@@ -34,61 +34,11 @@ config = typer.Typer(help="Show and change settings.", no_args_is_help=True, ric
 
 def add_to(app: typer.Typer) -> None:
     """Add these commands to the program's."""
-    app.command()(models)
+    app.command("models")(list_models)
     app.command("tools")(list_tools)
     app.command()(doctor)
     app.command()(stats)
     app.add_typer(config, name="config")
-
-
-def models(json: Json = False) -> None:
-    """List models with context window and price.
-
-    Windows and output limits are in tokens, prices in USD per million tokens.
-    """
-    from agentcli.providers import catalog
-    from agentcli.providers.capabilities import gaps
-
-    program = Program(Options())
-    listed = catalog.models()
-    configured = (name for name in program.config.models if not any(name in (m.name, m.id) for m in listed))
-    known = [program.models.spec(name) for name in (*(m.name for m in listed), *configured)]
-    if json:
-        lacking = {name: sorted(learnt.lacking) for name, learnt in program.memory.all().items()}
-        say_json([{**_model(spec), "lacking": lacking.get(spec.name, [])} for spec in known])
-        return
-    rows = [
-        [
-            m.name,
-            m.window,
-            m.max_output,
-            *((f"{p.input:.2f}", f"{p.output:.2f}", f"{p.cache_read:.3f}") if (p := m.prices) else ("?",) * 3),
-        ]
-        for m in known
-    ]
-    numbers = ("window", "output", "in $", "out $", "cached $")
-    print_table((Column("model", style="bold"), *(Column(name, numeric=True) for name in numbers)), rows)
-    for line in (line for model in known for line in _dates(model)):
-        say(line)
-    for name, learnt in sorted(program.memory.all().items()):
-        if missing := gaps(learnt):
-            say(f"{name} {missing}")
-    say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in catalog.ALIASES.items()))
-
-
-def _dates(model: ModelSpec) -> Iterator[str]:
-    """Lines about the changes that lie ahead of a model."""
-    for change in model.price_changes:
-        prices = change.prices
-        yield f"{model.name} from {change.since}: in ${prices.input:g}, out ${prices.output:g}, cached ${prices.cache_read:g}"
-    if model.retires:
-        yield f"{model.name} ends on {model.retires}" + (f"; successor {model.successor}" if model.successor else "")
-
-
-def _model(spec: Any) -> dict[str, Any]:
-    import dataclasses
-
-    return {"name": spec.name, **dataclasses.asdict(spec)}
 
 
 def list_tools(json: Json = False) -> None:

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import ModelError
+from agentcli.providers.registry import PRESETS
 from agentcli.providers.settings import ProviderSettings
 
 if TYPE_CHECKING:
@@ -92,8 +93,9 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
                 "certificate",
             )
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
-            cure = "Check the network, the proxy and the base URL."
-            return ModelError(f"{host} cannot be reached. {cure}", "network", brief=f"{host} cannot be reached")
+            return ModelError(
+                f"{host} cannot be reached. {_cure(settings)}", "network", brief=f"{host} cannot be reached"
+            )
         case (
             httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | httpx2.LocalProtocolError() | httpx2.TooManyRedirects()
         ):
@@ -104,6 +106,15 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
             return ModelError(f"The reply of {host} is garbled.", "bad_reply")
         case _:
             return ModelError(f"The connection to {host} broke off.", "network")
+
+
+def _cure(settings: ProviderSettings) -> str:
+    """The thing to do where nothing answers: start the server, where it is one of the user's own that we know."""
+    _, preset = PRESETS.get(settings.name, ("", None))
+    if preset is None or not preset.is_local:
+        return "Check the network, the proxy and the base URL."
+    moved = f"; where it is elsewhere, set base_url in [providers.{settings.name}]"
+    return f"Nothing runs at {settings.base_url}. Start {preset.title}: `{preset.start}`{moved}."
 
 
 def _not_an_api(host: str, settings: ProviderSettings) -> ModelError:

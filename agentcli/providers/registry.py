@@ -74,6 +74,10 @@ class Provider:
         """True for a server, which a `[providers.<name>]` table may describe; false for a script."""
         return bool(self.key_variables)
 
+    def key_headers(self, key: str) -> Mapping[str, str]:
+        """The headers that carry a key."""
+        return {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key, **self.request_headers}
+
     def owns(self, model: str) -> bool:
         """True if an id is that of one of the vendor's own models."""
         return model.startswith(self.prefixes)

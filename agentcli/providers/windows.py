@@ -26,7 +26,7 @@ _REFUSED = (
 
 def stated_window(url: str, model: str, key: str | None, seconds: float) -> int:
     """The window in tokens that a server states for a model; 0 where it states none. Each question takes up to `seconds`."""
-    root = url.rstrip("/").removesuffix("/v1").removesuffix("/v1beta")
+    root = _root(url)
     entries = _asked(f"{root}/v1/models", key, seconds).get("data")
     for entry in entries if isinstance(entries, list) else []:
         if (
@@ -35,11 +35,27 @@ def stated_window(url: str, model: str, key: str | None, seconds: float) -> int:
             and (found := _first(entry.get(name) for name in _STATED))
         ):
             return found
+    if found := loaded_window(url, model, key, seconds):
+        return found
     props = _asked(f"{root}/props", key, seconds)
     defaults = props.get("default_generation_settings")
     if found := _first((props.get("n_ctx"), defaults.get("n_ctx") if isinstance(defaults, dict) else None)):
         return found
     return _window_in(_asked(f"{root}/api/show", key, seconds, {"model": model}))
+
+
+def loaded_window(url: str, model: str, key: str | None, seconds: float) -> int:
+    """The window with which a server has loaded a model, which may be smaller than the model's own; 0 where it says nothing."""
+    root = _root(url)
+    running = _asked(f"{root}/api/ps", key, seconds).get("models")
+    for entry in running if isinstance(running, list) else []:
+        if isinstance(entry, dict) and model in (
+            entry.get("name"),
+            entry.get("model"),
+            str(entry.get("name")).removesuffix(":latest"),
+        ):
+            return _first([entry.get("context_length")])
+    return 0
 
 
 def window_in(answer: str) -> int:
@@ -52,13 +68,17 @@ def window_in(answer: str) -> int:
 
 def listed_models(url: str, key: str | None, seconds: float) -> list[str]:
     """The ids of the models that a server lists."""
-    root = url.rstrip("/").removesuffix("/v1").removesuffix("/v1beta")
+    root = _root(url)
     entries = _asked(f"{root}/v1/models", key, seconds).get("data")
     return (
         [str(entry["id"]) for entry in entries if isinstance(entry, dict) and entry.get("id")]
         if isinstance(entries, list)
         else []
     )
+
+
+def _root(url: str) -> str:
+    return url.rstrip("/").removesuffix("/v1").removesuffix("/v1beta")
 
 
 def _window_in(answer: Mapping[str, Any]) -> int:

@@ -46,7 +46,7 @@ class OpenAIModel:
         await warmed(KIND)
         wire, reply = self._wire(request), self._reply(request)
         with self._translated(reply):
-            async with self._endpoint.create(**wire, stream=True) as response:
+            async with self._endpoint.create(**wire, **self._unauthorized, stream=True) as response:
                 await self._refuse_json(response.http_response)
                 # The raw events cost a fraction of the SDK's typed ones, and keep the fields that servers add.
                 async for data in event_data(response.http_response.aiter_bytes()):
@@ -62,7 +62,7 @@ class OpenAIModel:
         wire = responses_request.countable(self._wire(request))
         try:
             with self._translated(self._reply(request)):
-                return int((await self._client.responses.input_tokens.count(**wire)).input_tokens)
+                return int((await self._client.responses.input_tokens.count(**wire, **self._unauthorized)).input_tokens)
         except (ModelError, TypeError, ValueError) as error:
             if isinstance(error, ModelError) and error.cause == "not_found":
                 raise  # an endpoint without counting
@@ -153,11 +153,17 @@ class OpenAIModel:
         # The SDK finds an organization and a project in the environment, which are for the vendor alone.
         foreign = {} if self._settings.name == KIND else {"OpenAI-Organization": omitted, "OpenAI-Project": omitted}
         headers: dict[str, Any] = foreign | dict(self._settings.headers)
-        if not self._key:
-            headers["Authorization"] = omitted
-        elif self._settings.auth != "bearer":
-            headers |= {self._settings.auth: self._key, "Authorization": omitted}
-        return headers
+        return headers if self._bearer else headers | ({self._settings.auth: self._key} if self._key else {})
+
+    @property
+    def _bearer(self) -> bool:
+        """True if the key travels as the SDK sends it."""
+        return bool(self._key) and self._settings.auth == "bearer"
+
+    @property
+    def _unauthorized(self) -> dict[str, Any]:
+        """The argument of a request whose key, if there is one, travels elsewhere; the SDK wants it said each time."""
+        return {} if self._bearer else {"extra_headers": {"Authorization": self._sdk.omit}}
 
 
 def _with_version(url: str) -> str:

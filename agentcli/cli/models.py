@@ -1,0 +1,126 @@
+"""`agentcli models`: models with windows and prices, those on this machine, and fresh figures for the table."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.cli.output import counted, say, say_json
+from agentcli.cli.printing import Column, print_table
+
+if TYPE_CHECKING:
+    from agentcli.core.model import ModelSpec
+
+OFF = "off"
+"""The word instead of a file that returns to the built-in table."""
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+Local = Annotated[bool, typer.Option("--local", help="list the models of servers on this machine")]
+Refresh = Annotated[
+    str,
+    typer.Option("--refresh", metavar="FILE|URL", help="take windows and prices from a list as https://models.dev/api.json; off undoes it"),
+]  # fmt: skip
+
+
+def list_models(json: Json = False, local: Local = False, refresh: Refresh = "") -> None:
+    """List models with context window and price.
+
+    Windows and output limits are in tokens, prices in USD per million tokens.
+    """
+    program = Program(Options())
+    if refresh:
+        _refresh(program, refresh)
+    elif local:
+        _list_local(program, json)
+    else:
+        _list(program, json)
+
+
+def _list(program: Program, json: bool) -> None:
+    from agentcli.providers import catalog
+    from agentcli.providers.capabilities import gaps
+
+    listed = catalog.models()
+    configured = (name for name in program.config.models if not any(name in (m.name, m.id) for m in listed))
+    known = [program.models.spec(name) for name in (*(m.name for m in listed), *configured)]
+    if json:
+        lacking = {name: sorted(learnt.lacking) for name, learnt in program.memory.all().items()}
+        say_json([{**_model(spec), "lacking": lacking.get(spec.name, [])} for spec in known])
+        return
+    rows = [
+        [
+            m.name,
+            m.window,
+            m.max_output,
+            *((f"{p.input:.2f}", f"{p.output:.2f}", f"{p.cache_read:.3f}") if (p := m.prices) else ("?",) * 3),
+        ]
+        for m in known
+    ]
+    numbers = ("window", "output", "in $", "out $", "cached $")
+    print_table((Column("model", style="bold"), *(Column(name, numeric=True) for name in numbers)), rows)
+    for line in (line for model in known for line in _dates(model)):
+        say(line)
+    for name, learnt in sorted(program.memory.all().items()):
+        if missing := gaps(learnt):
+            say(f"{name} {missing}")
+    figures = program.models.figures
+    if figures.models:
+        say(
+            f"Windows and prices of {counted(len(figures.models), 'model')} are from {figures.source}, read on {figures.day}."
+        )
+    say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in catalog.ALIASES.items()))
+
+
+def _list_local(program: Program, json: bool) -> None:
+    from agentcli.app.local import local_servers
+
+    servers = local_servers(program.models.providers, program.env)
+    if json:
+        say_json([dataclasses.asdict(server) for server in servers])
+        return
+    rows = [[name, window or "?"] for server in servers for name, window in server.models.items()]
+    if rows:
+        print_table((Column("model", style="bold"), Column("window", numeric=True)), rows)
+        say(f"\nUse one: agentcli -m {rows[0][0]}")
+    for server in servers:
+        if server.answers and not server.models:
+            say(f"{server.title} answers at {server.url}, but lists no models.")
+    for server in servers:
+        if not server.answers:
+            say(f"{server.title} is not running at {server.url}. Start it: {server.start}")
+
+
+def _refresh(program: Program, source: str) -> None:
+    from datetime import date
+
+    from agentcli.providers import figures
+    from agentcli.providers.settings import BUILT_IN
+
+    path = program.dirs.state / figures.FILE
+    if source == OFF:
+        path.unlink(missing_ok=True)
+        say("Windows and prices are those of the built-in table again.")
+        return
+    known = {*BUILT_IN, *program.models.providers}
+    found = figures.parsed(figures.read(source), source, date.today().isoformat(), known)
+    figures.keep(path, found)
+    say(
+        f"Read windows and prices of {counted(len(found.models), 'model')}. `agentcli models --refresh off` returns to the built-in table."
+    )
+
+
+def _dates(model: ModelSpec) -> Iterator[str]:
+    """Lines about the changes that lie ahead of a model."""
+    for change in model.price_changes:
+        prices = change.prices
+        yield f"{model.name} from {change.since}: in ${prices.input:g}, out ${prices.output:g}, cached ${prices.cache_read:g}"
+    if model.retires:
+        yield f"{model.name} ends on {model.retires}" + (f"; successor {model.successor}" if model.successor else "")
+
+
+def _model(spec: Any) -> dict[str, Any]:
+    return {"name": spec.name, **dataclasses.asdict(spec)}
