@@ -16,7 +16,8 @@ def warm(kind: str) -> None:
     """
     import gc
     import sys
-    from importlib import import_module
+
+    from agentcli.providers.partial_import import import_partly
 
     with _importing:
         missing = [module for module in PROVIDERS[kind].sdk if module not in sys.modules]
@@ -25,8 +26,7 @@ def warm(kind: str) -> None:
         was_enabled = gc.isenabled()
         gc.disable()
         try:
-            for module in missing:
-                import_module(module)
+            import_partly(missing, PROVIDERS[kind].sdk_unused)
         finally:
             gc.freeze()
             if was_enabled:

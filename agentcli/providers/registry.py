@@ -32,6 +32,8 @@ class Provider:
     """The wire format's names of the capabilities that an endpoint may lack, as `capabilities.named` wants them."""
     sdk: tuple[str, ...] = ()
     """Modules to import early: the SDK, and those it would import at its first request."""
+    sdk_unused: tuple[str, ...] = ()
+    """Packages of the SDK that are passed over then: nothing that is used needs them."""
     extra: str = ""
     """The extra of this package that installs the SDK, where it is not installed always."""
     url: str = ""
@@ -101,6 +103,13 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             url="https://api.anthropic.com",
             models_path="/v1/models",
             sdk=("httpx2", "anthropic", "anthropic.resources.messages"),
+            sdk_unused=tuple(
+                f"anthropic.{package}"
+                for package in (
+                    *("types.beta", "types.organization", "resources.beta", "resources.organization"),
+                    *("lib.tools", "lib.vertex", "lib.bedrock", "lib.aws", "lib.foundry", "lib.google_cloud"),
+                )
+            ),
             key_variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
             key_prefix="sk-ant-",
             key_header="x-api-key",

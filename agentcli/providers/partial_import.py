@@ -1,0 +1,78 @@
+"""Import of an SDK without the packages in it that this program never uses; they are more than half of its modules.
+
+While the SDK is imported, those packages are stand-ins whose names are empty models, good enough for the annotations that mention
+them. Afterwards the stand-ins are removed, so whoever does import such a package gets the real one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+
+def import_partly(modules: Sequence[str], unused: Sequence[str]) -> None:
+    """Import `modules` without the packages `unused`. If that fails for any reason, import them as they are."""
+    before = set(sys.modules)
+    try:
+        with _standing_in(tuple(unused)):
+            for module in modules:
+                import_module(module)
+    except Exception:  # noqa: BLE001 - an SDK that is built differently may fail in any way; the whole import is the answer to all
+        tops = {package.partition(".")[0] for package in unused}
+        for name in set(sys.modules) - before:
+            if name.partition(".")[0] in tops:
+                del sys.modules[name]
+        for module in modules:
+            import_module(module)
+
+
+@contextmanager
+def _standing_in(packages: tuple[str, ...]) -> Iterator[None]:
+    # What is there already is real, and stays.
+    finder = _Finder(tuple(package for package in packages if package not in sys.modules))
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [name for name, module in sys.modules.items() if isinstance(module, _StandIn)]:
+            stand_in = sys.modules.pop(name)
+            parent, _, child = name.rpartition(".")
+            if vars(sys.modules.get(parent, stand_in)).get(child) is stand_in:
+                delattr(sys.modules[parent], child)
+
+
+class _Finder(MetaPathFinder, Loader):
+    def __init__(self, packages: tuple[str, ...]) -> None:
+        self._packages = packages
+
+    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
+        mine = name.startswith(tuple(f"{package}." for package in self._packages)) or name in self._packages
+        return ModuleSpec(name, self, is_package=True) if mine else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _StandIn(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is in a stand-in."""
+
+
+class _StandIn(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        from pydantic import BaseModel
+
+        class Unused(BaseModel):
+            def __class_getitem__(cls, _: object) -> Any:  # a generic, should it be one
+                return cls
+
+        Unused.__name__ = Unused.__qualname__ = name
+        setattr(self, name, Unused)
+        return Unused

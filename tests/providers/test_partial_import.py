@@ -1,0 +1,78 @@
+"""The Anthropic SDK without what is never used of it. Each test is a process of its own: an import happens once."""
+
+import subprocess
+import sys
+
+import pytest
+
+from agentcli.providers.scripted.model import say
+from tests.e2e.program import ROOT, Program
+from tests.loopback import Loopback
+
+UNUSED = ("anthropic.types.beta.", "anthropic.resources.beta.", "anthropic.lib.tools.")
+
+
+def run(program: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+WARM = "import sys; from agentcli.providers.preload import warm; warm('anthropic'); import anthropic\n"
+
+
+def test_unused_packages_of_the_sdk_are_not_imported_and_no_stand_in_is_left():
+    program = f"""{WARM}
+from agentcli.providers.partial_import import _StandIn
+print(sorted(name for name in sys.modules if name.startswith({UNUSED!r})))
+print([name for name, module in sys.modules.items() if isinstance(module, _StandIn)])
+print(anthropic.AsyncAnthropic(api_key="k").messages is not None)
+"""
+    assert run(program).splitlines() == ["[]", "[]", "True"]
+
+
+def test_whoever_needs_such_a_package_afterwards_gets_the_real_one():
+    program = f"""{WARM}
+from anthropic.types.beta import BetaMessage
+print("content" in BetaMessage.model_fields)
+print(type(anthropic.AsyncAnthropic(api_key="k").beta.messages).__name__)
+"""
+    assert run(program).splitlines() == ["True", "AsyncMessages"]
+
+
+def test_an_sdk_that_does_not_bear_it_is_imported_whole(tmp_path):
+    package = tmp_path / "fragile"
+    (package / "beta").mkdir(parents=True)
+    (package / "__init__.py").write_text("from .beta import LIMIT\nassert LIMIT + 1 == 4\n")
+    (package / "beta" / "__init__.py").write_text("LIMIT = 3\n")
+    program = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+from agentcli.providers.partial_import import import_partly
+import_partly(["fragile"], ["fragile.beta"])
+import fragile, fragile.beta
+print(fragile.LIMIT, fragile.beta.LIMIT)
+"""
+    assert run(program) == "3 3"
+
+
+def test_a_package_that_is_imported_already_stays_as_it_is():
+    program = f"""
+import anthropic.types.beta as real
+{WARM}
+print(sys.modules["anthropic.types.beta"] is real is anthropic.types.beta)
+"""
+    assert run(program) == "True"
+
+
+@pytest.mark.ecosystem
+@pytest.mark.parametrize("version", ["2.11.0", "2.12.0"])
+def test_a_session_runs_on_every_version_of_the_sdk_that_is_allowed(tmp_path, version):
+    """The first and the newest that were out when this was written; install others by hand to try them."""
+    install = [sys.executable, "-m", "pip", "install", "-q", "--target", str(tmp_path / "sdk"), f"anthropic=={version}"]
+    if subprocess.run(install, capture_output=True).returncode:
+        pytest.skip("the package index cannot be reached")
+    with Loopback(lambda _: say("hello")) as server:
+        program = Program(tmp_path, {**server.env, "PYTHONPATH": f"{tmp_path / 'sdk'}:{ROOT}"})
+        process = program.start("-m", "claude-sonnet-4-5", "-p", "hi")
+        out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out.strip()) == (0, "hello"), errors
